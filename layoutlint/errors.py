@@ -1,0 +1,34 @@
+"""What can go wrong, by meaning; each error builds its text from its parameters."""
+
+from __future__ import annotations
+
+
+class LayoutlintError(Exception):
+    """Anything that layoutlint reports to its user as an error, never as a traceback."""
+
+
+class ReadError(LayoutlintError):
+    """An input that cannot be read, or cannot be believed: exit status 3."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class RuleFileError(LayoutlintError):
+    """All mistakes of the rule files, each `file:line: message`: exit status 2."""
+
+    def __init__(self, messages: tuple[str, ...]) -> None:
+        super().__init__(messages)
+        self.messages = messages
+
+    def __str__(self) -> str:
+        return "\n".join(self.messages)
+
+
+class UsageError(LayoutlintError):
+    """A command line that cannot be carried out as it stands: exit status 2."""

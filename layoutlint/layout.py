@@ -1,0 +1,288 @@
+"""Pure geometry: what follows from a Struct. Offsets in bits inside, in bytes at the edge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from layoutlint.model import Field, Struct
+
+_GLOB = re.compile(r"[*?]|\[(?!\d+\])")
+_STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)")
+_PROOF_OF_ALIGNMENT = 16
+"""A gap of this many bytes proves alignment; smaller ones may be unnamed bit-fields (`long : 64`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A field and where it stands, from the start of the outermost struct."""
+
+    path: str
+    """Dotted from the outermost struct; empty for an anonymous member."""
+    bit_offset: int
+    bit_size: int | None
+    field: Field
+
+    @property
+    def offset(self) -> int:
+        """The first byte that the field touches."""
+        return self.bit_offset // 8
+
+    @property
+    def end(self) -> int:
+        """One past the last byte touched; a flexible array counts with its first byte only.
+
+        Raises ValueError when the size is not known.
+        """
+        if self.bit_size is None:
+            raise ValueError(f"the size of {self.path!r} is not known")
+        if self.field.is_flexible:
+            return self.offset + 1
+        return (self.bit_offset + self.bit_size + 7) // 8
+
+    @property
+    def size(self) -> int | None:
+        """Bytes touched, None when not known; 0 for a flexible array."""
+        if self.bit_size is None or self.field.is_flexible:
+            return self.bit_size
+        return self.end - self.offset
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the field occupies no byte at all (an empty struct); a flexible array is not empty."""
+        return self.bit_size == 0 and not self.field.is_flexible
+
+    @property
+    def extent(self) -> str:
+        """Where it stands, as reports say it: `16..19`, or `at 136 and beyond` for a flexible array."""
+        if self.bit_size is None:
+            return f"{self.offset}..??"
+        if self.field.is_flexible:
+            return f"{self.offset} and beyond"
+        if self.is_empty:
+            return f"{self.offset}, empty"
+        if self.field.is_bitfield:
+            return f"bits {self.bit_offset}..{self.bit_offset + self.bit_size - 1}"
+        return f"{self.offset}..{self.end - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Bits between two fields that no field covers."""
+
+    bit_offset: int
+    bit_size: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it starts and ends between bytes; if not it is a rest beside bit-fields."""
+        return self.bit_offset % 8 == 0 and self.bit_size % 8 == 0
+
+    @property
+    def offset(self) -> int:
+        """Its first byte; raises ValueError inside a byte."""
+        if not self.is_whole:
+            raise ValueError(f"the hole at bit {self.bit_offset} starts or ends inside a byte")
+        return self.bit_offset // 8
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes; raises ValueError when it starts or ends inside a byte."""
+        return self.bit_size // 8 if self.is_whole else self._refuse()
+
+    def _refuse(self) -> int:
+        raise ValueError(f"the hole at bit {self.bit_offset} has no length in bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The alignment of a struct in bytes, and how it is known."""
+
+    value: int
+    basis: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The geometry of one complete struct; raises ValueError for an incomplete one."""
+
+    struct: Struct
+
+    def __post_init__(self) -> None:
+        if self.struct.bit_size is None:
+            raise ValueError(f"struct {self.struct.name} is incomplete")
+
+    @cached_property
+    def bit_size(self) -> int:
+        """Size of the struct in bits."""
+        return self.struct.bit_size or 0
+
+    @cached_property
+    def size(self) -> int:
+        """Size of the struct in bytes."""
+        return self.bit_size // 8
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The fields that C addresses with one name, in declared order; anonymous members are opened."""
+        return tuple(_named(self.struct.fields, "", 0))
+
+    def expanded(self) -> Iterator[Place]:
+        """Every named field at every depth, an outer one before its members; of arrays the first element."""
+        return _deep(self.struct.fields, "", 0)
+
+    def find(self, path: str) -> Place | None:
+        """The field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None when there is none."""
+        fields, prefix, base = self.struct.fields, "", 0
+        place: Place | None = None
+        for step in path.split("."):
+            parsed = _STEP.fullmatch(step)
+            if parsed is None:
+                return None
+            name, indices = parsed[1], tuple(int(i) for i in re.findall(r"\d+", parsed[2]))
+            place = next((p for p in _named(fields, prefix, base) if p.field.name == name), None)
+            if place is not None and indices:
+                place = _element(place, indices)
+            if place is None:
+                return None
+            fields, prefix, base = place.field.members, place.path + ".", place.bit_offset
+        return place
+
+    def match(self, pattern: str) -> tuple[Place, ...]:
+        """The fields that a path or fnmatch pattern means; a pattern with dots looks that deep."""
+        if not is_pattern(pattern):
+            place = self.find(pattern)
+            return () if place is None else (place,)
+        depth = pattern.count(".")
+        return tuple(
+            place
+            for place in (self.expanded() if depth else self.places)
+            if place.path.count(".") == depth and fnmatchcase(place.path, pattern)
+        )
+
+    @cached_property
+    def holes(self) -> tuple[Hole, ...]:
+        """What lies between fields and is covered by none, split at byte boundaries; without the tail."""
+        found: list[Hole] = []
+        position = 0
+        for start, end in self._covered:
+            if start > position:
+                found.extend(_split(position, start))
+            position = max(position, end)
+        return tuple(found)
+
+    @cached_property
+    def bit_padding(self) -> int:
+        """Bits behind the last field."""
+        return max(0, self.bit_size - max((end for _, end in self._covered), default=0))
+
+    @cached_property
+    def items(self) -> tuple[Place | Hole, ...]:
+        """Direct members and what is between and behind them: for a struct, a tiling of its bits."""
+        tiles: list[Place | Hole] = []
+        position = 0
+        for member in sorted(self.struct.fields, key=lambda f: (f.bit_offset, f.bit_size or 0)):
+            if member.bit_offset > position:
+                tiles.append(Hole(position, member.bit_offset - position))
+            tiles.append(Place(member.name or "", member.bit_offset, member.bit_size, member))
+            position = max(position, member.bit_offset + (member.bit_size or 0))
+        if self.bit_size > position:
+            tiles.append(Hole(position, self.bit_size - position))
+        return tuple(tiles)
+
+    @cached_property
+    def align(self) -> Alignment:
+        """The stated alignment, else the largest that the members, the size and the gaps prove."""
+        if self.struct.align is not None:
+            return Alignment(self.struct.align, "stated by the input")
+        natural = Alignment(
+            max((_natural(p) for p in self._blocks), default=1), "natural alignment of its members"
+        )
+        while self.size and self.size % natural.value:
+            natural = Alignment(natural.value // 2, natural.basis)
+        return max(natural, *self._proofs(), key=lambda a: a.value)
+
+    def _proofs(self) -> Iterator[Alignment]:
+        """Alignments that a gap proves: padding is always shorter than the alignment that caused it."""
+        yield Alignment(1, "")
+        gaps = [(self.size, self.bit_padding // 8, f"{self.bit_padding // 8} bytes of padding behind it")]
+        tiles = self.items if self.struct.aggregate == "struct" else ()
+        for hole, place in zip(tiles, tiles[1:], strict=False):
+            if isinstance(hole, Hole) and isinstance(place, Place):
+                gaps.append((place.offset, hole.bit_size // 8, f"the hole before `{place.path}`"))
+        for boundary, gap, basis in gaps:
+            value = 1 << gap.bit_length()
+            if gap >= _PROOF_OF_ALIGNMENT and boundary % value == 0 and self.size % value == 0:
+                yield Alignment(value, f"inferred from {basis}")
+
+    @cached_property
+    def _blocks(self) -> tuple[Place, ...]:
+        return tuple(item for item in self.items if isinstance(item, Place))
+
+    @cached_property
+    def _covered(self) -> tuple[tuple[int, int], ...]:
+        """Bit ranges of the named fields, sorted by their start."""
+        return tuple(sorted((p.bit_offset, p.bit_offset + (p.bit_size or 0)) for p in self.places))
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a field path is an fnmatch pattern; `ring[2]` is an element, not a pattern."""
+    return _GLOB.search(path) is not None
+
+
+def _named(fields: tuple[Field, ...], prefix: str, base: int) -> Iterator[Place]:
+    for member in fields:
+        start = base + member.bit_offset
+        if member.name is None:
+            yield from _named(member.members, prefix, start)
+        else:
+            yield Place(prefix + member.name, start, member.bit_size, member)
+
+
+def _deep(fields: tuple[Field, ...], prefix: str, base: int) -> Iterator[Place]:
+    for place in _named(fields, prefix, base):
+        yield place
+        yield from _deep(place.field.members, place.path + ".", place.bit_offset)
+
+
+def _element(place: Place, indices: tuple[int, ...]) -> Place | None:
+    """The element of an array; None when the index is outside or there are too many indices."""
+    dims = place.field.dims
+    if len(indices) > len(dims) or place.bit_size is None:
+        return None
+    size = place.bit_size
+    offset = place.bit_offset
+    for index, count in zip(indices, dims, strict=False):
+        if not count or index >= count:
+            return None
+        size //= count
+        offset += index * size
+    spelled = place.path + "".join(f"[{index}]" for index in indices)
+    member = place.field
+    rest = Field(
+        member.name, member.type, member.bit_offset, size, False, member.aggregate, dims[len(indices) :],
+        member.members, member.align, member.source,
+    )  # fmt: skip
+    return Place(spelled, offset, size, rest)
+
+
+def _natural(place: Place) -> int:
+    """The alignment of a member that its offset bears out; 1 for a packed one and for bit-fields."""
+    align = place.field.align or 1
+    if place.field.is_bitfield:
+        return 1
+    return align if place.offset % align == 0 else 1
+
+
+def _split(start: int, end: int) -> Iterator[Hole]:
+    """A gap as the rest of a byte, whole bytes, and the beginning of a byte."""
+    first, last = min(end, -(-start // 8) * 8), max(start, end // 8 * 8)
+    if first > last:
+        yield Hole(start, end - start)
+        return
+    for low, high in ((start, first), (first, last), (last, end)):
+        if high > low:
+            yield Hole(low, high - low)

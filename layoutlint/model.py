@@ -1,0 +1,242 @@
+"""Words of fact: what an input says about structs, before anything is computed or judged.
+
+Standard library only, no input or output. Sizes and offsets are in bits; alignments are in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
+
+Aggregate = Literal["struct", "union"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where something is declared; `line` counts from 1 and is None where the input gives none."""
+
+    file: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What depends on the machine that the object lives on; `line_size` and `min_align` are defaults."""
+
+    name: str
+    pointer_size: int
+    little_endian: bool
+    line_size: int
+    """Bytes in a cache line."""
+    min_align: int
+    """The smallest alignment of an allocated object, in bytes."""
+    max_align: int
+    """The largest natural alignment of a scalar inside a struct, in bytes (4 on i386)."""
+
+
+def _target(name: str, pointer: int, endian: str, line: int, min_align: int, max_align: int) -> Target:
+    return Target(name, pointer, endian == "little", line, min_align, max_align)
+
+
+# Line sizes and kmalloc minima: Linux v7.2 arch/*/include/asm/cache.h (L1_CACHE_SHIFT, ARCH_KMALLOC_MINALIGN).
+# Scalar alignment: the psABI of each architecture.
+TARGETS: tuple[Target, ...] = (
+    _target("x86_64", 8, "little", 64, 8, 16),
+    _target("i386", 4, "little", 64, 8, 4),
+    _target("aarch64", 8, "little", 64, 8, 16),
+    _target("aarch64_be", 8, "big", 64, 8, 16),
+    _target("arm", 4, "little", 64, 8, 8),
+    _target("armeb", 4, "big", 64, 8, 8),
+    _target("powerpc64le", 8, "little", 128, 8, 16),
+    _target("powerpc64", 8, "big", 128, 8, 16),
+    _target("powerpc", 4, "big", 32, 8, 16),
+    _target("s390x", 8, "big", 256, 8, 8),
+    _target("riscv64", 8, "little", 64, 8, 16),
+    _target("riscv32", 4, "little", 64, 8, 16),
+    _target("mips64", 8, "big", 32, 8, 16),
+    _target("mips64el", 8, "little", 32, 8, 16),
+    _target("mips", 4, "big", 32, 8, 8),
+    _target("mipsel", 4, "little", 32, 8, 8),
+    _target("loongarch64", 8, "little", 64, 8, 16),
+    _target("sparc64", 8, "big", 64, 8, 16),
+    # A raw BTF blob names no machine: only its byte order and the size of `long` are known.
+    _target("unknown64-le", 8, "little", 64, 8, 16),
+    _target("unknown64-be", 8, "big", 64, 8, 16),
+    _target("unknown32-le", 4, "little", 64, 8, 8),
+    _target("unknown32-be", 4, "big", 64, 8, 8),
+)
+
+
+def target_named(name: str) -> Target:
+    """The row of TARGETS called `name`; raises KeyError when there is none."""
+    for target in TARGETS:
+        if target.name == name:
+            return target
+    raise KeyError(name)
+
+
+class CType(NamedTuple):
+    """The spelling of a C type, cut where a declared name would stand: `int (*` name `)(void)`.
+
+    Base types are spelled as GCC's debug information does (`long unsigned int`), whatever the input.
+    """
+
+    left: str
+    right: str = ""
+
+    def __str__(self) -> str:
+        return self.left + self.right
+
+    def declare(self, name: str) -> str:
+        """The declaration of `name` with this type, without the semicolon."""
+        glue = "" if not name or self.left.endswith(("*", "(")) else " "
+        return f"{self.left}{glue}{name}{self.right}"
+
+
+def pointer_to(pointee: CType) -> CType:
+    """A pointer to `pointee`, with the parentheses that arrays and functions need."""
+    if pointee.right.startswith(("[", "(")):
+        return CType(f"{pointee.left} (*", ")" + pointee.right)
+    star = "*" if pointee.left.endswith(("*", "(")) else " *"
+    return CType(pointee.left + star, pointee.right)
+
+
+def array_of(element: CType, count: int | None) -> CType:
+    """An array of `count` elements; None spells a flexible array, `[]`."""
+    return CType(element.left, f"[{'' if count is None else count}]" + element.right)
+
+
+def function_of(result: CType, parameters: tuple[str, ...]) -> CType:
+    """A function type; `parameters` are spelled types, `()` spells an unprototyped one."""
+    return CType(result.left, f"({', '.join(parameters)})" + result.right)
+
+
+def qualified(inner: CType, qualifier: str) -> CType:
+    """`inner` with `const`, `volatile` or `restrict`: before a named type, behind a pointer's star."""
+    if inner.left.endswith("*"):
+        return CType(f"{inner.left} {qualifier}", inner.right)
+    return CType(f"{qualifier} {inner.left}", inner.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One member of a struct or union. `bit_offset` counts from the start of what it is a member of."""
+
+    name: str | None
+    """None for an anonymous struct or union, whose members are addressed as the outer struct's own."""
+    type: CType
+    bit_offset: int
+    bit_size: int | None
+    """None when the input does not tell; 0 for a flexible array and for empty types."""
+    is_bitfield: bool = False
+    aggregate: Aggregate | None = None
+    """What the type (or, for an array, the element type) is, when it has members."""
+    dims: tuple[int | None, ...] = ()
+    """Array dimensions, outermost first; None is a flexible one."""
+    members: tuple[Field, ...] = ()
+    """Members of the type, or of one element of the array, with offsets from its start."""
+    align: int | None = None
+    """Natural alignment of the member in bytes, with its own `aligned` where the input shows it."""
+    source: Source | None = None
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether this is an array without a length of its own (`x[]`, `x[0]`)."""
+        return bool(self.dims) and self.dims[0] in (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """One definition of a struct or union, as one input gives it."""
+
+    name: str
+    """Its tag, or for an anonymous one the typedef that names it."""
+    aggregate: Aggregate
+    bit_size: int | None
+    """None for an incomplete type."""
+    align: int | None
+    """Alignment in bytes when the input states it, else None (see `Layout.align` for what follows)."""
+    fields: tuple[Field, ...]
+    target: Target
+    source: Source | None = None
+    origin: str = ""
+    """The unit or file in which this definition was read."""
+    aliases: tuple[str, ...] = ()
+    """Typedef names that were asked for and stand for this struct."""
+    problem: str | None = None
+    """Why its layout cannot be believed, with file and line; rules on it are then unknown."""
+
+    def answers_to(self, name: str) -> bool:
+        """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
+        return fnmatchcase(self.name, name) or name in self.aliases
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which structs are asked for; readers produce no others."""
+
+    names: frozenset[str] = frozenset()
+    patterns: tuple[str, ...] = ()
+    everything: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+    """(struct, header that defines it) where a rule file says so; for source trees."""
+
+    def matches(self, name: str) -> bool:
+        """Whether a struct called `name` is asked for."""
+        if self.everything or name in self.names:
+            return True
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something in an input that could not be read, and why: shown, counted, exit status 3."""
+
+    origin: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that one input gave."""
+
+    path: str
+    reader: str
+    target: Target
+    structs: tuple[Struct, ...]
+    build_id: str | None = None
+    unread: tuple[Unread, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the user should know of how it was read (skipped languages, assumed target); never a failure."""
+    config: frozenset[str] | None = None
+    """Kernel configuration options that are on, without CONFIG_; None when the input does not tell."""
+    is_kernel: bool = False
+    """Whether this is a Linux kernel (vmlinux, module, its BTF or its tree); shipped packs name it."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is."""
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """A Progress that shows nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What the command line says about reading."""
+
+    flags: tuple[str, ...] = ()
+    """Compiler flags given after `--`, for headers and sources."""
+    progress: Progress = field(default=no_progress)
+    jobs: int = 1
+    reader: str | None = None
+    """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""

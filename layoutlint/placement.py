@@ -1,0 +1,66 @@
+"""Where an object can sit on cache lines, and which of its bytes then share one (docs/placements.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from layoutlint.layout import Layout, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Placements:
+    """The bases, modulo the line size, at which an object can start, and why no others."""
+
+    line_size: int
+    """Bytes in a cache line."""
+    bases: tuple[int, ...]
+    why: str
+
+    def violating(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
+        """The bases at which `violates(base)` holds."""
+        return tuple(base for base in self.bases if violates(base))
+
+
+def of(layout: Layout, line_size: int | None = None, min_align: int | None = None) -> Placements:
+    """The placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
+
+    `line_size` and `min_align`, in bytes, override the target's. Raises ValueError unless both are
+    powers of two.
+    """
+    target = layout.struct.target
+    line = target.line_size if line_size is None else line_size
+    smallest = target.min_align if min_align is None else min_align
+    for value in (line, smallest):
+        if value < 1 or value & (value - 1):
+            raise ValueError(f"{value} is not a power of two")
+    align = layout.align
+    step = max(align.value, smallest)
+    if step > align.value:
+        why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
+    else:
+        why = f"aligned to {align.value} ({align.basis})"
+    return Placements(line, tuple(range(0, line, min(step, line))), why)
+
+
+def lines(base: int, start: int, end: int, line_size: int) -> range:
+    """The lines that bytes [start, end) touch in an object at `base`; empty for an empty range."""
+    if end <= start:
+        return range(0)
+    return range((base + start) // line_size, (base + end - 1) // line_size + 1)
+
+
+def lines_of(place: Place, base: int, line_size: int) -> range:
+    """The lines that a field touches in an object at `base`."""
+    return range(0) if place.is_empty else lines(base, place.offset, place.end, line_size)
+
+
+def share(a: Place, b: Place, base: int, line_size: int) -> bool:
+    """Whether two fields touch a common line in an object at `base`; empty fields share nothing."""
+    first, second = lines_of(a, base, line_size), lines_of(b, base, line_size)
+    return bool(first) and bool(second) and first.start < second.stop and second.start < first.stop
+
+
+def touched(places: Iterable[Place], base: int, line_size: int) -> frozenset[int]:
+    """All lines that some of the fields touch in an object at `base`."""
+    return frozenset(line for place in places for line in lines_of(place, base, line_size))

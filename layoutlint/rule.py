@@ -1,0 +1,275 @@
+"""Words of judgement: rules, kinds, verdicts, findings and the report."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar, Literal, Protocol
+
+from layoutlint.layout import Layout, Place
+from layoutlint.model import Reading, Source, Struct, Unread
+from layoutlint.placement import Placements
+
+REPORT_SCHEMA = "layoutlint/report/1"
+
+
+class Outcome(Enum):
+    """What became of a rule on a struct, over all placements."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    AT_RISK = "at-risk"
+    UNKNOWN = "unknown"
+
+
+class Severity(Enum):
+    """How much a finding weighs; notes never change the exit status."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of one rule on one struct, with its numbers and places."""
+
+    outcome: Outcome
+    message: str
+    evidence: tuple[Place, ...] = ()
+    """The fields concerned, the primary one first."""
+    bases: tuple[int, ...] = ()
+    """The violating placements."""
+    total: int = 0
+    """How many placements there are; 0 for a kind that does not depend on them."""
+    line_size: int | None = None
+    advice: str = ""
+    """What would make the rule hold, in a sentence; empty when nothing is wrong."""
+
+    @property
+    def witness(self) -> int | None:
+        """One base at which the rule fails."""
+        return self.bases[0] if self.bases else None
+
+
+def judge(
+    placements: Placements, bases: tuple[int, ...], message: str, evidence: tuple[Place, ...], advice: str
+) -> Verdict:
+    """The verdict that `bases` violate a rule: kept for none, broken for all, at-risk for some."""
+    total = len(placements.bases)
+    if not bases:
+        outcome, advice = Outcome.KEPT, ""
+    else:
+        outcome = Outcome.BROKEN if len(bases) == total else Outcome.AT_RISK
+    return Verdict(outcome, message, evidence, bases, total, placements.line_size, advice)
+
+
+def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
+    """The verdict of a rule that does not depend on the placement."""
+    if holds:
+        return Verdict(Outcome.KEPT, message, evidence)
+    return Verdict(Outcome.BROKEN, message, evidence, advice=advice)
+
+
+def unknown(reason: str) -> Verdict:
+    """The verdict that nothing could be told, and why."""
+    return Verdict(Outcome.UNKNOWN, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a field is used: `hot-read`, `hot-write`, `read-mostly`, `cold`, or a project's own word."""
+
+    path: str
+    access: str
+    contended: bool = False
+    source: Source | None = None
+
+
+class CannotTell(Exception):
+    """Raised by a kind that cannot judge a struct; the verdict is then unknown, with this reason."""
+
+
+class NoSuchField(CannotTell):
+    """A rule names a field that the struct has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a kind judges by: the geometry, where the object can sit, and the declared accesses."""
+
+    layout: Layout
+    placements: Placements
+    accesses: tuple[Access, ...] = ()
+
+    def places(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
+        """The fields that paths and patterns mean, in the order given, each once.
+
+        Raises NoSuchField for one that means none (with the nearest name), CannotTell for one of unknown size.
+        """
+        found: dict[str, Place] = {}
+        for pattern in patterns:
+            matched = self.layout.match(pattern)
+            if not matched:
+                raise NoSuchField(self._missing(pattern))
+            found.update((place.path, place) for place in matched)
+        for place in found.values():
+            if place.bit_size is None:
+                raise CannotTell(f"the size of `{place.path}` is not known")
+        return tuple(found.values())
+
+    def place(self, path: str) -> Place:
+        """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""
+        places = self.places((path,))
+        if len(places) > 1:
+            raise CannotTell(f"`{path}` means {len(places)} fields, and one is needed")
+        return places[0]
+
+    def _missing(self, pattern: str) -> str:
+        struct = self.layout.struct
+        depth = pattern.count(".")
+        names = [p.path for p in self.layout.expanded() if p.path.count(".") <= depth]
+        near = difflib.get_close_matches(pattern, names, 1)
+        hint = f" (did you mean `{near[0]}`?)" if near else ""
+        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a rule that belongs to its kind; rulefile checks types, the kind's constructor checks sense."""
+
+    name: str
+    type: Literal["paths", "groups", "path", "integer", "number", "boolean", "words"]
+    doc: str
+    required: bool = False
+
+
+class Kind(Protocol):
+    """A rule kind with its parameters: finds places, compares integers, yields a verdict."""
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[Key, ...]]
+    """The keys of a rule of this kind; the constructor takes them by these names and raises ValueError for
+    values that make no sense."""
+    summary: ClassVar[str]
+    """One sentence: what holds when the rule is kept."""
+
+    def check(self, context: Context) -> Verdict:
+        """Judge one struct; raises CannotTell when it cannot be told, with the reason."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The circumstances in which a rule holds."""
+
+    config: tuple[str, ...] = ()
+    """Kernel options that must be on (`SMP`) or off (`!SMP`)."""
+    arch: tuple[str, ...] = ()
+    """Names of targets (`x86_64`), any of which will do; fnmatch patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One written rule on one struct, or on all that a pattern means."""
+
+    id: str
+    struct: str
+    kind: Kind
+    severity: Severity
+    why: str
+    source: Source
+    evidence: tuple[str, ...] = ()
+    when: When = When()
+    tolerate: float = 0.0
+    """At-risk in up to this share of the placements counts as kept."""
+    pack: str = ""
+    shipped: bool = False
+    """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructIntent:
+    """What a rule file says about a struct besides its rules."""
+
+    struct: str
+    source: Source
+    header: str | None = None
+    """Where a source tree defines it, as an `#include` names it or as a path in the tree."""
+    accesses: tuple[Access, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """One rule file."""
+
+    name: str
+    path: str
+    rules: tuple[Rule, ...]
+    structs: tuple[StructIntent, ...] = ()
+    description: str = ""
+    kernel: bool = False
+    """Whether it is about Linux, and so is on by default for a kernel input."""
+    shipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule judged on one definition of a struct (or on none, when it was not found)."""
+
+    rule: Rule
+    struct: Struct | None
+    verdict: Verdict
+    input: str
+    suppressed: str | None = None
+    """Why it does not count, when something says so (baselines and comments come with later versions)."""
+
+    @property
+    def place(self) -> Source:
+        """Where to point an editor at: the primary field, else the struct, else the rule."""
+        for place in self.verdict.evidence:
+            if place.field.source is not None:
+                return place.field.source
+        if self.struct is not None and self.struct.source is not None:
+            return self.struct.source
+        return self.rule.source
+
+    @property
+    def fingerprint(self) -> str:
+        """An identity that survives moved lines: rule, struct and field paths, as 16 hexadecimal digits."""
+        name = self.struct.name if self.struct is not None else self.rule.struct
+        words = [self.rule.id, name, *sorted(place.path for place in self.verdict.evidence)]
+        return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was looked at, so that a green result can be trusted."""
+
+    rules: int
+    """Rules that were asked for."""
+    applied: int
+    """Rules that judged at least one struct."""
+    structs: int
+    """Struct definitions judged."""
+    unresolved: tuple[str, ...] = ()
+    """Structs and fields that a rule names and no input has, each with the reason."""
+    skipped: tuple[str, ...] = ()
+    """Rules that their `when` excludes, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of a run, in the order in which it is printed."""
+
+    readings: tuple[Reading, ...]
+    findings: tuple[Finding, ...]
+    """Everything that is not kept."""
+    kept: tuple[Finding, ...]
+    coverage: Coverage
+    exit_status: int
+    unread: tuple[Unread, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    """Every rule that was asked for, for formats that list them."""

@@ -1,0 +1,61 @@
+"""`separate`, as one table: a struct in memory, the groups, what comes out."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint.kinds.separate import Separate
+from layoutlint.rule import NoSuchField, Outcome
+from tests.build import context, flexible, member, struct
+
+SPIN_NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
+SPIN_NODE_FIXED = struct(
+    "node", 128, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 64, 4), align=64
+)
+
+
+def words(gap: int, align: int = 8) -> object:
+    """Two 8-byte words whose starts are `gap` bytes apart."""
+    return struct("pair", gap + 8, member("a", 0, 8), member("b", gap, 8), align=align)
+
+
+CASES = [
+    # id, struct, groups, outcome, violating bases, message
+    ("one line", SPIN_NODE, [["cpu"], ["locked"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
+     "`cpu` at 20..23 shares a line with `locked` at 16..19 in 8 of 8 placements"),
+    ("own line", SPIN_NODE_FIXED, [["cpu"], ["next", "prev", "locked"]], Outcome.KEPT, (),
+     "`cpu` at 64..67 and `next` at 0..7, `prev` at 8..15, `locked` at 16..19 share no line in any placement"),
+    ("starts 64 apart never share", words(64), [["a"], ["b"]], Outcome.KEPT, (),
+     "`a` at 0..7 and `b` at 64..71 share no line in any placement"),
+    ("starts 56 apart share once", words(56), [["a"], ["b"]], Outcome.AT_RISK, (0,),
+     "`a` at 0..7 shares a line with `b` at 56..63 in 1 of 8 placements"),
+    ("starts 48 apart share twice", words(48), [["a"], ["b"]], Outcome.AT_RISK, (0, 8),
+     "`a` at 0..7 shares a line with `b` at 48..55 in 2 of 8 placements"),
+    ("flexible array", struct("s", 16, member("a", 0, 8), flexible("tail", 16)), [["a"], ["tail"]], Outcome.AT_RISK,
+     (0, 8, 16, 24, 32, 40), "`a` at 0..7 shares a line with `tail` at 16 and beyond in 6 of 8 placements"),
+    ("pattern", struct("s", 16, member("a_lock", 0, 4), member("b", 8, 8)), [["*_lock"], ["b"]], Outcome.AT_RISK,
+     (0, 8, 16, 24, 32, 40, 48), "`a_lock` at 0..3 shares a line with `b` at 8..15 in 7 of 8 placements"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("of_struct", "groups", "outcome", "bases", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_separate(of_struct, groups, outcome, bases, message):
+    verdict = Separate(tuple(map(tuple, groups))).check(context(of_struct))
+    assert (verdict.outcome, verdict.bases, verdict.message) == (outcome, bases, message)
+
+
+def test_advice_is_what_it_takes():
+    verdict = Separate((("a",), ("b",))).check(context(words(48)))
+    assert verdict.advice.startswith("move `b` at least 16 bytes further from `a`")
+
+
+def test_a_misspelt_field_is_not_found():
+    with pytest.raises(NoSuchField, match=r"struct node has no field `cpus` \(did you mean `cpu`\?\)"):
+        Separate((("cpus",), ("locked",))).check(context(SPIN_NODE))
+
+
+def test_one_group_is_no_rule():
+    with pytest.raises(ValueError, match="at least two groups"):
+        Separate((("a",),))
