@@ -47,6 +47,8 @@ class Verdict:
     line_size: int | None = None
     advice: str = ""
     """What would make the rule hold, in a sentence; empty when nothing is wrong."""
+    is_missing_field: bool = False
+    """Unknown because the rule names a field that the struct has not."""
 
     @property
     def witness(self) -> int | None:
@@ -73,9 +75,9 @@ def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) 
     return Verdict(Outcome.BROKEN, message, evidence, advice=advice)
 
 
-def unknown(reason: str) -> Verdict:
+def unknown(reason: str, missing_field: bool = False) -> Verdict:
     """The verdict that nothing could be told, and why."""
-    return Verdict(Outcome.UNKNOWN, reason)
+    return Verdict(Outcome.UNKNOWN, reason, is_missing_field=missing_field)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,222 @@
+"""The product on one page: inputs are read, rules are applied to structs, and a Report comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from layoutlint import placement, readers
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.layout import Layout, is_pattern
+from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, no_progress
+from layoutlint.rule import (
+    Access,
+    CannotTell,
+    Context,
+    Coverage,
+    Finding,
+    NoSuchField,
+    Outcome,
+    Pack,
+    Report,
+    Rule,
+    Severity,
+    Verdict,
+    unknown,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run is asked to do besides its inputs and packs."""
+
+    only: str | None = None
+    """Judge only structs that this name or pattern means."""
+    fail_on: Outcome = Outcome.AT_RISK
+    """The mildest outcome that makes the run fail: at-risk or broken."""
+    line_size: int | None = None
+    min_align: int | None = None
+    allow_unknown: bool = False
+    ignore_missing: bool = False
+    """A struct that no input defines is passed over (for runs on a few changed files)."""
+    read: ReadOptions = field(default_factory=ReadOptions)
+
+
+def check(
+    inputs: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Report:
+    """Judge the inputs by the packs, and Linux kernels by `kernel_packs` as well.
+
+    Raises UsageError when no rule is asked for; whatever cannot be read is in the report.
+    """
+    readings, unread = read(tuple(inputs), wanted(packs + kernel_packs, options.only), options.read)
+    active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
+    rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
+    if readings and not rules:
+        raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
+    judged = [finding for r in readings for pack in active[id(r)] for finding in judge(r, pack, options)]
+    findings = (*judged, *_missing(rules, judged, options))
+    return _report(readings, unread, rules, findings, options)
+
+
+def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
+    """Every input in the order given; those that cannot be read come second."""
+    if options.jobs > 1 and len(inputs) > 1:
+        quiet = replace(options, progress=no_progress)
+        with ProcessPoolExecutor(options.jobs) as executor:
+            results = list(executor.map(partial(_read, names=names, options=quiet), inputs))
+    else:
+        results = [_read(path, names, options) for path in inputs]
+    readings = [result for result in results if isinstance(result, Reading)]
+    failed = [result for result in results if isinstance(result, Unread)]
+    return readings, failed + [unread for reading in readings for unread in reading.unread]
+
+
+def _read(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread:
+    try:
+        return readers.read(path, names, options)
+    except ReadError as error:
+        return Unread(error.path, error.reason)
+
+
+def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
+    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
+    named = {rule.struct for pack in packs for rule in pack.rules}
+    if only is not None:
+        named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
+    headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
+    patterns = tuple(sorted(name for name in named if is_pattern(name)))
+    return Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
+
+
+def judge(reading: Reading, pack: Pack, options: Options) -> Iterator[Finding]:
+    """Every rule of a pack on every definition of its struct in one input; nothing where there is none."""
+    for rule in pack.rules:
+        if _excluded(rule, reading):
+            continue
+        structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
+        for struct in structs:
+            verdict = _verdict(rule, struct, _accesses(pack, struct), options)
+            if len([s for s in structs if s.name == struct.name]) > 1:
+                verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
+            yield Finding(rule, struct, verdict, reading.path)
+
+
+def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
+    """Whether a rule judges a struct; a shipped one passes over what an input only declares."""
+    if rule.shipped and struct.bit_size is None and struct.problem is None:
+        return False
+    return struct.answers_to(rule.struct) and (only is None or struct.answers_to(only))
+
+
+def _which(struct: Struct) -> str:
+    """Tells one definition of a name from the others."""
+    at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
+    return f"{at} in {struct.origin}" if struct.origin else at
+
+
+def _accesses(pack: Pack, struct: Struct) -> tuple[Access, ...]:
+    return tuple(a for intent in pack.structs if struct.answers_to(intent.struct) for a in intent.accesses)
+
+
+def _excluded(rule: Rule, reading: Reading) -> str | None:
+    """Why a rule's `when` keeps it from an input; None when it applies or nothing says otherwise."""
+    name = reading.target.name
+    if rule.when.arch and not any(Wanted(patterns=(arch,)).matches(name) for arch in rule.when.arch):
+        return f"{rule.id}: for {', '.join(rule.when.arch)}, not {name}"
+    if reading.config is None:
+        return None
+    for option in rule.when.config:
+        if (option.removeprefix("!") in reading.config) == option.startswith("!"):
+            return f"{rule.id}: for a configuration with {option}, which {reading.path} has not"
+    return None
+
+
+def _verdict(rule: Rule, struct: Struct, accesses: tuple[Access, ...], options: Options) -> Verdict:
+    if struct.problem is not None:
+        return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
+    if struct.bit_size is None:
+        return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
+    layout = Layout(struct)
+    placements = placement.of(layout, options.line_size, options.min_align)
+    try:
+        verdict = rule.kind.check(Context(layout, placements, accesses))
+    except NoSuchField as error:
+        return unknown(str(error), missing_field=True)
+    except CannotTell as error:
+        return unknown(str(error))
+    if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
+        message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
+        return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")
+    return verdict
+
+
+def _missing(rules: tuple[Rule, ...], judged: list[Finding], options: Options) -> Iterator[Finding]:
+    """A finding for each written rule whose struct no input has; a shipped one may name what a version lacks."""
+    if options.ignore_missing:
+        return
+    found = {finding.rule for finding in judged}
+    for rule in rules:
+        if rule in found or rule.shipped or not _could_apply(rule, options.only):
+            continue
+        yield Finding(rule, None, unknown(f"struct {rule.struct} is in none of the inputs"), "")
+
+
+def _could_apply(rule: Rule, only: str | None) -> bool:
+    return only is None or is_pattern(rule.struct) or Wanted(patterns=(only,)).matches(rule.struct)
+
+
+def _report(
+    readings: list[Reading],
+    unread: list[Unread],
+    rules: tuple[Rule, ...],
+    findings: tuple[Finding, ...],
+    options: Options,
+) -> Report:
+    ordered = sorted(findings, key=_order)
+    coverage = _coverage(readings, rules, ordered)
+    if readings and not coverage.structs and not options.ignore_missing:
+        unread = [*unread, Unread("rules", "nothing was judged: no input has a struct that they name")]
+    return Report(
+        readings=tuple(readings),
+        findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
+        kept=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
+        coverage=coverage,
+        exit_status=_exit_status(ordered, unread, options),
+        unread=tuple(unread),
+        rules=rules,
+    )
+
+
+def _order(finding: Finding) -> tuple[str, int, str, str, str, str]:
+    place = finding.place
+    name = finding.struct.name if finding.struct else finding.rule.struct
+    return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
+
+
+def _coverage(readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding]) -> Coverage:
+    found = {f.rule for f in findings if f.struct is not None}
+    skipped = {rule: reason for rule in rules for r in readings if (reason := _excluded(rule, r))}
+    lacking = [r for r in rules if r not in found and r not in skipped]
+    unresolved = [f"{rule.id}: struct {rule.struct} is in none of the inputs" for rule in lacking]
+    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in findings if f.verdict.is_missing_field]
+    return Coverage(
+        rules=len(rules),
+        applied=len({f.rule for f in findings if f.verdict.outcome is not Outcome.UNKNOWN}),
+        structs=len({(f.input, id(f.struct)) for f in findings if f.struct is not None}),
+        unresolved=tuple(dict.fromkeys(unresolved)),
+        skipped=tuple(reason for rule, reason in skipped.items() if rule not in found),
+    )
+
+
+def _exit_status(findings: list[Finding], unread: list[Unread], options: Options) -> int:
+    """1 for findings, else 3 for what could not be told, else 0 (design of the command line)."""
+    counted = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
+    outcomes = {finding.verdict.outcome for finding in counted}
+    if Outcome.BROKEN in outcomes or (Outcome.AT_RISK in outcomes and options.fail_on is Outcome.AT_RISK):
+        return 1
+    if (Outcome.UNKNOWN in outcomes or unread) and not options.allow_unknown:
+        return 3
+    return 0
