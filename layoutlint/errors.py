@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class LayoutlintError(Exception):
     """Anything that layoutlint reports to its user as an error, never as a traceback."""
@@ -32,3 +35,9 @@ class RuleFileError(LayoutlintError):
 
 class UsageError(LayoutlintError):
     """A command line that cannot be carried out as it stands: exit status 2."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question after the nearest of some names, to stand behind a message; empty when none is near."""
+    near = difflib.get_close_matches(name, sorted(names), 1)
+    return f" (did you mean `{near[0]}`?)" if near else ""

@@ -154,7 +154,7 @@ def _verdict(rule: Rule, struct: Struct, accesses: tuple[Access, ...], options: 
 
 
 def _missing(rules: tuple[Rule, ...], judged: list[Finding], options: Options) -> Iterator[Finding]:
-    """A finding for each written rule whose struct no input has; a shipped one may name what a version lacks."""
+    """A finding for each rule whose struct no input has; shipped ones may name what a kernel lacks."""
     if options.ignore_missing:
         return
     found = {finding.rule for finding in judged}
@@ -220,3 +220,27 @@ def _exit_status(findings: list[Finding], unread: list[Unread], options: Options
     if (Outcome.UNKNOWN in outcomes or unread) and not options.allow_unknown:
         return 3
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Structs to show, and what could not be shown, as sentences."""
+
+    structs: tuple[Struct, ...]
+    troubles: tuple[str, ...]
+
+
+def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
+    """The structs of one input that the names and patterns mean, or all for no names; raises ReadError."""
+    patterns = tuple(name for name in names if is_pattern(name))
+    asked = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
+    reading = readers.read(path, asked, options)
+    structs = sorted(reading.structs, key=lambda s: (s.name, str(s.source or ""), s.origin))
+    missing = [name for name in names if not any(s.answers_to(name) for s in structs)]
+    troubles = [f"{path}: struct {name} is not there" for name in missing]
+    troubles += [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in structs if s.problem]
+    if names:
+        troubles += [
+            f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
+        ]
+    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)))

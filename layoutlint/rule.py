@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Literal, Protocol
 
+from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, Place
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.placement import Placements
@@ -133,9 +133,7 @@ class Context:
         struct = self.layout.struct
         depth = pattern.count(".")
         names = [p.path for p in self.layout.expanded() if p.path.count(".") <= depth]
-        near = difflib.get_close_matches(pattern, names, 1)
-        hint = f" (did you mean `{near[0]}`?)" if near else ""
-        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{hint}"
+        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,368 @@
+"""The command line: options in, lint, print, exit status. No judgement lives here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from layoutlint import __version__, lint, reports, rulefile
+from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
+from layoutlint.kinds import KINDS, manual
+from layoutlint.model import Progress, ReadOptions, no_progress
+from layoutlint.rule import Outcome, Pack, Rule
+
+EXIT_USAGE = 2
+EXIT_UNKNOWN = 3
+EXIT_INTERNAL = 4
+
+_DISCOVERED = "layoutlint.toml"
+
+
+class PowerOfTwo(click.ParamType):
+    """A number of bytes that is a power of two, up to 1 MiB."""
+
+    name = "bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; click reports what is none."""
+        text = str(value)
+        number = int(text) if text.isdecimal() and len(text) < 8 else 0
+        if number < 1 or number & (number - 1) or number > 1 << 20:
+            self.fail(f"{text!r} is not a power of two", param, ctx)
+        return number
+
+
+def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `check` and `show` have in common."""
+    for option in reversed(
+        (
+            click.option(
+                "--reader",
+                type=click.Choice(["dwarf", "btf"]),
+                help="Which debug information to read where a file has both.",
+            ),
+            click.option(
+                "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
+            ),
+            click.option(
+                "--jobs",
+                "-j",
+                type=click.IntRange(1, 1024),
+                default=1,
+                help="Processes that read inputs side by side.",
+            ),
+            click.option(
+                "--allow-unknown", is_flag=True, help="What could not be told does not fail the run."
+            ),
+            click.option(
+                "--progress/--no-progress",
+                default=None,
+                help="Show progress on stderr (default: on a terminal).",
+            ),
+            click.option(
+                "--color",
+                type=click.Choice(["auto", "always", "never"]),
+                default="auto",
+                help="Colour in text.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", "-V", prog_name="layoutlint")
+def app() -> None:
+    """Checks on which cache lines the fields of C structs fall, by written rules.
+
+    Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, C headers and sources,
+    compile_commands.json, and kernel trees. Compiler flags for headers and sources stand behind `--`.
+
+    Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be told,
+    4 an internal error.
+    """
+
+
+@app.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--rules", "rule_paths", multiple=True, metavar="PATH", help="A rule file, or a folder of them."
+)
+@click.option(
+    "--pack", "pack_names", multiple=True, metavar="NAME", help="A shipped pack (see `rules list`)."
+)
+@click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
+@click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
+@click.option(
+    "--format", "format_", type=click.Choice(sorted(reports.FORMATS)), default="text", help="On stdout."
+)
+@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE as well.")
+@click.option(
+    "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
+)
+@click.option("--line-size", type=PowerOfTwo(), help="Cache line size (default: the target's).")
+@click.option(
+    "--min-align", type=PowerOfTwo(), help="Smallest alignment of an object (default: the target's)."
+)
+@click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
+@_reading_options
+@click.pass_obj
+def check(
+    flags: tuple[str, ...],
+    inputs: tuple[str, ...],
+    rule_paths: tuple[str, ...],
+    pack_names: tuple[str, ...],
+    no_packs: bool,
+    format_: str,
+    outputs: tuple[str, ...],
+    fail_on: str,
+    color: str,
+    **more: Any,
+) -> NoReturn:
+    """Judge the structs of INPUT by rules."""
+    files = _outputs(outputs)
+    packs = _packs(rule_paths or _discovered(), pack_names)
+    named = {pack.name for pack in packs}
+    kernel_packs = (
+        () if no_packs else tuple(p for p in rulefile.shipped() if p.kernel and p.name not in named)
+    )
+    options = lint.Options(
+        only=more["only"],
+        fail_on=Outcome(fail_on),
+        line_size=more["line_size"],
+        min_align=more["min_align"],
+        allow_unknown=more["allow_unknown"],
+        ignore_missing=more["ignore_missing"],
+        read=_read_options(flags, more),
+    )
+    report = lint.check(inputs, packs, kernel_packs, options)
+    for name, path in files:
+        _write(path, reports.FORMATS[name](report))
+    if format_ == "text":
+        click.echo(reports.text.render(report, color=_colored(color), width=_width()), nl=False, color=True)
+    else:
+        click.echo(reports.FORMATS[format_](report), nl=False)
+    sys.exit(report.exit_status)
+
+
+@app.command()
+@click.argument("input", metavar="INPUT")
+@click.argument("names", nargs=-1, metavar="[STRUCT]...")
+@click.option("--all", "everything", is_flag=True, help="Every struct and union of the input.")
+@click.option(
+    "--format", "format_", type=click.Choice(sorted(reports.SHOW_FORMATS)), default="text", help="On stdout."
+)
+@click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
+@click.option("--line-size", type=PowerOfTwo(), help="Cache line size (default: the target's).")
+@click.option(
+    "--min-align", type=PowerOfTwo(), help="Smallest alignment of an object (default: the target's)."
+)
+@_reading_options
+@click.pass_obj
+def show(
+    flags: tuple[str, ...], input: str, names: tuple[str, ...], everything: bool, format_: str, **more: Any
+) -> NoReturn:
+    """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
+    if everything == bool(names):
+        raise click.UsageError("name some structs, or give --all")
+    shown = lint.show(input, names, _read_options(flags, more))
+    options = reports.ShowOptions(
+        expand=more["expand"],
+        line_size=more["line_size"],
+        min_align=more["min_align"],
+        color=_colored(more["color"]),
+        width=_width(),
+    )
+    for chunk in reports.SHOW_FORMATS[format_](shown.structs, options):
+        sys.stdout.write(chunk)
+    for trouble in shown.troubles:
+        click.echo(f"layoutlint: {trouble}", err=True)
+    sys.exit(EXIT_UNKNOWN if shown.troubles and not more["allow_unknown"] else 0)
+
+
+@app.command()
+@click.argument("topic", metavar="KIND|RULE")
+@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Look for the rule here as well.")
+def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
+    """Say what a rule kind means, or why a rule is there."""
+    kind = next((kind for kind in KINDS if kind.name == topic), None)
+    if kind is not None:
+        click.echo(manual.explain(kind))
+        return
+    packs = _packs(rule_paths or _discovered(), ()) + rulefile.shipped()
+    rules = {rule.id: rule for pack in packs for rule in pack.rules}
+    if topic not in rules:
+        near = did_you_mean(topic, [*rules, *(kind.name for kind in KINDS)])
+        raise click.UsageError(f"no kind and no rule is called {topic!r}{near}")
+    click.echo(reports.explain_rule(rules[topic]))
+
+
+@app.group("rules")
+def rules_group() -> None:
+    """List rules, and check rule files."""
+
+
+@rules_group.command("list")
+@click.option(
+    "--rules", "rule_paths", multiple=True, metavar="PATH", help="A rule file, or a folder of them."
+)
+@click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="Only this shipped pack.")
+def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
+    """List the shipped packs and their rules, or those of the given files."""
+    packs = _packs(rule_paths, pack_names) or rulefile.shipped()
+    for pack in packs:
+        click.echo(f"{pack.name}{'  (on for Linux kernels)' if pack.kernel else ''}")
+        for rule in pack.rules:
+            click.echo(_listed(rule))
+
+
+def _listed(rule: Rule) -> str:
+    return f"  {rule.id:<44} {rule.kind.name:<12} {rule.severity.value:<8} {rule.struct}"
+
+
+@rules_group.command("check")
+@click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
+def rules_check(rule_paths: tuple[str, ...]) -> None:
+    """Say what is wrong with rule files: every mistake, each with file and line."""
+    packs = rulefile.load(rule_paths)
+    count = sum(len(pack.rules) for pack in packs)
+    click.echo(f"{_counted(count, 'rule')} in {_counted(len(packs), 'file')}: no mistakes")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _packs(rule_paths: Iterable[str], pack_names: Iterable[str]) -> tuple[Pack, ...]:
+    shipped = {pack.name: pack for pack in rulefile.shipped()}
+    for name in pack_names:
+        if name not in shipped:
+            raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")
+    return (*rulefile.load(rule_paths), *(shipped[name] for name in dict.fromkeys(pack_names)))
+
+
+def _discovered() -> tuple[str, ...]:
+    """The rule file of the project one stands in: nearest upwards, not above the top of its repository."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / _DISCOVERED).is_file():
+            return (os.path.relpath(folder / _DISCOVERED),)
+        if (folder / ".git").exists():
+            break
+    return ()
+
+
+def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
+    return ReadOptions(
+        flags=flags,
+        progress=_progress(more["progress"]),
+        jobs=more["jobs"],
+        reader=more["reader"],
+        btf_base=more["btf_base"],
+    )
+
+
+def _progress(asked: bool | None) -> Progress:
+    """Progress on stderr: one line that is written over on a terminal, lines of their own elsewhere."""
+    terminal = sys.stderr.isatty()
+    if not (terminal if asked is None else asked):
+        return no_progress
+    shown = -1
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 if done >= total else done * 100 // total
+        if percent == shown or (not terminal and percent % 10):
+            return
+        shown = percent
+        ending = "\r" if terminal and percent < 100 else "\n"
+        sys.stderr.write(f"{what}: {percent} %{ending}")
+        sys.stderr.flush()
+
+    return progress
+
+
+def _colored(choice: str) -> bool:
+    if choice != "auto":
+        return choice == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int:
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
+
+
+def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
+    outputs = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not path or name not in reports.FORMATS:
+            raise click.UsageError(
+                f"--output {text!r}: wanted F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
+            )
+        outputs.append((name, Path(path)))
+    return outputs
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or none: beside it first, then into its place."""
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.chmod(file.name, 0o666 & ~_umask())
+        os.replace(file.name, path)
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Our own arguments, and the compiler flags behind `--`."""
+    if "--" not in arguments:
+        return arguments, ()
+    at = arguments.index("--")
+    return arguments[:at], tuple(arguments[at + 1 :])
+
+
+def main() -> NoReturn:
+    """Run the command line of this process, and exit with its status."""
+    arguments, flags = _split(sys.argv[1:])
+    try:
+        app.main(args=arguments, obj=flags, prog_name="layoutlint")
+    except ReadError as error:
+        _fail(str(error), EXIT_UNKNOWN)
+    except LayoutlintError as error:
+        _fail(str(error), EXIT_USAGE)
+    except BrokenPipeError:
+        # The reader of our output has left (`| head`); nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_INTERNAL)
+    except Exception as error:
+        if os.environ.get("LAYOUTLINT_DEBUG"):
+            traceback.print_exc()
+        _fail(
+            f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)", EXIT_INTERNAL
+        )
+    sys.exit(0)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    for line in message.splitlines():
+        click.echo(
+            line if status == EXIT_USAGE and ":" in line.split(" ")[0] else f"layoutlint: {line}", err=True
+        )
+    sys.exit(status)
