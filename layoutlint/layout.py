@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import pairwise
 
 from layoutlint.model import Field, Struct
 
@@ -210,7 +211,7 @@ class Layout:
         yield Alignment(1, "")
         gaps = [(self.size, self.bit_padding // 8, f"{self.bit_padding // 8} bytes of padding behind it")]
         tiles = self.items if self.struct.aggregate == "struct" else ()
-        for hole, place in zip(tiles, tiles[1:], strict=False):
+        for hole, place in pairwise(tiles):
             if isinstance(hole, Hole) and isinstance(place, Place):
                 gaps.append((place.offset, hole.bit_size // 8, f"the hole before `{place.path}`"))
         for boundary, gap, basis in gaps:

@@ -43,7 +43,7 @@ def _target(name: str, pointer: int, endian: str, line: int, min_align: int, max
     return Target(name, pointer, endian == "little", line, min_align, max_align)
 
 
-# Line sizes and kmalloc minima: Linux v7.2 arch/*/include/asm/cache.h (L1_CACHE_SHIFT, ARCH_KMALLOC_MINALIGN).
+# Line sizes and kmalloc minima: L1_CACHE_SHIFT and ARCH_KMALLOC_MINALIGN in Linux v7.2, arch/*/include/asm.
 # Scalar alignment: the psABI of each architecture.
 TARGETS: tuple[Target, ...] = (
     _target("x86_64", 8, "little", 64, 8, 16),
@@ -238,5 +238,7 @@ class ReadOptions:
     """Compiler flags given after `--`, for headers and sources."""
     progress: Progress = field(default=no_progress)
     jobs: int = 1
+    btf_base: str | None = None
+    """The BTF of vmlinux that a module's split BTF builds on."""
     reader: str | None = None
     """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""

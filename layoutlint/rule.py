@@ -109,7 +109,7 @@ class Context:
     def places(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """The fields that paths and patterns mean, in the order given, each once.
 
-        Raises NoSuchField for one that means none (with the nearest name), CannotTell for one of unknown size.
+        Raises NoSuchField for one that means none, with the nearest name, and CannotTell for unknown sizes.
         """
         found: dict[str, Place] = {}
         for pattern in patterns:
@@ -138,7 +138,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a rule that belongs to its kind; rulefile checks types, the kind's constructor checks sense."""
+    """One key of a rule that belongs to its kind; rulefile checks its type, the kind its sense."""
 
     name: str
     type: Literal["paths", "groups", "path", "integer", "number", "boolean", "words"]

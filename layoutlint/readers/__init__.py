@@ -58,7 +58,7 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         has = {"dwarf": image.has_dwarf, "btf": image.has_btf}
         choice = options.reader or next((name for name in has if has[name]), None)
         if choice is None or not has.get(choice):
-            missing = {"dwarf": "DWARF", "btf": "BTF"}.get(choice or "", "debug information (neither DWARF nor BTF)")
+            missing = choice.upper() if choice else "debug information (neither DWARF nor BTF)"
             raise ReadError(path, f"has no {missing}; build it with `-g`, or give its vmlinux or debug file")
         reader = dwarf if choice == "dwarf" else btf
         return reader.read_elf(image, wanted, options)
