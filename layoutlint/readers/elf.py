@@ -1,0 +1,268 @@
+"""ELF files: target, build id, and the contents of sections, for the readers of DWARF and BTF."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.enums import ENUM_E_MACHINE
+
+from layoutlint.errors import ReadError
+from layoutlint.model import TARGETS, Target, target_named
+from layoutlint.readers import relocation
+
+Data = bytes | bytearray | memoryview
+
+_FOREIGN = (
+    ELFError, DWARFError, ConstructError, struct.error, zlib.error, ValueError, OverflowError, AssertionError,
+    KeyError, IndexError, TypeError, AttributeError,
+)  # fmt: skip
+"""What pyelftools lets through on damaged files."""
+
+_SHF_COMPRESSED = 0x800
+_ZLIB, _ZSTD = 1, 2
+_LARGEST_SECTION = 1 << 33
+"""A compressed section that claims more bytes than this is not believed."""
+
+# e_machine, class, little-endian -> name of the TARGETS row.
+_MACHINES: dict[tuple[str, int, bool], str] = {
+    ("EM_X86_64", 64, True): "x86_64",
+    ("EM_386", 32, True): "i386",
+    ("EM_AARCH64", 64, True): "aarch64",
+    ("EM_AARCH64", 64, False): "aarch64_be",
+    ("EM_ARM", 32, True): "arm",
+    ("EM_ARM", 32, False): "armeb",
+    ("EM_PPC64", 64, True): "powerpc64le",
+    ("EM_PPC64", 64, False): "powerpc64",
+    ("EM_PPC", 32, False): "powerpc",
+    ("EM_S390", 64, False): "s390x",
+    ("EM_RISCV", 64, True): "riscv64",
+    ("EM_RISCV", 32, True): "riscv32",
+    ("EM_MIPS", 64, False): "mips64",
+    ("EM_MIPS", 64, True): "mips64el",
+    ("EM_MIPS", 32, False): "mips",
+    ("EM_MIPS", 32, True): "mipsel",
+    ("EM_LOONGARCH", 64, True): "loongarch64",
+    ("EM_SPARCV9", 64, False): "sparc64",
+}
+
+# Sections that only the macros and linker scripts of Linux make: modinfo, exported symbols, BUG(),
+# alternatives, static keys, per-CPU data.
+_KERNEL_SECTIONS = frozenset((
+    ".modinfo", ".gnu.linkonce.this_module", "__ksymtab", "__ksymtab_gpl", "__ksymtab_strings", "__kcrctab",
+    "__bug_table", ".altinstructions", "__jump_table", ".data..percpu", ".data..read_mostly",
+    ".orc_unwind_ip", ".static_call_sites", "__tracepoints", ".export_symbol",
+))  # fmt: skip
+_KERNEL_PREFIX = "___ksymtab"
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The part of a section header that is needed."""
+
+    name: str
+    type: object
+    flags: int
+    offset: int
+    size: int
+    link: int
+    info: int
+
+
+class Image:
+    """An opened ELF file; valid inside `opened` only."""
+
+    def __init__(self, path: str, file: BinaryIO, mapped: mmap.mmap) -> None:
+        self.path = path
+        self.notes: tuple[str, ...] = ()
+        """What had to be assumed of the machine, for the user."""
+        self._elf: Any = ELFFile(file)
+        self._mapped = memoryview(mapped)
+        self._cache: dict[str, tuple[Data, ...]] = {}
+        self._headers = tuple(_header(section) for section in self._elf.iter_sections())
+        self.little_endian: bool = self._elf.little_endian
+        self.bits: int = self._elf.elfclass
+        self.target = self._target()
+        self.is_relocatable: bool = self._elf["e_type"] == "ET_REL"
+
+    @property
+    def build_id(self) -> str | None:
+        """The GNU build id in hexadecimal, None when there is none (as in object files)."""
+        for header in self._headers:
+            if header.type == "SHT_NOTE":
+                found = _gnu_build_id(bytes(self._raw(header)), "<" if self.little_endian else ">")
+                if found is not None:
+                    return found
+        return None
+
+    @property
+    def has_dwarf(self) -> bool:
+        """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
+        names = (".debug_info", ".zdebug_info", ".debug_info.dwo", ".debug_types")
+        return any(self._holds(name) for name in names)
+
+    @property
+    def has_btf(self) -> bool:
+        """Whether there is a .BTF with something in it."""
+        return self._holds(".BTF")
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether this is Linux: an image, a module or one of its objects, told by its section names."""
+        return any(h.name in _KERNEL_SECTIONS or h.name.startswith(_KERNEL_PREFIX) for h in self._headers)
+
+    def section(self, name: str) -> Data | None:
+        """The contents of the first section of this name, None when there is none.
+
+        Decompressed, and relocated in an object file; else mapped, not copied. Raises ReadError when the
+        file ends inside it or it cannot be decompressed.
+        """
+        return next(iter(self.sections(name)), None)
+
+    def sections(self, name: str) -> tuple[Data, ...]:
+        """The contents of all sections of this name: COMDAT groups of object files have several.
+
+        `.debug_x` also finds `.zdebug_x`. Raises as `section` does.
+        """
+        if name not in self._cache:
+            with self._foreign(name):
+                self._cache[name] = tuple(
+                    self._content(index, header)
+                    for index, header in enumerate(self._headers)
+                    if _is_named(header, name) and header.type != "SHT_NOBITS"
+                )
+        return self._cache[name]
+
+    def close(self) -> None:
+        """Lets go of the mapping, as far as nobody holds a part of it."""
+        self._cache.clear()
+        try:
+            self._mapped.release()
+        except BufferError:
+            return  # the mapping goes with the last view of it
+
+    def _target(self) -> Target:
+        machine = str(self._elf["e_machine"])
+        name = _MACHINES.get((machine, self.bits, self.little_endian))
+        if name is not None:
+            return target_named(name)
+        if machine not in ENUM_E_MACHINE:
+            machine = f"number {machine}"
+        generic = f"unknown{self.bits}-{'le' if self.little_endian else 'be'}"
+        target = next(t for t in TARGETS if t.name == generic)
+        self.notes = (f"machine {machine} is not known: assuming cache lines of {target.line_size} bytes",)
+        return target
+
+    def _holds(self, name: str) -> bool:
+        return any(h.name == name and h.size and h.type != "SHT_NOBITS" for h in self._headers)
+
+    def _raw(self, header: _Header) -> memoryview:
+        end = header.offset + header.size
+        if end > len(self._mapped):
+            there = len(self._mapped)
+            raise ReadError(self.path, f"truncated: section {header.name} ends at {end:#x}, the file at {there:#x}")
+        return self._mapped[header.offset : end]
+
+    def _content(self, index: int, header: _Header) -> Data:
+        data: Data = self._raw(header)
+        if header.flags & _SHF_COMPRESSED:
+            data = self._decompressed(header.name, bytes(data))
+        elif header.name.startswith(".zdebug"):
+            data = self._inflated(header.name, bytes(data[12:]), int.from_bytes(data[4:12], "big"))
+        if not self.is_relocatable:
+            return data
+        return self._relocated(index, data)
+
+    def _decompressed(self, name: str, data: bytes) -> bytes:
+        order = "<" if self.little_endian else ">"
+        if self.bits == 64:
+            kind, _, size, _ = struct.unpack_from(order + "IIQQ", data)
+            return self._inflated(name, data[24:], size, kind)
+        kind, size, _ = struct.unpack_from(order + "III", data)
+        return self._inflated(name, data[12:], size, kind)
+
+    def _inflated(self, name: str, data: bytes, size: int, kind: int = _ZLIB) -> bytes:
+        if kind != _ZLIB:
+            how = "zstd" if kind == _ZSTD else f"method {kind}"
+            advice = "`objcopy --decompress-debug-sections` undoes it"
+            raise ReadError(self.path, f"section {name} is compressed with {how}, which is not read; {advice}")
+        if size > _LARGEST_SECTION:
+            raise ReadError(self.path, f"section {name} claims {size} bytes")
+        plain = zlib.decompressobj().decompress(data, size + 1)
+        if len(plain) != size:
+            raise ReadError(self.path, f"section {name} does not hold the {size} bytes that it claims")
+        return plain
+
+    def _relocated(self, index: int, data: Data) -> Data:
+        machine = str(self._elf["e_machine"])
+        for table in self._headers:
+            if table.type in ("SHT_REL", "SHT_RELA") and table.info == index:
+                shape = relocation.Shape(machine, self.bits, self.little_endian, table.type == "SHT_RELA")
+                symbols = self._raw(self._headers[table.link])
+                data = bytearray(data)
+                relocation.apply(data, bytes(self._raw(table)), bytes(symbols), shape)
+        return data
+
+    @contextmanager
+    def _foreign(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except _FOREIGN as error:
+            raise ReadError(self.path, f"section {name} cannot be read: {error}") from error
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Image]:
+    """An ELF file for reading. Raises ReadError when it is none, or its headers are damaged."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below, behind the mapping
+    except OSError as error:
+        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+    with file:
+        image = _image(path, file)
+        try:
+            yield image
+        finally:
+            image.close()
+
+
+def _image(path: str, file: BinaryIO) -> Image:
+    try:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise ReadError(path, "the file is empty")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return Image(path, file, mapped)
+    except _FOREIGN as error:
+        raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
+    except OSError as error:
+        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+
+
+def _header(section: Any) -> _Header:
+    keys = ("type", "flags", "offset", "size", "link", "info")
+    return _Header(section.name, *(section[f"sh_{key}"] for key in keys))
+
+
+def _is_named(header: _Header, name: str) -> bool:
+    return header.name == name or (name.startswith(".debug") and header.name == ".z" + name[1:])
+
+
+def _gnu_build_id(notes: bytes, order: str) -> str | None:
+    """The first NT_GNU_BUILD_ID; names and contents are padded to 4 bytes (gABI, Note Section)."""
+    position = 0
+    while position + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from(order + "III", notes, position)
+        content = position + 12 + (name_size + 3 & ~3)
+        if kind == 3 and notes[position + 12 : position + 12 + name_size] == b"GNU\0":
+            return notes[content : content + size].hex()
+        position = content + (size + 3 & ~3)
+    return None
