@@ -199,6 +199,8 @@ class StructIntent:
     header: str | None = None
     """Where a source tree defines it, as an `#include` names it or as a path in the tree."""
     accesses: tuple[Access, ...] = ()
+    placement: str | None = None
+    """`line` when objects start on a line, which then is the only base; None when nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,340 @@
+"""Rule files: TOML in, Packs out (docs/rules.md). All mistakes of all files are reported at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import cast
+
+from layoutlint import toml_table as toml
+from layoutlint.errors import RuleFileError, UsageError, did_you_mean
+from layoutlint.kinds import KINDS, kind_named
+from layoutlint.model import TARGETS, Source, Wanted
+from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent, When
+from layoutlint.toml_lines import parse as parse_toml
+from layoutlint.toml_table import Misfit, Notes, Table, one_of
+
+ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
+PLACEMENTS = ("line", "slab", "kmalloc", "percpu", "static", "malloc", "aligned", "embedded")
+"""What a struct's `placement` can say; only `line`, a base on a line's start, is understood so far."""
+
+_PACK = ("name", "description", "for", "accesses")
+_STRUCT = ("header", "placement", "fields")
+_FIELD = ("access", "contended")
+_RULE = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
+_WHEN = ("config", "arch")
+
+_ID = re.compile(r"[A-Za-z0-9][\w./-]*")
+_STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
+_ACCESS_WORD = re.compile(r"[a-z][a-z0-9-]*")
+_CONFIG = re.compile(r"!?\w+")
+
+_CONVERT: Mapping[str, Callable[[object], object]] = {
+    "paths": toml.field_paths,
+    "groups": toml.groups,
+    "path": toml.field_path,
+    "integer": toml.integer,
+    "number": toml.number,
+    "boolean": toml.boolean,
+    "words": toml.words,
+}
+
+
+def load(paths: Iterable[str]) -> tuple[Pack, ...]:
+    """The packs of rule files and of folders of them (every *.toml below), each file once, in order.
+
+    Raises RuleFileError with all mistakes of all files.
+    """
+    parts: list[_Part] = []
+    for path in paths:
+        parts.extend(_read_path(path))
+    once = {part.identity: part for part in reversed(parts)}
+    return _packs([part for part in parts if once[part.identity] is part])
+
+
+def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
+    """The pack that a rule file's text says; `path` is how messages and rules call the file.
+
+    Raises RuleFileError with all mistakes.
+    """
+    return _packs([_part(text, path, shipped)])[0]
+
+
+@cache
+def shipped() -> tuple[Pack, ...]:
+    """The packs that come with layoutlint, by their path."""
+    top = resources.files("layoutlint.rulepacks")
+    found = sorted(_toml_files(top, "rules"))
+    return _packs([_part(file.read_text("utf-8"), path, shipped=True) for path, file in found])
+
+
+def shipped_named(name: str) -> Pack:
+    """The shipped pack of this name; raises UsageError, with the nearest name, when there is none."""
+    packs = {pack.name: pack for pack in shipped()}
+    if name not in packs:
+        raise UsageError(f"no shipped pack is called `{name}`{did_you_mean(name, packs)}")
+    return packs[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What came of one file: its pack unless it is past reading, its mistakes, and the ids it gives."""
+
+    identity: str
+    pack: Pack | None
+    mistakes: tuple[str, ...]
+    ids: tuple[tuple[str, Source], ...] = ()
+
+
+def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
+    mistakes = [mistake for part in parts for mistake in part.mistakes]
+    first: dict[str, Source] = {}
+    for id_, source in (pair for part in parts for pair in part.ids):
+        if first.setdefault(id_, source) is not source and first[id_].file != source.file:
+            mistakes.append(f"{source}: `{id_}` is already the id of the rule at {first[id_]}")
+    if mistakes:
+        raise RuleFileError(tuple(mistakes))
+    return tuple(part.pack for part in parts if part.pack is not None)
+
+
+def _read_path(path: str) -> Iterator[_Part]:
+    if not Path(path).is_dir():
+        yield _read_file(path)
+        return
+    files = sorted(str(file) for file in Path(path).rglob("*.toml"))
+    if not files:
+        yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
+    yield from map(_read_file, files)
+
+
+def _read_file(path: str) -> _Part:
+    identity = str(Path(path).resolve())
+    try:
+        data = Path(path).read_bytes()
+        text = data.decode()
+    except OSError as error:
+        return _Part(identity, None, (f"{path}: {(error.strerror or str(error)).lower()}",))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        reason = f"not UTF-8 (byte {data[error.start]:#04x})"
+        return _Part(identity, None, (f"{path}:{line}: {reason}",))
+    part = _part(text, path, shipped=False)
+    return _Part(identity, part.pack, part.mistakes, part.ids)
+
+
+def _toml_files(folder: Traversable, called: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        path = f"{called}/{entry.name}"
+        if entry.is_dir():
+            yield from _toml_files(entry, path)
+        elif entry.name.endswith(".toml"):
+            yield path, entry
+
+
+def _part(text: str, path: str, shipped: bool) -> _Part:
+    try:
+        document = parse_toml(text, path)
+    except RuleFileError as error:
+        return _Part(path, None, error.messages)
+    notes = Notes(document)
+    reader = _Reader(Table(document.data, (), "a rule file", notes), path, shipped)
+    pack = reader.pack()
+    mistakes = tuple(f"{path}:{line}: {message}" for line, message in sorted(notes.mistakes))
+    return _Part(path, None if mistakes else pack, mistakes, tuple(reader.ids.items()))
+
+
+class _Reader:
+    """One file's tables turned into words of judgement; mistakes go to its notes."""
+
+    def __init__(self, top: Table, path: str, shipped: bool) -> None:
+        self.ids: dict[str, Source] = {}
+        self._top = top
+        self._path = path
+        self._shipped = shipped
+        self._header = top.table("pack", "[pack]")
+        self._name = self._header.get("name", toml.text) or Path(path).stem
+        own = self._header.get("accesses", toml.listed(_access_word, "words"))
+        self._accesses = (*ACCESSES, *(own or ()))
+
+    def pack(self) -> Pack:
+        """The whole file."""
+        self._top.only(("pack", "struct", "rule"), _top_key)
+        self._header.only(_PACK)
+        return Pack(
+            name=self._name,
+            path=self._path,
+            rules=tuple(self._rules()),
+            structs=tuple(self._structs()),
+            description=self._header.get("description", toml.text) or "",
+            kernel=self._header.get("for", toml.choice(("linux",))) == "linux",
+            shipped=self._shipped,
+        )
+
+    def _source(self, line: int) -> Source:
+        return Source(self._path, line)
+
+    def _structs(self) -> Iterator[StructIntent]:
+        tables = self._top.table("struct", "[struct]")
+        for name in tables.data:
+            table = tables.table(name, f"[struct.{name}]")
+            table.only(_STRUCT)
+            try:
+                _struct_name(name)
+            except Misfit as misfit:
+                table.wrong(f"the name of a struct {misfit.reason}")
+            yield StructIntent(
+                struct=name,
+                source=self._source(table.line),
+                header=table.get("header", toml.text),
+                accesses=tuple(self._fields(table)),
+                placement=table.get("placement", _placement),
+            )
+
+    def _fields(self, struct: Table) -> Iterator[Access]:
+        fields = struct.table("fields", f"{struct.called[:-1]}.fields]")
+        for path in fields.data:
+            access = self._field(fields, path)
+            if access is not None:
+                yield access
+
+    def _field(self, fields: Table, path: str) -> Access | None:
+        try:
+            toml.field_path(path)
+        except Misfit as misfit:
+            fields.wrong(f"the name of a field {misfit.reason}", path)
+            return None
+        table = fields.table(path, f"field `{path}`")
+        table.only(_FIELD, lambda key: _quoted(table, path, key))
+        access = table.need("access", toml.choice(self._accesses))
+        contended = table.get("contended", toml.boolean) or False
+        return None if access is None else Access(path, access, contended, self._source(table.line))
+
+    def _rules(self) -> Iterator[Rule]:
+        entries = self._top.get("rule", toml.listed(toml.table, "tables, each under `[[rule]]`"))
+        for index, data in enumerate(entries or ()):
+            named = f"rule `{data['id']}`" if isinstance(data.get("id"), str) else "this rule"
+            rule = self._rule(Table(data, ("rule", index), named, self._top.notes))
+            if rule is not None:
+                yield rule
+
+    def _rule(self, table: Table) -> Rule | None:
+        source = self._source(table.line)
+        id_ = table.need("id", _rule_id)
+        if id_ is not None and id_ in self.ids:
+            table.wrong(f"`{id_}` is already the id of the rule at {self.ids[id_]}", "id")
+        elif id_ is not None:
+            self.ids[id_] = source
+        struct = table.need("struct", _struct_name)
+        kind = _kind(table)
+        severity = table.get("severity", toml.choice(s.value for s in Severity))
+        why = table.need("why", toml.text)
+        evidence = table.get("evidence", toml.words) or ()
+        when = _when(table)
+        tolerate = table.get("tolerate", toml.share) or 0.0
+        if id_ is None or struct is None or kind is None or why is None:
+            return None
+        weight = Severity(severity or "error")
+        return Rule(
+            id_, struct, kind, weight, why, source, evidence, when, tolerate, self._name, self._shipped
+        )
+
+
+def _kind(table: Table) -> Kind | None:
+    """The kind of a rule with its parameters; None when something about it is wrong, which is noted."""
+    name = table.need("kind", toml.choice(kind.name for kind in KINDS))
+    kind = kind_named(name or "")
+    if kind is None:
+        table.only((*_RULE, *(key.name for other in KINDS for key in other.keys)))
+        return None
+    table.only((*_RULE, *(key.name for key in kind.keys)), _kinds_with)
+    before = len(table.notes.mistakes)
+    values = {}
+    for key in kind.keys:
+        read = table.need if key.required else table.get
+        value = read(key.name, _CONVERT[key.type])
+        if value is not None:
+            values[key.name] = value
+    if len(table.notes.mistakes) > before:
+        return None
+    try:
+        return cast("Callable[..., Kind]", kind)(**values)
+    except ValueError as error:
+        table.wrong(str(error))
+        return None
+
+
+def _when(table: Table) -> When:
+    when = table.table("when", "`when`")
+    when.only(_WHEN)
+    config = when.get("config", toml.listed(_config, "kernel options"))
+    arch = when.get("arch", toml.listed(_arch, "targets"))
+    return When(config or (), arch or ())
+
+
+def _top_key(key: str) -> str:
+    return " (rules are `[[rule]]`)" if key == "rules" else ""
+
+
+def _kinds_with(key: str) -> str:
+    """Says which kinds have a key, when another kind than the rule's does."""
+    kinds = [kind.name for kind in KINDS if any(own.name == key for own in kind.keys)]
+    return f" (a key of {', '.join(kinds)})" if kinds else ""
+
+
+def _quoted(table: Table, path: str, key: str) -> str:
+    """TOML reads `a.b = {}` as a table in a table; a field path with a dot is meant."""
+    return f' (quote a dotted path: "{path}.{key}")' if isinstance(table.data[key], dict) else ""
+
+
+def _rule_id(value: object) -> str:
+    found = toml.text(value)
+    if not _ID.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: letters, digits, `-`, `_`, `.` and `/`, without spaces")
+    return found
+
+
+def _struct_name(value: object) -> str:
+    found = toml.text(value)
+    tag = found.removeprefix("struct ").removeprefix("union ")
+    if tag != found:
+        raise Misfit(f"cannot be `{found}`: write the tag alone, `{tag}`")
+    if not _STRUCT_NAME.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: a tag, a typedef, or a pattern of them with `*`, `?`, `[a-z]`")
+    return found
+
+
+def _placement(value: object) -> str:
+    found = toml.choice(PLACEMENTS)(value)
+    if found != "line":
+        raise Misfit(f"`{found}` is not supported yet; only `line` is (objects start on a line)")
+    return found
+
+
+def _access_word(value: object) -> str:
+    found = toml.text(value)
+    if not _ACCESS_WORD.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: small letters, digits and `-`")
+    return found
+
+
+def _config(value: object) -> str:
+    found = toml.text(value)
+    bare = found.replace("CONFIG_", "")
+    if bare != found:
+        raise Misfit(f"cannot be `{found}`: write `{bare}`")
+    if not _CONFIG.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: a kernel option, or `!` and an option that must be off")
+    return found
+
+
+def _arch(value: object) -> str:
+    found = toml.text(value)
+    names = [target.name for target in TARGETS]
+    if not any(Wanted(patterns=(found,)).matches(name) for name in names):
+        raise Misfit(f"cannot be `{found}`{one_of(found, names)}")
+    return found
