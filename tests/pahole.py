@@ -1,0 +1,139 @@
+"""pahole's listing as comparable facts: for each struct its size, and where each field and bit-field stands."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_HEAD = re.compile(r"(struct|union) (\w+) \{$")
+_TYPEDEF_HEAD = re.compile(r"typedef (struct|union) \{$")
+_OPEN = re.compile(r"(?:const |volatile )*(struct|union|enum)(?: \w+)? \{$")
+_SIZE = re.compile(r"/\* size: (\d+), cachelines:")
+_BYTES = re.compile(r"/\*\s+(\d+)\s+(\d+) \*/$")
+_BITS = re.compile(r"/\*\s+(\d+):\s*(\d+)\s+(\d+) \*/$")
+_ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)")
+_WIDTH = re.compile(r":(\d+)$")
+_POINTED = re.compile(r"\(\*+\s*(?:const |volatile )*(\w+)\s*[)\[(]")
+_LAST = re.compile(r"(\w+)\s*(?:\[\d*\])*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where one field stands: bits from the start of the struct, and its length in bits."""
+
+    bit_offset: int
+    bit_size: int
+    is_bitfield: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What pahole says of one struct; `size` in bytes is None for a union, of which it prints none."""
+
+    name: str
+    aggregate: str
+    size: int | None
+    spots: tuple[tuple[str, Spot], ...]
+    """Fields by dotted path, those of types defined in place included."""
+
+
+def listing(path: Path | str, *options: str) -> Iterator[Shape]:
+    """What `pahole OPTIONS PATH` prints; skips the test where pahole is missing."""
+    if shutil.which("pahole") is None:
+        pytest.skip("pahole is not installed")
+    with subprocess.Popen(
+        ["pahole", *options, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        yield from shapes(process.stdout)
+
+
+def shapes(lines: Iterable[str]) -> Iterator[Shape]:
+    """The structs of a listing."""
+    stream = (line.strip() for line in lines)
+    for line in stream:
+        head = _HEAD.match(line)
+        if head:
+            block = _block(stream)
+            yield Shape(head[2], head[1], block.size, tuple(block.spots))
+        elif _TYPEDEF_HEAD.match(line):
+            block = _block(stream)
+            aggregate = "union" if "union" in line else "struct"
+            yield Shape(_name(block.tail), aggregate, block.size, tuple(block.spots))
+
+
+@dataclass(slots=True)
+class _Block:
+    """What stands between braces, and the text behind them."""
+
+    spots: list[tuple[str, Spot]]
+    size: int | None = None
+    tail: str = ""
+
+
+def _block(stream: Iterator[str]) -> _Block:
+    block = _Block([])
+    for line in stream:
+        if line.startswith("}"):
+            block.tail = line[1:].strip()
+            return block
+        size = _SIZE.match(line)
+        if size:
+            block.size = int(size[1])
+        elif _OPEN.match(line):
+            _nested(block, _block(stream))
+        elif not line.startswith("/*"):
+            _member(block, line)
+    raise ValueError("the listing ends inside a struct")
+
+
+def _nested(block: _Block, inner: _Block) -> None:
+    """A member whose type is defined in place; behind a pointer, its rows are not the outer struct's."""
+    spot, text = _spot(inner.tail)
+    if spot is None:
+        return
+    name = _name(text)
+    if "*" not in text:
+        prefix = f"{name}." if name else ""
+        block.spots.extend((prefix + path, row) for path, row in inner.spots)
+    if name:
+        block.spots.append((name, spot))
+
+
+def _member(block: _Block, line: str) -> None:
+    spot, text = _spot(line)
+    if spot is not None and _name(text):
+        block.spots.append((_name(text), spot))
+
+
+def _spot(line: str) -> tuple[Spot | None, str]:
+    """The place at the end of a line, and the declaration before it."""
+    bits = _BITS.search(line)
+    if bits:
+        text = _declaration(line[: bits.start()])
+        width = _WIDTH.search(text)
+        if width is None:
+            raise ValueError(f"a bit-field without a width: {line}")
+        at = Spot(int(bits[1]) * 8 + int(bits[2]), int(width[1]), True)
+        return at, text[: width.start()]
+    place = _BYTES.search(line)
+    if place is None:
+        return None, line
+    return Spot(int(place[1]) * 8, int(place[2]) * 8, False), _declaration(line[: place.start()])
+
+
+def _declaration(text: str) -> str:
+    return _ATTRIBUTE.sub("", text).strip().removesuffix(";").rstrip()
+
+
+def _name(text: str) -> str:
+    """The name that a declaration declares; empty for an anonymous member."""
+    text = _declaration(text)
+    match = _POINTED.search(text) or _LAST.search(text)
+    return match[1] if match else ""

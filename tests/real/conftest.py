@@ -1,0 +1,52 @@
+"""The real kernels as fixtures; each skips, with the reason, where it cannot be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real import kernels
+
+
+def _kernel(name: str) -> Path:
+    try:
+        return kernels.fetch(name)
+    except kernels.Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    """The path of a kernel by its name, for tests that go over several."""
+    return _kernel
+
+
+@pytest.fixture(scope="session")
+def cloud() -> Path:
+    return _kernel("cloud")
+
+
+@pytest.fixture(scope="session", name="next")
+def next_kernel() -> Path:
+    return _kernel("next")
+
+
+@pytest.fixture(scope="session")
+def newest() -> Path:
+    return _kernel("newest")
+
+
+@pytest.fixture(scope="session")
+def headers() -> Path:
+    return _kernel("headers")
+
+
+@pytest.fixture(scope="session")
+def next_headers() -> Path:
+    return _kernel("next-headers")
+
+
+@pytest.fixture(scope="session")
+def newest_headers() -> Path:
+    return _kernel("newest-headers")

@@ -1,0 +1,246 @@
+"""Real Linux kernels for the tests, from Debian's packages, by package name.
+
+    python -m tests.real.kernels fetch NAME...   download and unpack; prints NAME and its path
+    python -m tests.real.kernels path NAME       the path alone, if it is already here (exit 1 if not)
+    python -m tests.real.kernels list            the names
+
+Everything lands under $LAYOUTLINT_KERNELS (default ~/.cache/layoutlint-kernels) and is kept between runs. apt does
+the work, with lists and caches of its own there, so that nothing of the machine changes and no privilege is needed.
+The mirror is the machine's own; where that is not Debian's, $LAYOUTLINT_DEBIAN_MIRROR names one.
+With $LAYOUTLINT_OFFLINE set nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+TOOLS = ("apt-get", "apt-cache", "dpkg-deb", "tar")
+DOWNLOAD_SECONDS = 1800
+
+
+class Unavailable(Exception):
+    """A kernel that cannot be had on this machine, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: the release of Debian that has it, and the package that depends on its current version."""
+
+    name: str
+    release: str
+    meta: str
+
+    @property
+    def is_headers(self) -> bool:
+        """Whether it is a configured header tree and not a vmlinux."""
+        return self.meta.startswith("linux-headers")
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("cloud", "bookworm", "linux-image-cloud-amd64-dbg"),  # 6.1, DWARF 5 and BTF
+        Kernel("headers", "bookworm", "linux-headers-amd64"),
+        Kernel("next", "trixie", "linux-image-cloud-amd64-dbg"),  # 6.12
+        Kernel("next-headers", "trixie", "linux-headers-cloud-amd64"),
+        Kernel("newest", "sid", "linux-image-cloud-amd64-dbg"),  # 7.x, with Rust
+        Kernel("newest-headers", "sid", "linux-headers-cloud-amd64"),
+    )
+}
+
+
+def home() -> Path:
+    """The folder that keeps the kernels."""
+    told = os.environ.get("LAYOUTLINT_KERNELS")
+    return Path(told) if told else Path.home() / ".cache" / "layoutlint-kernels"
+
+
+def found(name: str) -> Path | None:
+    """Where a kernel already is: its vmlinux, or the configured part of its header tree."""
+    root = home() / name
+    if KERNELS[name].is_headers:
+        places = sorted(root.glob("usr/src/linux-headers-*64"))
+    else:
+        debug = root / "usr/lib/debug"
+        places = sorted(debug.glob("boot/vmlinux-*")) + sorted(debug.glob("vmlinux-*"))
+    return next((place for place in places if place.exists()), None)
+
+
+def fetch(name: str) -> Path:
+    """The path of a kernel, downloaded when it is not here yet; raises Unavailable with the reason."""
+    kernel = KERNELS[name]
+    at = found(name)
+    if at is not None:
+        return at
+    _require_tools()
+    try:
+        with _alone(name):
+            if found(name) is None:
+                _unpack(kernel)
+    except OSError as error:
+        raise Unavailable(f"kernel {name}: {error}") from error
+    at = found(name)
+    if at is None:
+        raise Unavailable(f"kernel {name}: its packages hold neither a vmlinux nor a header tree")
+    return at
+
+
+def version(at: Path) -> tuple[int, int]:
+    """The first two numbers of the kernel at a path that `fetch` gave, from its file name."""
+    numbers = re.search(r"-(\d+)\.(\d+)", at.name)
+    if numbers is None:
+        raise ValueError(f"{at.name} names no kernel version")
+    return int(numbers[1]), int(numbers[2])
+
+
+def _require_tools() -> None:
+    if os.environ.get("LAYOUTLINT_OFFLINE"):
+        raise Unavailable("not downloaded yet, and LAYOUTLINT_OFFLINE is set")
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise Unavailable(f"this machine has no {', '.join(missing)} to get it with")
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """One download of a name at a time on a machine."""
+    home().mkdir(parents=True, exist_ok=True)
+    with open(home() / f".{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _unpack(kernel: Kernel) -> None:
+    options = _apt_options(kernel.release)
+    _run(["apt-get", *options, "update", "-qq"], kernel.name)
+    packages = _packages(kernel, options)
+    with tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
+        _run(["apt-get", *options, "download", "-qq", *packages], kernel.name, cwd=into)
+        root = Path(into, "root")
+        root.mkdir()
+        for package in sorted(Path(into).glob("*.deb")):
+            _extract(kernel, package, root)
+            package.unlink()
+        if kernel.is_headers:
+            _relink(root, home() / kernel.name)
+        shutil.rmtree(home() / kernel.name, ignore_errors=True)
+        root.rename(home() / kernel.name)
+
+
+def _apt_options(release: str) -> list[str]:
+    """apt's options for a private state of one release, written on first use."""
+    state = home() / f"apt-{release}-amd64"
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (state / folder).mkdir(parents=True, exist_ok=True)
+    sources = state / "sources.list"
+    if not sources.exists() or not sources.read_text().strip():
+        signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+        sources.write_text(f"deb {signed}{_mirror()} {release} main\n")
+    settings = {
+        "APT::Sandbox::User": "root",
+        "APT::Architecture": "amd64",
+        "APT::Architectures": "amd64",
+        "Acquire::Languages": "none",
+        "Dir::State::Lists": str(state / "lists"),
+        "Dir::Cache": str(state / "cache"),
+        "Dir::Etc::SourceList": str(sources),
+        "Dir::Etc::SourceParts": "/dev/null",
+    }
+    return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
+
+
+def _mirror() -> str:
+    """The Debian mirror that this machine uses."""
+    told = os.environ.get("LAYOUTLINT_DEBIAN_MIRROR")
+    if told:
+        return told
+    listed = _run(["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"], "any kernel")
+    for line in listed.splitlines():
+        origin, _, uri = line.partition(" ")
+        if origin == "Debian" and "security" not in uri:
+            return uri
+    raise Unavailable("apt knows no Debian mirror (run `apt-get update`, or set LAYOUTLINT_DEBIAN_MIRROR)")
+
+
+def _packages(kernel: Kernel, options: list[str]) -> list[str]:
+    """The concrete packages of a kernel: its meta package names the current version."""
+    first = _dependency(options, kernel.meta, r"linux-(?:image|headers)-\d\S*")
+    if not kernel.is_headers:
+        return [first]
+    return [first, _dependency(options, first, r"linux-headers-\S*common\S*")]
+
+
+def _dependency(options: list[str], package: str, wanted: str) -> str:
+    limits = ["--no-suggests", "--no-conflicts", "--no-breaks", "--no-recommends"]
+    listed = _run(["apt-cache", *options, "depends", *limits, package], package)
+    match = re.search(rf"Depends: ({wanted})", listed)
+    if match is None:
+        raise Unavailable(f"the package {package} depends on no {wanted}")
+    return match[1]
+
+
+def _extract(kernel: Kernel, package: Path, root: Path) -> None:
+    """Unpack a package; of an image only vmlinux, because its modules would take gigabytes."""
+    if kernel.is_headers:
+        _run(["dpkg-deb", "-x", str(package), str(root)], kernel.name)
+        return
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE) as packed:
+        subprocess.run(["tar", "-x", "--wildcards", "*/vmlinux", "*/vmlinux-*"], stdin=packed.stdout, cwd=root, check=False)
+
+
+def _relink(root: Path, final: Path) -> None:
+    """Debian's header trees name their common part by an absolute path: make it the one unpacked here."""
+    for makefile in root.glob("usr/src/linux-headers-*64/Makefile"):
+        text = makefile.read_text()
+        makefile.write_text(text.replace("/usr/src/linux-headers", f"{final}/usr/src/linux-headers"))
+
+
+def _run(command: list[str], what: str, cwd: str | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=cwd, timeout=DOWNLOAD_SECONDS,
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    except subprocess.CalledProcessError as error:
+        told = error.stderr.strip().splitlines() or [f"exit status {error.returncode}"]
+        raise Unavailable(f"{what}: {command[0]}: {told[0]}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"{what}: {error}") from error
+    return done.stdout
+
+
+def main(words: list[str]) -> int:
+    """The command line; returns the exit status."""
+    command, names = (words[0], words[1:]) if words else ("", [])
+    unknown = [name for name in names if name not in KERNELS]
+    if command not in ("fetch", "path", "list") or unknown or (command != "list" and not names):
+        print(f"no kernel named {unknown[0]}" if unknown else __doc__, file=sys.stderr)
+        return 2
+    if command == "list":
+        print("\n".join(KERNELS))
+        return 0
+    for name in names:
+        try:
+            at = fetch(name) if command == "fetch" else found(name)
+        except Unavailable as reason:
+            print(reason, file=sys.stderr)
+            return 1
+        if at is None:
+            return 1
+        print(at if command == "path" else f"{name}\t{at}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
