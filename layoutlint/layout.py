@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
@@ -26,6 +26,8 @@ class Place:
     bit_offset: int
     bit_size: int | None
     field: Field
+    is_marker: bool = False
+    """An array without length that has members behind it, and so holds nothing (`__u8 begin[0]`)."""
 
     @property
     def offset(self) -> int:
@@ -40,28 +42,33 @@ class Place:
         """
         if self.bit_size is None:
             raise ValueError(f"the size of {self.path!r} is not known")
-        if self.field.is_flexible:
+        if self.is_flexible:
             return self.offset + 1
         return (self.bit_offset + self.bit_size + 7) // 8
 
     @property
     def size(self) -> int | None:
         """Bytes touched, None when not known; 0 for a flexible array."""
-        if self.bit_size is None or self.field.is_flexible:
+        if self.bit_size is None or self.is_flexible:
             return self.bit_size
         return self.end - self.offset
 
     @property
+    def is_flexible(self) -> bool:
+        """Whether this is an array that goes on behind its struct (`x[]`, or `x[0]` at its end)."""
+        return self.field.is_flexible and not self.is_marker
+
+    @property
     def is_empty(self) -> bool:
         """Whether the field occupies no byte at all (an empty struct); a flexible array is not empty."""
-        return self.bit_size == 0 and not self.field.is_flexible
+        return self.bit_size == 0 and not self.is_flexible
 
     @property
     def extent(self) -> str:
         """Where it stands, as reports say it: `16..19`, or `at 136 and beyond` for a flexible array."""
         if self.bit_size is None:
             return f"{self.offset}..??"
-        if self.field.is_flexible:
+        if self.is_flexible:
             return f"{self.offset} and beyond"
         if self.is_empty:
             return f"{self.offset}, empty"
@@ -129,27 +136,28 @@ class Layout:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """The fields that C addresses with one name, in declared order; anonymous members are opened."""
-        return tuple(_named(self.struct.fields, "", 0))
+        return tuple(_named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
     def expanded(self) -> Iterator[Place]:
         """Every named field at every depth, an outer one before its members; of arrays the first element."""
-        return _deep(self.struct.fields, "", 0)
+        return _deep(self.struct.fields, "", 0, self.struct.aggregate == "union")
 
     def find(self, path: str) -> Place | None:
         """The field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None when there is none."""
-        fields, prefix, base = self.struct.fields, "", 0
+        fields, prefix, base, is_union = self.struct.fields, "", 0, self.struct.aggregate == "union"
         place: Place | None = None
         for step in path.split("."):
             parsed = _STEP.fullmatch(step)
             if parsed is None:
                 return None
             name, indices = parsed[1], tuple(int(i) for i in re.findall(r"\d+", parsed[2]))
-            place = next((p for p in _named(fields, prefix, base) if p.field.name == name), None)
+            place = next((p for p in _named(fields, prefix, base, is_union) if p.field.name == name), None)
             if place is not None and indices:
                 place = _element(place, indices)
             if place is None:
                 return None
             fields, prefix, base = place.field.members, place.path + ".", place.bit_offset
+            is_union = place.field.aggregate == "union"
         return place
 
     def match(self, pattern: str) -> tuple[Place, ...]:
@@ -163,6 +171,18 @@ class Layout:
             for place in (self.expanded() if depth else self.places)
             if place.path.count(".") == depth and fnmatchcase(place.path, pattern)
         )
+
+    def others(self, chosen: Iterable[Place]) -> tuple[Place, ...]:
+        """The fields that are neither chosen nor part of a chosen one.
+
+        A field of which only a part is chosen gives its other parts, and an array its other elements.
+        """
+        return tuple(_rest(self.places, [_steps(place.path) for place in chosen]))
+
+    @cached_property
+    def open_end(self) -> Place | None:
+        """The flexible array behind which the object goes on, at any depth; None when sizeof is its size."""
+        return _open_end(self.struct.fields, "", 0, self.struct.aggregate == "union")
 
     @cached_property
     def holes(self) -> tuple[Hole, ...]:
@@ -234,19 +254,91 @@ def is_pattern(path: str) -> bool:
     return _GLOB.search(path) is not None
 
 
-def _named(fields: tuple[Field, ...], prefix: str, base: int) -> Iterator[Place]:
-    for member in fields:
-        start = base + member.bit_offset
+def _named(
+    fields: tuple[Field, ...], prefix: str, base: int, is_union: bool, is_last: bool = True
+) -> Iterator[Place]:
+    """Members with names, those of anonymous ones in their stead; `is_last` when none is declared behind."""
+    for index, member in enumerate(fields):
+        start, last = base + member.bit_offset, is_last and (is_union or index == len(fields) - 1)
         if member.name is None:
-            yield from _named(member.members, prefix, start)
+            yield from _named(member.members, prefix, start, member.aggregate == "union", last)
         else:
-            yield Place(prefix + member.name, start, member.bit_size, member)
+            marker = member.is_flexible and not last
+            yield Place(prefix + member.name, start, member.bit_size, member, marker)
 
 
-def _deep(fields: tuple[Field, ...], prefix: str, base: int) -> Iterator[Place]:
-    for place in _named(fields, prefix, base):
+def _deep(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Iterator[Place]:
+    for place in _named(fields, prefix, base, is_union):
         yield place
-        yield from _deep(place.field.members, place.path + ".", place.bit_offset)
+        member = place.field
+        yield from _deep(member.members, place.path + ".", place.bit_offset, member.aggregate == "union")
+
+
+def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:
+    """The flexible array with which these members end, at any depth."""
+    for member in fields if is_union else fields[-1:]:
+        place = Place(prefix + (member.name or ""), base + member.bit_offset, member.bit_size, member)
+        if member.is_flexible:
+            return place
+        if not member.dims:
+            inner = prefix if member.name is None else f"{place.path}."
+            found = _open_end(member.members, inner, place.bit_offset, member.aggregate == "union")
+            if found is not None:
+                return found
+    return None
+
+
+_Steps = tuple[str | int, ...]
+"""A path as names and array indices."""
+
+
+def _steps(path: str) -> _Steps:
+    return tuple(int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path))
+
+
+def _rest(places: Iterable[Place], chosen: list[_Steps]) -> Iterator[Place]:
+    """What is left of some fields when the chosen ones are taken out."""
+    for place in places:
+        yield from _without(place, [steps[1:] for steps in chosen if steps[0] == place.field.name])
+
+
+def _without(place: Place, chosen: list[_Steps]) -> Iterator[Place]:
+    """What is left of one field, when `chosen`, paths inside it, are taken out."""
+    if not chosen:
+        yield place
+    elif all(chosen):
+        member = place.field
+        if member.dims:
+            yield from _other_elements(place, chosen)
+        else:
+            is_union = member.aggregate == "union"
+            inner = _named(member.members, place.path + ".", place.bit_offset, is_union)
+            yield from _rest(inner, chosen)
+
+
+def _other_elements(array: Place, chosen: list[_Steps]) -> Iterator[Place]:
+    """Elements without chosen parts as runs, and what is left of the others; no index means the first."""
+    of: dict[int, list[_Steps]] = {}
+    for steps in chosen:
+        first = steps[0]
+        index, inner = (first, steps[1:]) if isinstance(first, int) else (0, steps)
+        of.setdefault(index, []).append(inner)
+    position = 0
+    for index in [*sorted(of), array.field.dims[0] or 0]:
+        if index > position:
+            yield _run(array, position, index)
+        element = _element(array, (index,))
+        if element is not None:
+            yield from _without(element, of[index])
+        position = index + 1
+
+
+def _run(array: Place, first: int, stop: int) -> Place:
+    """Elements [first, stop) of an array as one field."""
+    size = (array.bit_size or 0) // (array.field.dims[0] or 1)
+    spelled = f"{array.path}[{first}]" if stop == first + 1 else f"{array.path}[{first}..{stop - 1}]"
+    start = array.bit_offset + first * size
+    return replace(array, path=spelled, bit_offset=start, bit_size=size * (stop - first))
 
 
 def _element(place: Place, indices: tuple[int, ...]) -> Place | None:

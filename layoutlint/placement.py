@@ -64,3 +64,27 @@ def share(a: Place, b: Place, base: int, line_size: int) -> bool:
 def touched(places: Iterable[Place], base: int, line_size: int) -> frozenset[int]:
     """All lines that some of the fields touch in an object at `base`."""
     return frozenset(line for place in places for line in lines_of(place, base, line_size))
+
+
+def shared(a: Place, b: Place, placements: Placements) -> tuple[int, ...]:
+    """The bases at which two fields touch a common line."""
+    return placements.violating(lambda base: share(a, b, base, placements.line_size))
+
+
+def clear_of(end: int, placements: Placements) -> int:
+    """The smallest offset from which on nothing shares a line with the bytes before `end`, at any base."""
+    size = placements.line_size
+    return max(((base + end - 1) // size + 1) * size - base for base in placements.bases)
+
+
+def fitting_alignment(start: int, end: int, placements: Placements) -> int | None:
+    """The smallest alignment of the object that keeps bytes [start, end) on one line, in bytes.
+
+    None when they cross a line even in an object that starts on one.
+    """
+    align = 1
+    while align <= placements.line_size:
+        if start // align == (end - 1) // align:
+            return align
+        align *= 2
+    return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
 from layoutlint.errors import did_you_mean
@@ -73,6 +75,17 @@ def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) 
     if holds:
         return Verdict(Outcome.KEPT, message, evidence)
     return Verdict(Outcome.BROKEN, message, evidence, advice=advice)
+
+
+def spell(place: Place) -> str:
+    """A field and where it stands, as messages say it: "`cpu` at 20..23"."""
+    return f"`{place.path}` at {place.extent}"
+
+
+def listing(places: Sequence[Place], limit: int = 6) -> str:
+    """Fields and where they stand; the first `limit` of them, and how many more there are."""
+    more = len(places) - limit
+    return ", ".join(map(spell, places[:limit])) + (f" and {more} more" if more > 0 else "")
 
 
 def unknown(reason: str, missing_field: bool = False) -> Verdict:
@@ -145,6 +158,34 @@ class Key:
     doc: str
     required: bool = False
 
+    @property
+    def parameter(self) -> str:
+        """The name by which the kind's constructor takes it: `except_` for `except`, a word of Python's."""
+        return f"{self.name}_" if iskeyword(self.name) else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A struct in C and what a rule says of it."""
+
+    code: str
+    outcome: Outcome
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """The text of a kind's section in the manual, in Markdown, besides its summary and keys."""
+
+    meaning: str
+    """What is judged, exactly, and what becomes of the odd cases."""
+    remedy: str
+    """What to do when it is broken."""
+    rule: str
+    """The kind's own keys of the rule that the examples are judged by, as TOML."""
+    breaks: Example
+    keeps: Example
+
 
 class Kind(Protocol):
     """A rule kind with its parameters: finds places, compares integers, yields a verdict."""
@@ -155,6 +196,7 @@ class Kind(Protocol):
     values that make no sense."""
     summary: ClassVar[str]
     """One sentence: what holds when the rule is kept."""
+    manual: ClassVar[Manual]
 
     def check(self, context: Context) -> Verdict:
         """Judge one struct; raises CannotTell when it cannot be told, with the reason."""
