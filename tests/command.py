@@ -1,0 +1,20 @@
+"""The real command in a process of its own, as its users run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 120
+
+
+def run(*arguments: str | Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-m", "layoutlint", *map(str, arguments)],
+        cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
