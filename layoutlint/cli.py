@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 import traceback
@@ -50,6 +51,12 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
+            ),
+            click.option(
+                "--flags",
+                "quoted_flags",
+                metavar="FLAGS",
+                help="Compiler flags as one string, for callers that put INPUT last.",
             ),
             click.option(
                 "--jobs",
@@ -262,12 +269,20 @@ def _discovered() -> tuple[str, ...]:
 
 def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     return ReadOptions(
-        flags=flags,
+        flags=(*_words(more["quoted_flags"] or ""), *flags),
         progress=_progress(more["progress"]),
         jobs=more["jobs"],
         reader=more["reader"],
         btf_base=more["btf_base"],
     )
+
+
+def _words(quoted: str) -> tuple[str, ...]:
+    """A string cut as a shell does it; raises click.UsageError for a quote that is not closed."""
+    try:
+        return tuple(shlex.split(quoted))
+    except ValueError as error:
+        raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
 
 
 def _progress(asked: bool | None) -> Progress:
