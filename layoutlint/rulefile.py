@@ -258,7 +258,7 @@ def _kind(table: Table) -> Kind | None:
         read = table.need if key.required else table.get
         value = read(key.name, _CONVERT[key.type])
         if value is not None:
-            values[key.name] = value
+            values[key.parameter] = value
     if len(table.notes.mistakes) > before:
         return None
     try:
