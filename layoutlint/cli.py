@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import __version__, lint, reports, rulefile
-from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
+from layoutlint.errors import LayoutlintError, ReadError, UsageError, did_you_mean
 from layoutlint.kinds import KINDS, manual
 from layoutlint.model import Progress, ReadOptions, no_progress
 from layoutlint.rule import Outcome, Pack, Rule
@@ -329,20 +329,18 @@ def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a whole file or none: beside it first, then into its place."""
+    """Write a whole file or none: beside it first, then into its place; raises UsageError."""
+    path = path.resolve()
     try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            file.write(text)
-        os.chmod(file.name, 0o666 & ~_umask())
-        os.replace(file.name, path)
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a pipe or device has no place to be put into
+            return
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            whole = Path(folder, path.name)
+            whole.write_text(text, encoding="utf-8")
+            os.replace(whole, path)
     except OSError as error:
-        raise click.FileError(str(path), error.strerror or str(error)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
