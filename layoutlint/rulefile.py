@@ -96,7 +96,7 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
     first: dict[str, Source] = {}
     for id_, source in (pair for part in parts for pair in part.ids):
         if first.setdefault(id_, source) is not source and first[id_].file != source.file:
-            mistakes.append(f"{source}: `{id_}` is already the id of the rule at {first[id_]}")
+            mistakes.append(_taken(id_, first[id_], f"{source}: "))
     if mistakes:
         raise RuleFileError(tuple(mistakes))
     return tuple(part.pack for part in parts if part.pack is not None)
@@ -226,7 +226,7 @@ class _Reader:
         source = self._source(table.line)
         id_ = table.need("id", _rule_id)
         if id_ is not None and id_ in self.ids:
-            table.wrong(f"`{id_}` is already the id of the rule at {self.ids[id_]}", "id")
+            table.wrong(_taken(id_, self.ids[id_]), "id")
         elif id_ is not None:
             self.ids[id_] = source
         struct = table.need("struct", _struct_name)
@@ -264,7 +264,7 @@ def _kind(table: Table) -> Kind | None:
     try:
         return cast("Callable[..., Kind]", kind)(**values)
     except ValueError as error:
-        table.wrong(str(error))
+        table.wrong(f"{table.called}: {error}")
         return None
 
 
@@ -274,6 +274,10 @@ def _when(table: Table) -> When:
     config = when.get("config", toml.listed(_config, "kernel options"))
     arch = when.get("arch", toml.listed(_arch, "targets"))
     return When(config or (), arch or ())
+
+
+def _taken(id_: str, by: Source, at: str = "") -> str:
+    return f"{at}`id` `{id_}` is already that of the rule at {by}"
 
 
 def _top_key(key: str) -> str:

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
 )
 _AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 
+_LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -52,8 +54,12 @@ def parse(text: str, path: str) -> Document:
 
 def _not_toml(reason: str, text: str, path: str) -> str:
     at = _AT_LINE.search(reason)
-    line = int(at[1]) if at and at[1] else text.rstrip("\n").count("\n") + 1 if at else 1
-    said = reason[: at.start()] if at else reason
+    if at is None:  # int() refuses to read thousands of digits, and tomllib passes that on
+        number = _LONG_NUMBER.search(text)
+        line = text.count("\n", 0, number.start()) + 1 if number else 1
+        return f"{path}:{line}: not TOML: a number is too long"
+    line = int(at[1]) if at[1] else text.rstrip("\n").count("\n") + 1
+    said = reason[: at.start()]
     return f"{path}:{line}: not TOML: {said[:1].lower()}{said[1:]}"
 
 

@@ -1,0 +1,275 @@
+"""Rule files: what a right one says, and every message of a wrong one, with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layoutlint import rulefile
+from layoutlint.errors import RuleFileError, UsageError
+from layoutlint.kinds.separate import Separate
+from layoutlint.rule import Access, Severity, Source, StructIntent, When
+
+RULE = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "because"\n'
+
+FULL = """\
+[pack]
+name = "db/locks"
+description = "what the lock manager needs"
+for = "linux"
+accesses = ["scanned"]
+
+[struct.lock]
+header = "storage/lock.h"
+placement = "line"
+[struct.lock.fields]
+tag = { access = "scanned" }
+"mutex.owner" = { access = "hot-write", contended = true }
+
+[struct."*_slot"]
+
+[[rule]]
+id = "lock/tag.apart"
+struct = "lock"
+kind = "separate"
+fields = [
+  ["tag"],
+  ["mutex.*", "ring[2].head"],
+]
+severity = "warning"
+why = "tag is scanned while mutex changes"
+evidence = ["pgbench +3 %"]
+when = { config = ["SMP", "!PREEMPT_RT"], arch = ["x86_64", "arm*"] }
+tolerate = 0.125
+"""
+
+
+def mistakes(text: str) -> list[str]:
+    with pytest.raises(RuleFileError) as caught:
+        rulefile.parse(text, "my.toml")
+    return list(caught.value.messages)
+
+
+def test_everything_that_a_rule_file_can_say():
+    pack = rulefile.parse(FULL, "my.toml")
+    assert (pack.name, pack.path, pack.description) == ("db/locks", "my.toml", "what the lock manager needs")
+    assert (pack.kernel, pack.shipped) == (True, False)
+    assert pack.structs == (
+        StructIntent(
+            "lock", Source("my.toml", 7), "storage/lock.h",
+            (
+                Access("tag", "scanned", False, Source("my.toml", 11)),
+                Access("mutex.owner", "hot-write", True, Source("my.toml", 12)),
+            ),
+            "line",
+        ),
+        StructIntent("*_slot", Source("my.toml", 14)),
+    )  # fmt: skip
+    (rule,) = pack.rules
+    assert rule.kind == Separate((("tag",), ("mutex.*", "ring[2].head")))
+    assert (rule.id, rule.struct, rule.severity) == ("lock/tag.apart", "lock", Severity.WARNING)
+    assert (rule.why, rule.evidence) == ("tag is scanned while mutex changes", ("pgbench +3 %",))
+    assert rule.when == When(("SMP", "!PREEMPT_RT"), ("x86_64", "arm*"))
+    assert (rule.tolerate, rule.pack, rule.source) == (0.125, "db/locks", Source("my.toml", 16))
+
+
+def test_what_may_be_left_out():
+    pack = rulefile.parse(RULE, "some/where.toml")
+    (rule,) = pack.rules
+    assert (pack.name, pack.kernel, pack.structs) == ("where", False, ())
+    assert (rule.severity, rule.when, rule.tolerate, rule.evidence) == (Severity.ERROR, When(), 0.0, ())
+
+
+def test_a_shipped_pack_marks_its_rules():
+    pack = rulefile.parse(RULE, "p.toml", shipped=True)
+    assert (pack.shipped, pack.rules[0].shipped) == (True, True)
+
+
+TEN_MISTAKES = """\
+[pack]
+nmae = "mine"
+
+[struct.node]
+placement = "slab"
+[struct.node.fields]
+cpu = { access = "hot-raed" }
+
+[[rule]]
+id = "node-cpu"
+struct = "node"
+kind = "seperate"
+fields = [["cpu"], ["next"]]
+why = "x"
+
+[[rule]]
+id = "node-cpu"
+struct = "node"
+kind = "separate"
+fields = [["cpu"], ["next..prev"]]
+severity = "eror"
+why = ""
+when = { arch = ["x86-64"] }
+tolerate = 12
+"""
+
+
+def test_ten_mistakes_are_reported_at_once():
+    assert mistakes(TEN_MISTAKES) == [
+        "my.toml:2: unknown key `nmae` in [pack] (did you mean `name`?)",
+        "my.toml:5: `placement` `slab` is not supported yet; only `line` is (objects start on a line)",
+        "my.toml:7: `access` cannot be `hot-raed` (did you mean `hot-read`?)",
+        "my.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)",
+        "my.toml:17: `id` `node-cpu` is already that of the rule at my.toml:9",
+        "my.toml:20: `fields`[1][0] cannot be `next..prev`: no field path (a name is missing beside a `.`)",
+        "my.toml:21: `severity` cannot be `eror` (did you mean `error`?)",
+        "my.toml:22: `why` is empty",
+        "my.toml:23: `arch`[0] cannot be `x86-64` (did you mean `x86_64`?)",
+        "my.toml:24: `tolerate` must be from 0 to 1 (a share of the placements), not 12",
+    ]
+
+
+MISTAKES = [
+    # id, text, messages without the file
+    ("syntax", "[pack]\nname = 'x\n", ['2: not TOML: expected "\'"']),
+    ("syntax at the end", "[pack]\nname = ", ["2: not TOML: invalid value"]),
+    ("no value", "[pack]\nname\n", ["2: not TOML: expected '=' after a key in a key/value pair"]),
+    ("key twice", RULE + 'id = "q"\n', ["7: not TOML: cannot overwrite a value"]),
+    ("a number no int holds", "[pack]\nx = " + "9" * 5000, ["2: not TOML: a number is too long"]),
+    ("brackets without end", "x = " + "[" * 9999, ["1: nested more than 50 deep"]),
+    ("dots without end", ".".join("a" * 9999) + " = 1", ["1: nested more than 50 deep"]),
+    ("outsized", "#" * (1 << 20) + "\n", ["1: longer than 1048576 characters, which no rule file is"]),
+    ("unknown table", "[packs]\n", ["1: unknown key `packs` in a rule file (did you mean `pack`?)"]),
+    ("rules", "[[rules]]\n", ["1: unknown key `rules` in a rule file (rules are `[[rule]]`)"]),
+    ("pack is no table", "pack = 3\n", ["1: `pack` must be a table, not an integer"]),
+    ("struct is no table", "struct = 2026-01-01\n", ["1: `struct` must be a table, not a date or time"]),
+    ("rule is one table", "[rule]\nid = 'x'\n", ["1: `rule` must be a list of tables, each under `[[rule]]`, not a table"]),
+    ("rules are no tables", "rule = [\n3]\n", ["2: `rule`[0] must be a table, not an integer"]),
+    ("empty rule", "\n[[rule]]\n", [f"2: this rule has no `{key}`" for key in ("id", "kind", "struct", "why")]),
+    ("no fields", RULE.replace('fields = [["a"], ["b"]]\n', ""), ["1: rule `r` has no `fields`"]),
+    ("empty fields", RULE.replace('[["a"], ["b"]]', "[]"), ["5: `fields` is empty"]),
+    ("empty group", RULE.replace('["b"]', "[]"), ["5: `fields`[1] is empty"]),
+    ("one group", RULE.replace(', ["b"]', ""), ["1: rule `r`: `fields` needs at least two groups to keep apart"]),
+    ("paths for groups", RULE.replace('["b"]', '"b"'), ["5: `fields`[1] must be a list of field paths, not a string"]),
+    ("element's own line", RULE.replace('["b"]', '["b",\n 7]'), ["6: `fields`[1][1] must be a string, not an integer"]),
+    ("arrow", RULE.replace('"b"', '"b->c"'), ["5: `fields`[1][0] cannot be `b->c`: no field path (write `.` for `->`)"]),
+    ("open bracket", RULE.replace('"b"', '"b[a-"'),
+     ["5: `fields`[1][0] cannot be `b[a-`: no field path (a `[` or `]` has no partner)"]),
+    ("blank in a path", RULE.replace('"b"', '"b c"'),
+     ["5: `fields`[1][0] cannot be `b c`: no field path (it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`)"]),
+    ("tag with struct", RULE.replace('"s"', '"struct s"'), ["3: `struct` cannot be `struct s`: write the tag alone, `s`"]),
+    ("tag with dot", RULE.replace('"s"', '"s.t"'),
+     ["3: `struct` cannot be `s.t`: a tag, a typedef, or a pattern of them with `*`, `?`, `[a-z]`"]),
+    ("blank in an id", RULE.replace('"r"', '"r s"'),
+     ["2: `id` cannot be `r s`: letters, digits, `-`, `_`, `.` and `/`, without spaces"]),
+    ("unknown key", RULE + "feilds = 1\n", ["7: unknown key `feilds` in rule `r` (did you mean `fields`?)"]),
+    ("unknown kind", RULE.replace("separate", "qqq").replace("fields", "field"),
+     ["4: `kind` cannot be `qqq` (known: …)", "5: unknown key `field` in rule `r` (did you mean `fields`?)"]),
+    ("not finite", RULE + "tolerate = nan\n", ["7: `tolerate` must be a finite number, not nan"]),
+    ("true is no number", RULE + "tolerate = true\n", ["7: `tolerate` must be a number, not a boolean"]),
+    ("evidence", RULE + 'evidence = "mail"\n', ["7: `evidence` must be a list of strings, not a string"]),
+    ("when", RULE + "when = { confg = [] }\n", ["7: unknown key `confg` in `when` (did you mean `config`?)"]),
+    ("options", RULE + 'when = { config = "SMP" }\n', ["7: `config` must be a list of kernel options, not a string"]),
+    ("CONFIG_", RULE + 'when = { config = ["!CONFIG_SMP"] }\n', ["7: `config`[0] cannot be `!CONFIG_SMP`: write `!SMP`"]),
+    ("no option", RULE + 'when = { config = ["A=y"] }\n',
+     ["7: `config`[0] cannot be `A=y`: a kernel option, or `!` and an option that must be off"]),
+    ("for", '[pack]\nfor = "bsd"\n', ["2: `for` cannot be `bsd` (known: linux)"]),
+    ("accesses", '[pack]\naccesses = ["Hot Read"]\n', ["2: `accesses`[0] cannot be `Hot Read`: small letters, digits and `-`"]),
+    ("struct's key", '[struct.s]\nheaders = "x.h"\n', ["2: unknown key `headers` in [struct.s] (did you mean `header`?)"]),
+    ("struct's name", '[struct."struct s"]\n', ["1: the name of a struct cannot be `struct s`: write the tag alone, `s`"]),
+    ("placement", '[struct.s]\nplacement = "lines"\n', ["2: `placement` cannot be `lines` (did you mean `line`?)"]),
+    ("access alone", '[struct.s.fields]\na = "hot-read"\n', ["2: `a` must be a table, not a string", "2: field `a` has no `access`"]),
+    ("no access", "[struct.s.fields]\na = { contended = 1 }\n",
+     ["2: `contended` must be true or false, not an integer", "2: field `a` has no `access`"]),
+    ("field's name", '[struct.s.fields]\n"a.." = { access = "cold" }\n',
+     ["2: the name of a field cannot be `a..`: no field path (a name is missing beside a `.`)"]),
+    ("dotted path", '[struct.s.fields]\na.b = { access = "cold" }\n',
+     ['2: field `a` has no `access`', '2: unknown key `b` in field `a` (quote a dotted path: "a.b")']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in MISTAKES], ids=[case[0] for case in MISTAKES])
+def test_mistakes(text, expected):
+    found = [message.partition(" (known: separate")[0] for message in mistakes(text)]
+    assert found == [f"my.toml:{message}".replace(" (known: …)", "") for message in expected]
+
+
+def test_a_key_of_another_kind_is_said_to_be_that():
+    (message,) = mistakes(RULE + "max_gap = 3\n")
+    assert message == "my.toml:7: unknown key `max_gap` in rule `r` (a key of adjacent)"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_other_editors_files_are_read(newline, mark):
+    assert rulefile.parse(mark + FULL.replace("\n", newline), "my.toml") == rulefile.parse(FULL, "my.toml")
+
+
+def said(text: str) -> tuple[str, ...] | None:
+    """The mistakes of a text, None when it is a pack."""
+    try:
+        rulefile.parse(text, "my.toml")
+    except RuleFileError as error:
+        return error.messages
+    return None
+
+
+@given(st.text(st.sampled_from("[]{}=.,\"'\\\n #arule1")))
+def test_any_text_is_a_pack_or_a_list_of_mistakes(text):
+    messages = said(text)
+    assert messages is None or (messages and all(message.startswith("my.toml:") for message in messages))
+
+
+def write(folder: Path, name: str, text: str | bytes) -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_a_folder_is_read_to_the_bottom_in_order(tmp_path):
+    for name in ("b.toml", "a/z.toml", "notes.txt"):
+        write(tmp_path, name, RULE.replace('"r"', f'"{name}"'))
+    packs = rulefile.load([str(tmp_path)])
+    assert [pack.path for pack in packs] == [str(tmp_path / "a/z.toml"), str(tmp_path / "b.toml")]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path):
+    path = write(tmp_path, "a.toml", RULE)
+    assert len(rulefile.load([path, str(tmp_path), path])) == 1
+
+
+def test_the_mistakes_of_all_files_come_together(tmp_path):
+    one = write(tmp_path, "1.toml", RULE)
+    two = write(tmp_path, "2.toml", "\n" + RULE)
+    three = write(tmp_path, "3.toml", b"# caf\xe9\n")
+    four = write(tmp_path, "4.toml", "x = 1")
+    five = str(tmp_path / "none.toml")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(RuleFileError) as caught:
+        rulefile.load([one, two, three, four, five, str(empty)])
+    assert caught.value.messages == (
+        f"{three}:1: not UTF-8 (byte 0xe9)",
+        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, rule)",
+        f"{five}: no such file or directory",
+        f"{empty}: there is no *.toml in this folder",
+        f"{two}:2: `id` `r` is already that of the rule at {one}:1",
+    )
+
+
+def test_the_shipped_packs_load_and_are_called_as_their_files():
+    packs = rulefile.shipped()
+    assert {"kernel/false-sharing", "kernel/tp-futex"} <= {pack.name for pack in packs}
+    assert all(pack.path == f"rules/{pack.name}.toml" for pack in packs)
+    assert all(rule.shipped and rule.evidence for pack in packs for rule in pack.rules)
+    assert all(pack.description for pack in packs)
+
+
+def test_a_shipped_pack_by_name():
+    assert rulefile.shipped_named("kernel/false-sharing").kernel
+    assert not rulefile.shipped_named("kernel/tp-futex").kernel
+    with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
+        rulefile.shipped_named("kernel/tpfutex")
