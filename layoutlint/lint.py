@@ -12,7 +12,6 @@ from layoutlint.errors import ReadError, UsageError
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, no_progress
 from layoutlint.rule import (
-    Access,
     CannotTell,
     Context,
     Coverage,
@@ -23,6 +22,7 @@ from layoutlint.rule import (
     Report,
     Rule,
     Severity,
+    StructIntent,
     Verdict,
     unknown,
 )
@@ -98,7 +98,7 @@ def judge(reading: Reading, pack: Pack, options: Options) -> Iterator[Finding]:
             continue
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
         for struct in structs:
-            verdict = _verdict(rule, struct, _accesses(pack, struct), options)
+            verdict = _verdict(rule, struct, _intents(pack, struct), options)
             if len([s for s in structs if s.name == struct.name]) > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             yield Finding(rule, struct, verdict, reading.path)
@@ -117,8 +117,8 @@ def _which(struct: Struct) -> str:
     return f"{at} in {struct.origin}" if struct.origin else at
 
 
-def _accesses(pack: Pack, struct: Struct) -> tuple[Access, ...]:
-    return tuple(a for intent in pack.structs if struct.answers_to(intent.struct) for a in intent.accesses)
+def _intents(pack: Pack, struct: Struct) -> tuple[StructIntent, ...]:
+    return tuple(intent for intent in pack.structs if struct.answers_to(intent.struct))
 
 
 def _excluded(rule: Rule, reading: Reading) -> str | None:
@@ -134,13 +134,15 @@ def _excluded(rule: Rule, reading: Reading) -> str | None:
     return None
 
 
-def _verdict(rule: Rule, struct: Struct, accesses: tuple[Access, ...], options: Options) -> Verdict:
+def _verdict(rule: Rule, struct: Struct, intents: tuple[StructIntent, ...], options: Options) -> Verdict:
     if struct.problem is not None:
         return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
-    placements = placement.of(layout, options.line_size, options.min_align)
+    on_line = any(intent.placement == "line" for intent in intents)
+    placements = placement.of(layout, options.line_size, options.min_align, starts_on_line=on_line)
+    accesses = tuple(access for intent in intents for access in intent.accesses)
     try:
         verdict = rule.kind.check(Context(layout, placements, accesses))
     except NoSuchField as error:

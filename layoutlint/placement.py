@@ -22,11 +22,16 @@ class Placements:
         return tuple(base for base in self.bases if violates(base))
 
 
-def of(layout: Layout, line_size: int | None = None, min_align: int | None = None) -> Placements:
+def of(
+    layout: Layout,
+    line_size: int | None = None,
+    min_align: int | None = None,
+    starts_on_line: bool = False,
+) -> Placements:
     """The placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
 
-    `line_size` and `min_align`, in bytes, override the target's. Raises ValueError unless both are
-    powers of two.
+    `line_size` and `min_align`, in bytes, override the target's. `starts_on_line` says that every object
+    starts on one of the target's own lines. Raises ValueError unless sizes are powers of two.
     """
     target = layout.struct.target
     line = target.line_size if line_size is None else line_size
@@ -35,8 +40,10 @@ def of(layout: Layout, line_size: int | None = None, min_align: int | None = Non
         if value < 1 or value & (value - 1):
             raise ValueError(f"{value} is not a power of two")
     align = layout.align
-    step = max(align.value, smallest)
-    if step > align.value:
+    step = max(align.value, smallest, target.line_size if starts_on_line else 1)
+    if step > max(align.value, smallest):
+        why = "the rule file says that objects start on a line"
+    elif step > align.value:
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
