@@ -56,7 +56,8 @@ def check(
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
-    judged = [finding for r in readings for pack in active[id(r)] for finding in judge(r, pack, options)]
+    defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
+    judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
     findings = (*judged, *_missing(rules, judged, options))
     return _report(readings, unread, rules, findings, options)
 
@@ -91,12 +92,19 @@ def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
     return Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
 
 
-def judge(reading: Reading, pack: Pack, options: Options) -> Iterator[Finding]:
-    """Every rule of a pack on every definition of its struct in one input; nothing where there is none."""
+def judge(
+    reading: Reading, pack: Pack, options: Options, defined: frozenset[str] = frozenset()
+) -> Iterator[Finding]:
+    """Every rule of a pack on every definition of its struct in one input; nothing where there is none.
+
+    `defined` are the structs that some input defines; elsewhere their declarations are passed over.
+    """
     for rule in pack.rules:
         if _excluded(rule, reading):
             continue
+        lenient = rule.shipped or options.ignore_missing
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
+        structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         for struct in structs:
             verdict = _verdict(rule, struct, _intents(pack, struct), options)
             if len([s for s in structs if s.name == struct.name]) > 1:
@@ -105,10 +113,11 @@ def judge(reading: Reading, pack: Pack, options: Options) -> Iterator[Finding]:
 
 
 def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
-    """Whether a rule judges a struct; a shipped one passes over what an input only declares."""
-    if rule.shipped and struct.bit_size is None and struct.problem is None:
-        return False
     return struct.answers_to(rule.struct) and (only is None or struct.answers_to(only))
+
+
+def _only_declared(struct: Struct) -> bool:
+    return struct.bit_size is None and struct.problem is None
 
 
 def _which(struct: Struct) -> str:
