@@ -1,0 +1,146 @@
+"""What belongs together stays together: modules, tables, tests, fixtures and documents."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+from layoutlint import reports
+from layoutlint.kinds import KINDS
+from tests import cli_doc
+from tests.command import ROOT
+
+MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def functions() -> list[tuple[int, str]]:
+    """Every function with its length in lines."""
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append((node.end_lineno - node.lineno + 1, f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"))
+    return sorted(found)
+
+
+class TestSize:
+    def test_functions_are_short(self):
+        lengths = [length for length, _ in functions()]
+        assert [found for found in functions() if found[0] > 60] == []
+        assert statistics.median(lengths) <= 12
+        assert statistics.quantiles(lengths, n=10)[-1] <= 40
+
+    def test_modules_are_short(self):
+        lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
+        assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+    def test_no_module_is_a_drawer(self):
+        drawers = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
+        assert [path for path in ROOT.rglob("*.py") if {path.stem, path.parent.name} & drawers and ".venv" not in path.parts] == []
+
+
+KIND_NAMES = [kind.name for kind in KINDS]
+
+
+class TestKinds:
+    def test_every_module_with_a_kind_is_in_the_table(self):
+        spelled = {
+            match[1]
+            for path in (ROOT / "layoutlint" / "kinds").glob("*.py")
+            for match in re.finditer(r'^    name: ClassVar\[str\] = "(.+)"', path.read_text(), re.M)
+        }
+        assert spelled == set(KIND_NAMES)
+
+    @pytest.mark.parametrize("name", KIND_NAMES)
+    @pytest.mark.parametrize("path", ["layoutlint/kinds/{}.py", "tests/kinds/test_{}.py", "fixtures/kinds/{}.c"])
+    def test_every_kind_has_its_files(self, name, path):
+        assert (ROOT / path.format(name.replace("-", "_"))).is_file()
+
+    @pytest.mark.parametrize("name", KIND_NAMES)
+    def test_every_kind_has_a_section(self, name):
+        assert re.search(rf"^## `?{name}`?$", (ROOT / "docs/kinds.md").read_text(), re.M)
+
+    @pytest.mark.parametrize("kind", KINDS, ids=KIND_NAMES)
+    def test_every_key_is_documented(self, kind):
+        section = re.split(rf"^## `?{kind.name}`?$", (ROOT / "docs/kinds.md").read_text(), flags=re.M)[1]
+        section = re.split(r"^## ", section, flags=re.M)[0]
+        assert [key.name for key in kind.keys if f"`{key.name}`" not in section and f"{key.name} =" not in section] == []
+
+
+class TestCommandLine:
+    def test_the_manual_is_what_help_says(self):
+        assert cli_doc.PATH.read_text() == cli_doc.text(), "run `python -m tests.cli_doc`"
+
+    def test_every_option_in_a_document_exists(self):
+        options = {
+            option for _, command in cli_doc.commands(cli_doc.app) for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        } | {"--help"}  # fmt: skip
+        spelled = {
+            (path.name, match[1])
+            for path in DOCUMENTS
+            for line in re.findall(r"layoutlint (?:check|show|explain|rules)[^`\n]*", path.read_text())
+            for match in re.finditer(r"(?:^|\s)(--[a-z][a-z-]+)", line.split(" -- ")[0])
+        }
+        assert {found for found in spelled if found[1] not in options} == set()
+
+    def test_every_format_is_in_the_readme(self):
+        readme = (ROOT / "README.md").read_text().lower()
+        assert [name for name in reports.FORMATS if name not in readme] == []
+
+
+def test_every_rule_file_ships():
+    """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
+    from layoutlint import rulefile
+
+    shipped = {pack.path for pack in rulefile.shipped()}
+    assert shipped == {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
+
+
+def test_every_link_leads_somewhere():
+    broken = []
+    for path in DOCUMENTS:
+        for target in re.findall(r"\]\((?!https?://|mailto:)([^)#\s]+)", path.read_text()):
+            if not (path.parent / target).exists():
+                broken.append((path.name, target))
+    assert broken == []
+
+
+def test_every_anchor_exists():
+    broken = []
+    for path in DOCUMENTS:
+        for target, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)#([^)\s]+)\)", path.read_text()):
+            text = (path.parent / target).read_text() if target else path.read_text()
+            headings = re.findall(r"^#+ (.+)$", text, re.M)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            if anchor not in slugs:
+                broken.append((path.name, target, anchor))
+    assert broken == []
+
+
+CODE_NAMES = re.findall(r"`((?:[a-z_]+\.)+[A-Za-z_]+)(?:\(\))?`", (ROOT / "docs/start-to-finish.md").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(set(CODE_NAMES)))
+def test_the_narrated_code_exists(name):
+    """`lint.check` is a name in layoutlint/lint.py; `kinds.separate.Separate.check` one in a class there."""
+    words = name.split(".")
+    for cut in range(len(words) - 1, 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(("layoutlint", *words[:cut])))
+        except ModuleNotFoundError:
+            continue
+        for word in words[cut:]:
+            found = getattr(found, word)
+        return
+    pytest.fail(f"no module of layoutlint for {name}")
+
+
+def test_the_narration_names_code():
+    assert len(set(CODE_NAMES)) > 20
