@@ -68,9 +68,13 @@ def share(a: Place, b: Place, base: int, line_size: int) -> bool:
     return bool(first) and bool(second) and first.start < second.stop and second.start < first.stop
 
 
-def touched(places: Iterable[Place], base: int, line_size: int) -> frozenset[int]:
-    """All lines that some of the fields touch in an object at `base`."""
-    return frozenset(line for place in places for line in lines_of(place, base, line_size))
+def line_count(places: Iterable[Place], base: int, line_size: int) -> int:
+    """How many lines some fields touch in an object at `base`, each line counted once."""
+    count, reach = 0, -1
+    for found in sorted((lines_of(place, base, line_size) for place in places), key=lambda r: r.start):
+        count += max(0, found.stop - max(found.start, reach))
+        reach = max(reach, found.stop)
+    return count
 
 
 def shared(a: Place, b: Place, placements: Placements) -> tuple[int, ...]:

@@ -130,10 +130,7 @@ class Context:
             if not matched:
                 raise NoSuchField(self._missing(pattern))
             found.update((place.path, place) for place in matched)
-        for place in found.values():
-            if place.bit_size is None:
-                raise CannotTell(f"the size of `{place.path}` is not known")
-        return tuple(found.values())
+        return _sized(tuple(found.values()))
 
     def place(self, path: str) -> Place:
         """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""
@@ -142,11 +139,25 @@ class Context:
             raise CannotTell(f"`{path}` means {len(places)} fields, and one is needed")
         return places[0]
 
+    def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
+        """The other fields of the struct, and the other parts of a field of which a part is chosen.
+
+        Raises CannotTell for unknown sizes.
+        """
+        return _sized(self.layout.others(chosen))
+
     def _missing(self, pattern: str) -> str:
         struct = self.layout.struct
         depth = pattern.count(".")
         names = [p.path for p in self.layout.expanded() if p.path.count(".") <= depth]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
+
+
+def _sized(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    for place in places:
+        if place.bit_size is None:
+            raise CannotTell(f"the size of `{place.path}` is not known")
+    return places
 
 
 @dataclass(frozen=True, slots=True)

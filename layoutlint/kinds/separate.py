@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.layout import Place
-from layoutlint.placement import Placements, share
-from layoutlint.rule import Context, Key, Verdict, judge
+from layoutlint.kinds.pairs import is_part, judge_apart
+from layoutlint.layout import Place, is_pattern
+from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
 
-_Pair = tuple[Place, Place]
+_BREAKS = """\
+struct counter {
+    long hits;          /* written by every worker */
+    long limit;         /* read by every worker */
+};
+"""
+_KEEPS = """\
+struct counter {
+    long hits;
+    long names[7];      /* rarely used: fills the line */
+    long limit;
+};
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,61 +34,51 @@ class Separate:
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "groups", "two or more lists of fields that are kept apart", required=True),
     )
+    manual: ClassVar[Manual] = Manual(
+        "Every field of one group is held against every field of the other groups, at every base. Within a\n"
+        "group the fields may share as they like. The bytes that a field touches count, so two bit-fields\n"
+        "in neighbouring bytes share; members of one union share wherever they overlap. A flexible array\n"
+        "counts with its first byte. An empty field shares with nothing. When patterns bring a field into\n"
+        "two groups, it is not held against itself or its own parts.",
+        "Put fields between them that are used with either or rarely, or start one side on a line of its\n"
+        "own. The numbers in the advice are for every base: with 8-byte alignment, two words are safe\n"
+        "when their starts are 64 apart, and not when 56 are.",
+        'fields = [["hits"], ["limit"]]',
+        Example(
+            _BREAKS,
+            Outcome.AT_RISK,
+            "`hits` at 0..7 shares a line with `limit` at 8..15 in 7 of 8 placements",
+        ),
+        Example(_KEEPS, Outcome.KEPT, "`hits` at 0..7 and `limit` at 64..71 share no line in any placement"),
+    )
 
     fields: tuple[tuple[str, ...], ...]
 
     def __post_init__(self) -> None:
-        if len(self.fields) < 2:
+        if len(self.fields) < 2 or not all(self.fields):
             raise ValueError("`fields` needs at least two groups to keep apart")
+        for ours, theirs in combinations(self.fields, 2):
+            for a, b in product(ours, theirs):
+                _refuse_overlap(a, b)
 
     def check(self, context: Context) -> Verdict:
         """Broken where any two fields of different groups touch a common line."""
         groups = [context.places(group) for group in self.fields]
-        pairs = [pair for a, b in combinations(groups, 2) for pair in product(a, b)]
-        placements = context.placements
-        shared = {pair: _sharing(pair, placements) for pair in pairs}
-        bases = placements.violating(lambda base: any(base in found for found in shared.values()))
-        worst = sorted((pair for pair in pairs if shared[pair]), key=lambda pair: -len(shared[pair]))
-        if not worst:
-            evidence = tuple(dict.fromkeys(place for group in groups for place in group))
-            return judge(placements, (), _kept(groups), evidence, "")
-        evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
-        message = "; ".join(_shares(pair, len(shared[pair]), len(placements.bases)) for pair in worst)
-        return judge(placements, bases, message, evidence, _advice(worst, placements))
+        pairs = [pair for a, b in combinations(groups, 2) for pair in product(a, b) if not is_part(*pair)]
+        evidence = tuple(dict.fromkeys(place for group in groups for place in group))
+        kept = judge(context.placements, (), _kept(groups), evidence, "")
+        return judge_apart(pairs, context.placements, kept)
 
 
-def _sharing(pair: _Pair, placements: Placements) -> frozenset[int]:
-    return frozenset(placements.violating(lambda base: share(*pair, base, placements.line_size)))
-
-
-def _shares(pair: _Pair, failing: int, total: int) -> str:
-    a, b = pair
-    return (
-        f"`{a.path}` at {a.extent} shares a line with `{b.path}` at {b.extent} in {failing} of {total} placements"
-    )
+def _refuse_overlap(a: str, b: str) -> None:
+    if is_pattern(a) or is_pattern(b):
+        return
+    if a == b:
+        raise ValueError(f"`{a}` is in two groups, and cannot be kept apart from itself")
+    inner, outer = max(a, b, key=len), min(a, b, key=len)
+    if inner.startswith((f"{outer}.", f"{outer}[")):
+        raise ValueError(f"`{inner}` is a part of `{outer}`, and cannot be kept apart from it")
 
 
 def _kept(groups: list[tuple[Place, ...]]) -> str:
-    sides = [", ".join(f"`{p.path}` at {p.extent}" for p in group) for group in groups]
-    return f"{' and '.join(sides)} share no line in any placement"
-
-
-def _advice(pairs: list[_Pair], placements: Placements) -> str:
-    """How much further apart the nearest pair must be moved so that no placement joins them."""
-    step = placements.bases[1] - placements.bases[0] if len(placements.bases) > 1 else 1
-    low, high = min((tuple(sorted(pair, key=lambda p: p.offset)) for pair in pairs), key=lambda pair: _gap(*pair))
-    more = 0
-    while _sharing((low, _moved(high, more)), placements):
-        more += step
-    return (
-        f"move `{high.path}` at least {more} bytes further from `{low.path}`, "
-        f"or start it on a line of its own (`____cacheline_aligned`)"
-    )
-
-
-def _gap(low: Place, high: Place) -> int:
-    return high.offset - low.end
-
-
-def _moved(place: Place, more: int) -> Place:
-    return replace(place, bit_offset=place.bit_offset + more * 8)
+    return f"{' and '.join(map(listing, groups))} share no line in any placement"

@@ -1,0 +1,100 @@
+"""Kind `access`: what is read often is not on a line with what is written often, as declared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar
+
+from layoutlint.kinds.pairs import is_part, judge_apart
+from layoutlint.layout import Place, is_pattern
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
+
+_BREAKS = """\
+struct stats {
+    long packets;       /* written for every packet */
+    long limit;         /* read for every packet */
+};
+"""
+_KEEPS = """\
+struct stats {
+    long packets;
+    long limit __attribute__((aligned(64)));
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessApart:
+    """Fields that are declared as read share no line with fields that are declared as written."""
+
+    name: ClassVar[str] = "access"
+    summary: ClassVar[str] = "no field that is read often shares a cache line with one that is written often"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "judge only these fields; by default all that have a declared access"),
+        Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
+        Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "The accesses are those of `[struct.NAME.fields]`. Every field whose access is among `readers` is\n"
+        "held against every field whose access is among `writers`, at every base, as `separate` does it.\n"
+        "A field is not held against itself or its own parts: no order of fields can part those. A field\n"
+        "that is named one by one has that access, whatever a pattern says. Without any declared access\n"
+        'the answer is unknown. `readers = ["hot-write"]` keeps fields apart that are all written, each\n'
+        "by its own processor.",
+        "Move what is written to the other fields that are written, or behind fields that nobody uses\n"
+        "often; start it on a line of its own where there are none.",
+        "",
+        Example(
+            _BREAKS,
+            Outcome.AT_RISK,
+            "`limit` (hot-read) at 8..15 shares a line with `packets` (hot-write) at 0..7 "
+            "in 7 of 8 placements",
+        ),
+        Example(
+            _KEEPS,
+            Outcome.KEPT,
+            "1 fields that are read and 1 that are written share no line in any placement",
+        ),
+    )
+
+    fields: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ("hot-read", "read-mostly")
+    writers: tuple[str, ...] = ("hot-write",)
+
+    def __post_init__(self) -> None:
+        for key, words in (("readers", self.readers), ("writers", self.writers)):
+            if not words:
+                raise ValueError(f"`{key}` needs at least one access")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where a field of the readers touches a line of a field of the writers."""
+        declared = self._declared(context)
+        read = [place for place, access in declared.items() if access in self.readers]
+        written = [place for place, access in declared.items() if access in self.writers]
+        pairs = {frozenset(pair): pair for pair in product(read, written) if not is_part(*pair)}.values()
+
+        def say(place: Place) -> str:
+            return f"`{place.path}` ({declared[place]}) at {place.extent}"
+
+        message = (
+            f"{len(read)} fields that are read and {len(written)} that are written "
+            "share no line in any placement"
+        )
+        kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
+        return judge_apart(pairs, context.placements, kept, say)
+
+    def _declared(self, context: Context) -> dict[Place, str]:
+        """The fields to judge, each with its access; a field's own word stands above a pattern's."""
+        struct = context.layout.struct
+        if not context.accesses:
+            raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
+        patterns_first = sorted(context.accesses, key=lambda access: not is_pattern(access.path))
+        declared = {p: access.access for access in patterns_first for p in context.places((access.path,))}
+        if not self.fields:
+            return declared
+        chosen = context.places(self.fields)
+        for place in chosen:
+            if place.path in self.fields and place not in declared:
+                raise CannotTell(f"no access is declared for {spell(place)}")
+        return {place: access for place, access in declared.items() if place in chosen}

@@ -1,0 +1,143 @@
+"""Kind `adjacent`: fields stand side by side in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_at_least, need_several
+from layoutlint.layout import Place
+from layoutlint.rule import (
+    CannotTell,
+    Context,
+    Example,
+    Key,
+    Manual,
+    Outcome,
+    Verdict,
+    listing,
+    settle,
+    spell,
+)
+
+_BREAKS = """\
+struct sem {
+    long count;
+    int waiters;
+    long owner;
+};
+"""
+_KEEPS = """\
+struct sem {
+    int count;
+    long owner;         /* 4 bytes of padding before it: its alignment asks for them */
+    int waiters;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacent:
+    """Nothing but padding between the fields."""
+
+    name: ClassVar[str] = "adjacent"
+    summary: ClassVar[str] = "the fields stand side by side in memory, in any order, with no field between"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "two or more fields", required=True),
+        Key("max_gap", "integer", "bytes allowed between two of them; by default what alignment asks for"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "The fields are taken in the order in which they stand in memory. Between one and the next there\n"
+        "must be no other field, not even bits of one, and at most `max_gap` bytes. Without `max_gap` the\n"
+        "padding that the natural alignment of the next field asks for is allowed, and no more. Bit-fields\n"
+        "count with the bytes that they touch; members of a union that overlap have no gap. The base plays\n"
+        "no part: whether neighbours are on one line is for `together` to say.",
+        "Move what stands between behind the last of the fields.",
+        'fields = ["count", "owner"]',
+        Example(
+            _BREAKS, Outcome.BROKEN, "`waiters` at 8..11 stands between `count` at 0..7 and `owner` at 16..23"
+        ),
+        Example(
+            _KEEPS,
+            Outcome.KEPT,
+            "`count` at 0..3, `owner` at 8..15 stand side by side, at most 4 bytes apart",
+        ),
+    )
+
+    fields: tuple[str, ...]
+    max_gap: int | None = None
+
+    def __post_init__(self) -> None:
+        need_several(self.fields, "to be adjacent")
+        need_at_least("max_gap", self.max_gap, 0)
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by a field between two of the fields, or by too wide a gap."""
+        places = tuple(sorted(context.places(self.fields), key=lambda p: (p.bit_offset, _bit_end(p))))
+        for place in places[:-1]:
+            if place.is_flexible:
+                raise CannotTell(f"where {spell(place)} ends is not known")
+        others = context.others(places)
+        gaps = list(_gaps(places))
+        faults = [fault for gap in gaps for fault in self._faults(gap, others)]
+        widest = max((gap.size for gap in gaps), default=0)
+        if not faults:
+            message = f"{listing(places)} stand side by side, at most {widest} bytes apart"
+            return settle(True, message, places, "")
+        between = tuple(other for gap in gaps for other in others if gap.holds(other))
+        names = ", ".join(f"`{place.path}`" for place in places)
+        advice = f"bring {names} together, and move what is between behind them"
+        return settle(False, "; ".join(faults), places + tuple(dict.fromkeys(between)), advice)
+
+    def _faults(self, gap: _Gap, others: tuple[Place, ...]) -> Iterator[str]:
+        ends = f"{spell(gap.low)} and {spell(gap.high)}"
+        between = [other for other in others if gap.holds(other)]
+        if between:
+            yield f"{listing(between)} {'stands' if len(between) == 1 else 'stand'} between {ends}"
+        elif gap.size > (allowed := gap.padding if self.max_gap is None else self.max_gap):
+            yield f"{gap.size} bytes lie between {ends}, {allowed} allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """What lies between two fields."""
+
+    low: Place
+    high: Place
+    start: int
+    """The bit behind the last field that ends before `high`, or overlaps it."""
+
+    @property
+    def size(self) -> int:
+        return max(0, self.high.offset - (self.start + 7) // 8)
+
+    @property
+    def padding(self) -> int:
+        """The most that the alignment of `high` can have caused; raises CannotTell when it is not known."""
+        if not self.size:
+            return 0
+        align = self.high.field.align
+        if align is None:
+            raise CannotTell(f"the alignment of {spell(self.high)} is not known: say `max_gap`")
+        return -((self.start + 7) // 8) % align
+
+    def holds(self, other: Place) -> bool:
+        return (
+            not other.is_empty
+            and other.bit_offset < self.high.bit_offset
+            and _bit_end(other) > self.start
+            and self.start < self.high.bit_offset
+        )
+
+
+def _gaps(places: tuple[Place, ...]) -> Iterator[_Gap]:
+    end = 0
+    for low, high in pairwise(places):
+        end = max(end, _bit_end(low))
+        yield _Gap(low, high, end)
+
+
+def _bit_end(place: Place) -> int:
+    return place.end * 8 if place.is_flexible else place.bit_offset + (place.bit_size or 0)

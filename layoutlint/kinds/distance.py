@@ -1,0 +1,107 @@
+"""Kind `distance`: how far apart fields begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_at_least, need_several
+from layoutlint.layout import Place
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
+
+_BREAKS = """\
+struct pair {
+    long a;
+    long others[6];
+    long b;
+};
+"""
+_KEEPS = """\
+struct pair {
+    long a;
+    long others[7];
+    long b;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """Any two of the fields begin at least `min` and at most `max` bytes apart."""
+
+    name: ClassVar[str] = "distance"
+    summary: ClassVar[str] = "any two of the fields begin at least `min` and at most `max` bytes apart"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "two or more fields", required=True),
+        Key("min", "integer", "bytes between their first bytes, at least"),
+        Key("max", "integer", "bytes between their first bytes, at most"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "The distance is that of the first bytes, `offsetof` minus `offsetof`, whichever stands first; not\n"
+        "the gap between the end of one and the beginning of the other. A bit-field begins in the first\n"
+        "byte that it touches. The base plays no part: whether fields share a line is for `separate` and\n"
+        "`together` to say, which need no numbers.",
+        "Move one of the fields by as many bytes as the message says are wanting.",
+        'fields = ["a", "b"]\nmin = 64',
+        Example(
+            _BREAKS,
+            Outcome.BROKEN,
+            "`a` at 0..7 and `b` at 56..63 begin 56 bytes apart, 8 less than the least, 64",
+        ),
+        Example(_KEEPS, Outcome.KEPT, "`a` at 0..7 and `b` at 64..71 begin 64 bytes apart"),
+    )
+
+    fields: tuple[str, ...]
+    min: int | None = None
+    max: int | None = None
+
+    def __post_init__(self) -> None:
+        need_several(self.fields, "to have a distance")
+        need_at_least("min", self.min, 0)
+        need_at_least("max", self.max, 0)
+        if self.min is None and self.max is None:
+            raise ValueError("needs `min` or `max`")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"`min` is {self.min}, and must not be above `max`, {self.max}")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by any pair that begins too near or too far apart."""
+        places = context.places(self.fields)
+        pairs = list(combinations(places, 2))
+        if not pairs:
+            raise CannotTell(f"`{self.fields[0]}` means one field only, {spell(places[0])}")
+        wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
+        if not wrong:
+            return settle(True, "; ".join(map(_says, pairs[:4])) + _more(pairs), places, "")
+        message = "; ".join(_says(pair) + fault for pair, fault in wrong[:4]) + _more(wrong)
+        evidence = tuple(dict.fromkeys(place for pair, _ in wrong for place in pair))
+        return settle(False, message, evidence, self._advice(wrong[0][0]))
+
+    def _fault(self, a: Place, b: Place) -> str:
+        """What is wrong with the distance of two fields; empty when nothing is."""
+        apart = _apart((a, b))
+        if self.min is not None and apart < self.min:
+            return f", {self.min - apart} less than the least, {self.min}"
+        if self.max is not None and apart > self.max:
+            return f", {apart - self.max} more than the most, {self.max}"
+        return ""
+
+    def _advice(self, pair: tuple[Place, Place]) -> str:
+        low, high = sorted(pair, key=lambda place: place.bit_offset)
+        apart = _apart(pair)
+        if self.min is not None and apart < self.min:
+            return f"move `{high.path}` at least {self.min - apart} bytes further from `{low.path}`"
+        return f"bring `{high.path}` at least {apart - (self.max or 0)} bytes nearer to `{low.path}`"
+
+
+def _apart(pair: tuple[Place, Place]) -> int:
+    return abs(pair[0].offset - pair[1].offset)
+
+
+def _says(pair: tuple[Place, Place]) -> str:
+    return f"{spell(pair[0])} and {spell(pair[1])} begin {_apart(pair)} bytes apart"
+
+
+def _more(pairs: list[object] | list[tuple[Place, Place]] | list[tuple[tuple[Place, Place], str]]) -> str:
+    return f"; and {len(pairs) - 4} more pairs" if len(pairs) > 4 else ""

@@ -1,0 +1,105 @@
+"""Kind `isolated`: fields have their cache lines to themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_some
+from layoutlint.kinds.pairs import judge_apart
+from layoutlint.layout import Place, is_pattern
+from layoutlint.placement import Placements, lines_of
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing
+
+_BREAKS = """\
+struct queue {
+    long head __attribute__((aligned(64)));
+    int capacity;
+};
+"""
+_KEEPS = """\
+struct queue {
+    long head __attribute__((aligned(64)));
+    int capacity __attribute__((aligned(64)));
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """Nobody else on the lines of the fields."""
+
+    name: ClassVar[str] = "isolated"
+    summary: ClassVar[str] = "no other field of the struct is on a cache line of the fields"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "fields that have their lines to themselves, as a group", required=True),
+        Key("except", "paths", "other fields that may be there"),
+        Key("neighbours", "boolean", "whether bytes outside of the object must keep off too"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "The fields may share lines with one another, with those in `except`, and with padding. Every\n"
+        "other field is held against them, at every base. Of a part of a field (`lock.owner`, `ring[2]`)\n"
+        "the other parts count as others. Members of a union that overlap share: name them all.\n"
+        "\n"
+        "A line can stick out of the object, and then whatever stands before or behind it is on that line\n"
+        "too. The message says so; it is a violation only with `neighbours = true`.",
+        "Start the field on a line (`____cacheline_aligned`), and the next one as well; a lonely last field\n"
+        "needs the alignment of the struct to fill up its line.",
+        'fields = ["head"]',
+        Example(
+            _BREAKS,
+            Outcome.BROKEN,
+            "`head` at 0..7 shares a line with `capacity` at 8..11 in 1 of 1 placements",
+        ),
+        Example(_KEEPS, Outcome.KEPT, "`head` at 0..7 shares no line with another field in any placement"),
+    )
+
+    fields: tuple[str, ...]
+    except_: tuple[str, ...] = ()
+    neighbours: bool = False
+
+    def __post_init__(self) -> None:
+        need_some(self.fields)
+        for path in self.except_:
+            if path in self.fields and not is_pattern(path):
+                raise ValueError(f"`{path}` is in `fields` and in `except`")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
+        places, placements = context.places(self.fields), context.placements
+        others = context.others((*places, *context.places(self.except_)))
+        outside = self._outside(context, places)
+        message = f"{listing(places)} {'shares' if len(places) == 1 else 'share'} no line with another field"
+        kept = judge(placements, (), f"{message} in any placement", places, "")
+        verdict = judge_apart(product(places, others), placements, kept)
+        if not outside:
+            return verdict
+        share = f"{len(outside)} of {len(placements.bases)} placements"
+        note = f"bytes outside of the object are on a line of theirs in {share}"
+        if not self.neighbours:
+            return replace(verdict, message=f"{verdict.message}; {note}")
+        bases = placements.violating(lambda base: base in outside or base in verdict.bases)
+        message = note if verdict is kept else f"{verdict.message}; {note}"
+        line = placements.line_size
+        advice = f"align the struct to {line} bytes, so that it begins and ends with a line"
+        return judge(placements, bases, message, verdict.evidence, verdict.advice or advice)
+
+    def _outside(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:
+        """The bases at which a line of the fields sticks out of the object."""
+        end = context.layout.open_end
+        if end is None:
+            return _sticking_out(context.layout.size, places, context.placements)
+        if self.neighbours:
+            raise CannotTell(f"where the object ends is not known: `{end.path}` is a flexible array")
+        return ()
+
+
+def _sticking_out(size: int, places: tuple[Place, ...], placements: Placements) -> tuple[int, ...]:
+    line = placements.line_size
+
+    def sticks_out(base: int) -> bool:
+        found = [lines_of(place, base, line) for place in places if not place.is_empty]
+        return any(lines.start * line < base or lines.stop * line > base + size for lines in found)
+
+    return placements.violating(sticks_out)

@@ -1,0 +1,82 @@
+"""Kind `line-start`: fields begin on a cache line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_some
+from layoutlint.layout import Place
+from layoutlint.placement import Placements
+from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
+
+_BREAKS = """\
+struct ring {
+    long producer;
+    long consumer;
+};
+"""
+_KEEPS = """\
+struct ring {
+    long producer;
+    long consumer __attribute__((aligned(64)));
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LineStart:
+    """The first bit of each field is the first of a line."""
+
+    name: ClassVar[str] = "line-start"
+    summary: ClassVar[str] = "each of the fields begins at the beginning of a cache line"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "fields that begin a line, each its own or the same", required=True),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "Base plus offset must be a multiple of the line size, at every base: so an offset that is a\n"
+        "multiple of 64 is not enough in a struct that is aligned to 8. A bit-field must begin with the\n"
+        "first bit of the line. An empty field and a flexible array count with their offset.",
+        "Put `____cacheline_aligned` behind the field: it moves the field to a line and aligns the struct.",
+        'fields = ["consumer"]',
+        Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),
+        Example(_KEEPS, Outcome.KEPT, "`consumer` at 64..71 begins a line in every placement"),
+    )
+
+    fields: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        need_some(self.fields)
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where a field begins anywhere but at the first bit of a line."""
+        places, placements = context.places(self.fields), context.placements
+        inside = {place: _inside(place, placements) for place in places}
+        wrong = tuple(place for place in places if inside[place])
+        bases = placements.violating(lambda base: any(base in found for found in inside.values()))
+        if not wrong:
+            begins = "begins" if len(places) == 1 else "begin"
+            return judge(placements, (), f"{listing(places)} {begins} a line in every placement", places, "")
+        total, line = len(placements.bases), placements.line_size
+        message = "; ".join(
+            f"{spell(place)} begins inside a line in {len(inside[place])} of {total} placements"
+            for place in wrong
+        )
+        return judge(placements, bases, message, wrong, _advice(wrong[0], line))
+
+
+def _inside(place: Place, placements: Placements) -> tuple[int, ...]:
+    """The bases at which a field begins inside a line."""
+    line = placements.line_size * 8
+    return placements.violating(lambda base: (base * 8 + place.bit_offset) % line != 0)
+
+
+def _advice(place: Place, line: int) -> str:
+    over = place.bit_offset % (line * 8)
+    if not over:
+        return f"align the struct to {line} bytes; the offset {place.offset} is a multiple of {line} already"
+    up = place.offset - place.offset % line + line
+    return (
+        f"move `{place.path}` from {place.offset} to {up} and align the struct to {line} bytes "
+        f"(`____cacheline_aligned` behind the field does both)"
+    )

@@ -1,0 +1,68 @@
+"""The manual of a kind, as `layoutlint explain` prints it; docs/kinds.md is all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.rule import Example, Key, Kind
+
+_VALUES = {
+    "paths": "list of field paths or patterns",
+    "groups": "list of lists of field paths or patterns",
+    "path": "field path",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "words": "list of words",
+}
+_HEAD = """\
+# Rule kinds
+
+A rule names a struct, a kind and what the kind needs to know. What each kind judges, over all placements
+(docs/placements.md), is below; `layoutlint explain KIND` prints the same text. Messages are those of x86-64,
+where a line has 64 bytes and no object is aligned to less than 8.
+
+This file is written by `python -m layoutlint.kinds.manual > docs/kinds.md`; the text stands in the kinds.
+"""
+
+
+def explain(kind: type[Kind]) -> str:
+    """One kind in Markdown: what it means, its keys, a struct that breaks it and one that keeps it."""
+    manual = kind.manual
+    parts = [
+        f"## {kind.name}",
+        f"{kind.summary[0].upper()}{kind.summary[1:]}.",
+        manual.meaning,
+        _keys(kind.keys),
+        f"With\n\n```toml\n{_rule(kind)}\n```",
+        _example(
+            "this breaks it" if manual.breaks.outcome.value == "broken" else "this is at risk", manual.breaks
+        ),
+        _example("this keeps it", manual.keeps),
+        f"**What to do.** {manual.remedy}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def document(kinds: Iterable[type[Kind]]) -> str:
+    """The manual of all kinds: the text of docs/kinds.md."""
+    return "\n".join([_HEAD, *map(explain, kinds)])
+
+
+def _keys(keys: tuple[Key, ...]) -> str:
+    rows = [f"| `{k.name}` | {_VALUES[k.type]} | {'yes' if k.required else ''} | {k.doc} |" for k in keys]
+    return "\n".join(["| key | value | required | |", "|---|---|---|---|", *rows])
+
+
+def _rule(kind: type[Kind]) -> str:
+    return "\n".join(filter(None, [f'kind = "{kind.name}"', kind.manual.rule]))
+
+
+def _example(what: str, example: Example) -> str:
+    return f"{what}:\n\n```c\n{example.code}```\n\n> {example.message}"
+
+
+if __name__ == "__main__":
+    from layoutlint.kinds import KINDS
+
+    print(document(KINDS), end="")

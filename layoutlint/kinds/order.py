@@ -1,0 +1,86 @@
+"""Kind `order`: fields stand in a given order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_several
+from layoutlint.layout import Place, is_pattern
+from layoutlint.rule import (
+    CannotTell,
+    Context,
+    Example,
+    Key,
+    Manual,
+    Outcome,
+    Verdict,
+    listing,
+    settle,
+    spell,
+)
+
+_BREAKS = """\
+struct message {
+    int length;
+    int kind;           /* readers look at it first */
+};
+"""
+_KEEPS = """\
+struct message {
+    int kind;
+    int length;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Each field ends before the next begins."""
+
+    name: ClassVar[str] = "order"
+    summary: ClassVar[str] = "the fields stand in memory in the order in which the rule names them"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "two or more fields, in the order wanted", required=True),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "Each field must end, to the bit, before the next one begins; what else stands between them does\n"
+        "not matter. Fields that overlap are in no order. The fields that one pattern means may stand in\n"
+        "any order among themselves. The base plays no part.",
+        "Move the declarations; or, where the order is no longer wanted, the rule.",
+        'fields = ["kind", "length"]',
+        Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 does not stand before `length` at 0..3"),
+        Example(_KEEPS, Outcome.KEPT, "`kind` at 0..3, `length` at 4..7 stand in this order"),
+    )
+
+    fields: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        need_several(self.fields, "to be in order")
+        if len(self.fields) < 2:
+            raise ValueError("`fields` has one pattern only, and what it means has no order of its own")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where a field does not end before the next one begins."""
+        steps = [_but(context.places((path,)), self.fields, path) for path in self.fields]
+        pairs = [pair for before, after in pairwise(steps) for pair in product(before, after)]
+        wrong = [pair for pair in pairs if not _precedes(*pair)]
+        places = tuple(dict.fromkeys(place for step in steps for place in step))
+        if not wrong:
+            return settle(True, f"{listing(places)} stand in this order", places, "")
+        message = "; ".join(f"{spell(a)} does not stand before {spell(b)}" for a, b in wrong[:4])
+        more = f"; and {len(wrong) - 4} more pairs" if len(wrong) > 4 else ""
+        advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
+        return settle(False, message + more, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
+
+
+def _but(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:
+    """What a pattern means besides the fields that the rule names one by one."""
+    return tuple(p for p in places if p.path not in named) if is_pattern(path) else places
+
+
+def _precedes(a: Place, b: Place) -> bool:
+    if a.is_flexible and a.bit_offset < b.bit_offset:
+        raise CannotTell(f"where {spell(a)} ends is not known")
+    return a.bit_offset + (a.bit_size or 0) <= b.bit_offset and (not a.is_flexible)

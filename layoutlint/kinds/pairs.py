@@ -1,0 +1,45 @@
+"""Pairs of fields that must not share a line: what `separate`, `isolated` and `access` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from layoutlint.kinds.wording import move_apart
+from layoutlint.layout import Place
+from layoutlint.placement import Placements, shared
+from layoutlint.rule import Verdict, judge, spell
+
+Pair = tuple[Place, Place]
+_SPELLED = 4
+"""Pairs that a message spells out; there can be hundreds, and the evidence has them all."""
+
+
+def judge_apart(
+    pairs: Iterable[Pair], placements: Placements, kept: Verdict, say: Callable[[Place], str] = spell
+) -> Verdict:
+    """Violated where any pair shares a line; `kept` is the verdict when none ever does."""
+    found = {pair: bases for pair in pairs if (bases := shared(*pair, placements))}
+    if not found:
+        return kept
+    worst = sorted(found, key=lambda pair: -len(found[pair]))
+    total = len(placements.bases)
+    messages = [
+        f"{say(a)} shares a line with {say(b)} in {len(found[a, b])} of {total} placements"
+        for a, b in worst[:_SPELLED]
+    ]
+    if len(worst) > _SPELLED:
+        messages.append(f"and {len(worst) - _SPELLED} more pairs do")
+    bases = placements.violating(lambda base: any(base in bases for bases in found.values()))
+    evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
+    return judge(placements, bases, "; ".join(messages), evidence, move_apart(*_nearest(worst), placements))
+
+
+def is_part(a: Place, b: Place) -> bool:
+    """Whether one field is the other, or a part of it: no order of fields can part those."""
+    inner, outer = (a.path, b.path) if len(a.path) > len(b.path) else (b.path, a.path)
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
+
+
+def _nearest(pairs: list[Pair]) -> Pair:
+    """The pair that has the fewest bytes between its fields."""
+    return min(pairs, key=lambda pair: max(pair[0].offset, pair[1].offset) - min(pair[0].end, pair[1].end))

@@ -1,0 +1,114 @@
+"""Kind `size`: how large a struct is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_at_least
+from layoutlint.placement import Placements, lines
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, settle
+
+_BREAKS = """\
+struct slot {
+    long key, value, hash;
+    int flags;
+};
+"""
+_KEEPS = """\
+struct slot {
+    long key, value;
+    int hash, flags;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of the struct in bytes, and the lines that the whole object touches."""
+
+    name: ClassVar[str] = "size"
+    summary: ClassVar[str] = "the struct has the size that the rule says, in bytes and in cache lines"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("max", "integer", "bytes, at most"),
+        Key("exact", "integer", "bytes, neither more nor less"),
+        Key("multiple_of", "integer", "bytes: the size is a multiple of this"),
+        Key("max_lines", "integer", "lines that the whole object touches, at most"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "`max`, `exact` and `multiple_of` are about `sizeof`, padding included, and hold or fail whatever\n"
+        "the base. `max_lines` counts the lines of the whole object at each base: 64 bytes aligned to 8\n"
+        "touch one line at one base and two at the seven others. All keys that are given must hold.\n"
+        "`sizeof` leaves out a flexible array at the end; how many lines such an object touches is not\n"
+        "known, and the answer for `max_lines` is then unknown.",
+        "Look for holes (`layoutlint show`), narrow fields, or move what is rarely used into a struct of\n"
+        "its own. For lines, align the struct as the advice says.",
+        "max = 24",
+        Example(_BREAKS, Outcome.BROKEN, "struct slot has 32 bytes, 8 more than 24"),
+        Example(_KEEPS, Outcome.KEPT, "struct slot has 24 bytes"),
+    )
+
+    max: int | None = None
+    exact: int | None = None
+    multiple_of: int | None = None
+    max_lines: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.max, self.exact, self.multiple_of, self.max_lines) == (None,) * 4:
+            raise ValueError("needs `max`, `exact`, `multiple_of` or `max_lines`")
+        need_at_least("max", self.max, 0)
+        need_at_least("exact", self.exact, 0)
+        need_at_least("multiple_of", self.multiple_of, 1)
+        need_at_least("max_lines", self.max_lines, 1)
+        for fault in () if self.exact is None else self._faults(self.exact):
+            raise ValueError(f"`exact` contradicts another key: {self.exact} bytes are {fault}")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by a wrong size, or where the object touches too many lines."""
+        layout = context.layout
+        size, open_end = layout.size, layout.open_end
+        faults = list(self._faults(size))
+        message = ", ".join([f"{layout.struct.aggregate} {layout.struct.name} has {size} bytes", *faults])
+        if open_end is not None:
+            message += f", without the flexible array `{open_end.path}`"
+        if self.max_lines is None:
+            return settle(not faults, message, (), self._advice(size))
+        if open_end is not None and not faults:
+            raise CannotTell(f"where an object ends is not known: `{open_end.path}` is a flexible array")
+        return self._count_lines(size, message, bool(faults), context.placements)
+
+    def _faults(self, size: int) -> Iterator[str]:
+        """What is wrong with a size in bytes."""
+        if self.max is not None and size > self.max:
+            yield f"{size - self.max} more than {self.max}"
+        if self.exact is not None and size != self.exact:
+            yield f"{abs(size - self.exact)} {'more' if size > self.exact else 'less'} than {self.exact}"
+        if self.multiple_of is not None and size % self.multiple_of:
+            yield f"{size % self.multiple_of} more than a multiple of {self.multiple_of}"
+
+    def _count_lines(self, size: int, message: str, is_broken: bool, placements: Placements) -> Verdict:
+        most = self.max_lines or 0
+        counts = {base: len(lines(base, 0, size, placements.line_size)) for base in placements.bases}
+        over = placements.violating(lambda base: counts[base] > most)
+        bases = placements.bases if is_broken else over
+        message += f" on up to {max(counts.values())} lines"
+        if over:
+            message += f", more than {most} in {len(over)} of {len(placements.bases)} placements"
+        line = placements.line_size
+        if size > most * line:
+            advice = f"take away at least {size - most * line} bytes: {most} lines hold {most * line}"
+        else:
+            advice = f"align the struct to {line} bytes: it then touches {len(lines(0, 0, size, line))} lines"
+        return judge(placements, bases, message, (), self._advice(size) or advice)
+
+    def _advice(self, size: int) -> str:
+        if self.exact is not None and size < self.exact:
+            return f"add {self.exact - size} bytes"
+        limit = self.exact if self.exact is not None else self.max
+        if limit is not None and size > limit:
+            return f"take away at least {size - limit} bytes"
+        if self.multiple_of is not None and size % self.multiple_of:
+            over = size % self.multiple_of
+            return f"take away {over} bytes, or add {self.multiple_of - over}"
+        return ""

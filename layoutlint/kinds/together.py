@@ -1,0 +1,81 @@
+"""Kind `together`: all fields on one cache line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_several
+from layoutlint.kinds.wording import keep_whole, line_numbers, tolerated
+from layoutlint.layout import Place
+from layoutlint.placement import Placements, line_count
+from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
+
+_BREAKS = """\
+struct sem {
+    long count;         /* both are needed to take it */
+    long waiters[8];
+    long owner;
+};
+"""
+_KEEPS = """\
+struct sem {
+    long count __attribute__((aligned(16)));
+    long owner;
+    long waiters[8];
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """All fields on one line."""
+
+    name: ClassVar[str] = "together"
+    summary: ClassVar[str] = "all of the fields are on one cache line"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("fields", "paths", "two or more fields that are used at once", required=True),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "Kept at a base when the fields touch one line in all; a field that straddles two lines breaks it\n"
+        "as well. Neighbours are not enough: of two words side by side in a struct aligned to 8, one in\n"
+        "eight placements has them on two lines. A flexible array counts with its first byte, an empty\n"
+        "field with none.",
+        "Put the fields side by side and give the struct the alignment that the advice names, so that no\n"
+        "base cuts them. Where the alignment is not to be had, say how much is accepted with `tolerate`.",
+        'fields = ["count", "owner"]',
+        Example(
+            _BREAKS,
+            Outcome.BROKEN,
+            "`count` at 0..7, `owner` at 72..79 are on 2 lines in 8 of 8 placements",
+        ),
+        Example(
+            _KEEPS,
+            Outcome.KEPT,
+            "`count` at 0..7, `owner` at 8..15 are on one line in all 4 placements",
+        ),
+    )
+
+    fields: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        need_several(self.fields, "to be together; `no-straddle` is the kind for one")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where the fields touch more than one line."""
+        places, placements = context.places(self.fields), context.placements
+        counts = {base: line_count(places, base, placements.line_size) for base in placements.bases}
+        bases = placements.violating(lambda base: counts[base] > 1)
+        total = len(placements.bases)
+        if not bases:
+            message = f"{listing(places)} are on one line in all {total} placements"
+            return judge(placements, (), message, places, "")
+        number = line_numbers(counts[base] for base in bases)
+        message = f"{listing(places)} are on {number} in {len(bases)} of {total} placements"
+        return judge(placements, bases, message, places, _advice(places, placements, len(bases)))
+
+
+def _advice(places: tuple[Place, ...], placements: Placements, violating: int) -> str:
+    solid = [place for place in places if not place.is_empty]
+    start, end = min(place.offset for place in solid), max(place.end for place in solid)
+    return keep_whole(start, end, placements) + tolerated(violating, len(placements.bases))

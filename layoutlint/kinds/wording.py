@@ -1,0 +1,44 @@
+"""Sentences that several kinds say, on what would make a rule hold, with the numbers worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.layout import Place
+from layoutlint.placement import Placements, clear_of, fitting_alignment
+
+
+def move_apart(a: Place, b: Place, placements: Placements) -> str:
+    """How much further apart two fields must be so that no placement joins them."""
+    low, high = (a, b) if a.offset <= b.offset else (b, a)
+    more = clear_of(low.end, placements) - high.offset
+    return (
+        f"move `{high.path}` at least {more} bytes further from `{low.path}`, "
+        f"or start it on a line of its own (`____cacheline_aligned`)"
+    )
+
+
+def keep_whole(start: int, end: int, placements: Placements) -> str:
+    """The alignment, and where needed the offset, with which no base cuts bytes [start, end) in two."""
+    line, span = placements.line_size, end - start
+    if span > line:
+        return f"{span} bytes do not fit on a line of {line}: bring them within {line} bytes"
+    align = fitting_alignment(start, end, placements)
+    if align is not None:
+        return f"align the struct to {align} bytes, so that no base cuts the bytes {start}..{end - 1}"
+    align = 1 << (span - 1).bit_length()
+    start_at = f"start the {span} bytes at a multiple of {align}, not at {start}"
+    return f"align the struct to {align} bytes and {start_at}"
+
+
+def line_numbers(counts: Iterable[int]) -> str:
+    """How many lines, over several bases: `1 line`, `3 lines`, `2 to 3 lines`."""
+    low, high = min(found := sorted(counts)), found[-1]
+    if low < high:
+        return f"{low} to {high} lines"
+    return "1 line" if high == 1 else f"{high} lines"
+
+
+def tolerated(violating: int, total: int) -> str:
+    """How to accept the placements that fail, to stand behind another advice; empty when all fail."""
+    return f", or accept it with `tolerate = {violating / total:g}`" if violating < total else ""
