@@ -1,0 +1,252 @@
+"""Members of structs and unions: where they stand, what they are, where they are declared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from layoutlint.model import Aggregate, CType, Field, Source, Target
+from layoutlint.readers.dwarf import types
+from layoutlint.readers.dwarf.abbrev import Plan, at, tag
+from layoutlint.readers.dwarf.forms import Damaged, uleb
+from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, DEEPEST, KEYWORDS, TYPE, TYPEDEF, Spelling, Type
+from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+
+_MEMBER: Final = tag("member")
+_BIT_SIZE: Final = at("bit_size")
+_BIT_OFFSET: Final = at("bit_offset")
+_DATA_BIT_OFFSET: Final = at("data_bit_offset")
+_LOCATION: Final = at("data_member_location")
+_DECL_FILE: Final = at("decl_file")
+_DECL_LINE: Final = at("decl_line")
+SIGNATURE: Final = at("signature")
+_ENCODING: Final = at("encoding")
+DECLARATION: Final = at("declaration")
+_COMPLEX: Final = 3  # DW_ATE_complex_float
+_PLUS_UCONST: Final = 0x23
+_CONSTU: Final = 0x10
+_PLUS: Final = 0x22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """What stands between the braces of a struct or union, with the size and alignment of the whole."""
+
+    bit_size: int | None
+    align: int | None
+    """As the input states it."""
+    fields: tuple[Field, ...]
+
+
+class Decoder:
+    """Decodes types by value. Equal types and fields of different units become one object."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.spelling = Spelling()
+        self._types: dict[tuple[object, ...], Type] = {}
+        self._fields: dict[tuple[object, ...], Field] = {}
+        self._bodies: dict[tuple[object, ...], Body] = {}
+        self._sources: dict[tuple[str, int | None], Source] = {}
+
+    def body(self, unit: Unit, position: int, plan: Plan, values: Values, behind: int, depth: int = 0) -> Body:
+        """The members of the complete struct or union at a position. Raises Damaged."""
+        known = unit.bodies.get(position)
+        if known is None:
+            known = unit.bodies[position] = self._body(unit, plan, values, behind, depth)
+        return known
+
+    def _body(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> Body:
+        size = values.get(BYTE_SIZE)
+        align = values.get(ALIGNMENT)
+        if not isinstance(size, int) or not isinstance(align, int | None):
+            raise Damaged("a struct whose size is no number", behind)
+        fields = []
+        for child, inner, _ in unit.children(plan, behind):
+            if child.tag == _MEMBER:
+                member = self._field(unit, child, inner, size * 8, depth)
+                if member is not None:
+                    fields.append(member)
+        key = (size, align, *map(id, fields))
+        known = self._bodies.get(key)
+        if known is None:
+            known = self._bodies[key] = Body(size * 8, align, tuple(fields))
+        return known
+
+    def source(self, unit: Unit, values: Values) -> Source | None:
+        """Where an entry is declared; None when it does not say. Raises Damaged."""
+        number, line = values.get(_DECL_FILE), values.get(_DECL_LINE)
+        if number is None:
+            return None
+        known = unit.sources.get((number, line))
+        if known is None:
+            path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
+            if path is None:
+                return None
+            place = path, line if isinstance(line, int) else None
+            known = unit.sources[number, line] = self._sources.setdefault(place, Source(*place))
+        return known
+
+    def at(self, unit: Unit, position: int, depth: int = 0) -> Type:
+        """The type at a position. Raises Damaged."""
+        known = unit.types.get(position)
+        if known is None:
+            if depth > DEEPEST:
+                raise Damaged("types contain one another in a circle", position)
+            plan, behind = unit.entry(position)
+            if plan is None:
+                raise Damaged("a type that is none", position)
+            values, behind = unit.read(plan, behind)
+            known = unit.types[position] = self._decode(unit, plan, values, (position, behind), depth + 1)
+        return known
+
+    def _decode(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:
+        position, behind = where
+        kind = plan.tag
+        spelled = self.spelling.at(unit, position, depth)
+        if kind in KEYWORDS:
+            return self._aggregate(unit, plan, values, where, depth)
+        if kind == TYPEDEF or kind in types.QUALIFIERS:
+            return self._renamed(unit, plan, values, spelled, depth)
+        if kind == types.ARRAY:
+            return self._array(unit, plan, values, (spelled, behind), depth)
+        size = values.get(BYTE_SIZE)
+        if size is None and kind == types.POINTER:
+            size = self.target.pointer_size
+        if not isinstance(size, int):
+            return self._type(spelled, None, None)
+        align = values.get(ALIGNMENT)
+        if not isinstance(align, int):
+            align = self._natural(size // 2 if values.get(_ENCODING) == _COMPLEX else size)
+        return self._type(spelled, size * 8, align)
+
+    def _type(
+        self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
+        dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (),
+    ) -> Type:  # fmt: skip
+        key = (spelled, bit_size, align, aggregate, dims, *map(id, members))
+        known = self._types.get(key)
+        if known is None:
+            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members)
+        return known
+
+    def _natural(self, size: int) -> int:
+        """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
+        return min(size & -size, self.target.max_align) or 1
+
+    def _renamed(self, unit: Unit, plan: Plan, values: Values, spelled: CType, depth: int) -> Type:
+        """A typedef, or a qualified type: what it stands for, under its own name and alignment."""
+        target = unit.reference(plan, values, TYPE)
+        if target is None:
+            return self._type(spelled, None, None)
+        inner = self.at(*target, depth)
+        align = values.get(ALIGNMENT, inner.align)
+        if not isinstance(align, int | None):
+            raise Damaged("an alignment that is no number")
+        return self._type(spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members)
+
+    def _array(
+        self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int
+    ) -> Type:
+        spelled, behind = shape
+        target = unit.reference(plan, values, TYPE)
+        if target is None:
+            raise Damaged("an array of nothing", behind)
+        element = self.at(*target, depth)
+        counts = types.dimensions(unit, plan, behind)
+        if types.COMPUTED in counts:
+            raise Damaged("an array whose length is computed when the program runs", behind)
+        bits = element.bit_size
+        for count in counts:
+            bits = None if bits is None else bits * (count or 0)
+        if types.GNU_VECTOR in values:
+            size = values.get(BYTE_SIZE, None if bits is None else bits // 8)
+            if not isinstance(size, int):
+                raise Damaged("a vector of unknown size", behind)
+            return self._type(spelled, size * 8, size & -size)
+        return self._type(
+            spelled, bits, element.align, element.aggregate, counts + element.dims, element.members
+        )
+
+    def _aggregate(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:
+        """A struct or union by value; with a signature it stands in a type unit, else it may be incomplete."""
+        position, behind = where
+        spelled = self.spelling.at(unit, position)
+        defined = unit.reference(plan, values, SIGNATURE)
+        if defined is not None:
+            return self.at(*defined, depth)
+        keyword = KEYWORDS[plan.tag]
+        if DECLARATION in values:
+            return self._type(spelled, None, None, keyword)
+        body = self.body(unit, position, plan, values, behind, depth)
+        align = body.align if body.align is not None else _proven(body)
+        return self._type(spelled, body.bit_size, align, keyword, (), body.fields)
+
+    def _field(self, unit: Unit, plan: Plan, values: Values, whole: int, depth: int) -> Field | None:
+        """A member of something of `whole` bits; None for an unnamed bit-field, which is padding."""
+        target = unit.reference(plan, values, TYPE)
+        if target is None:
+            raise Damaged("a member without a type")
+        kind = self.at(*target, depth)
+        name = unit.text(plan, values, NAME)
+        bits = values.get(_BIT_SIZE)
+        if name is None and (bits is not None or not kind.members):
+            return None
+        if bits is None:
+            offset, size, align = _location(values) * 8, kind.bit_size, values.get(ALIGNMENT, kind.align)
+        else:
+            offset, size, align = self._bit_offset(values, kind), bits, None
+        if not isinstance(size, int | None) or not isinstance(align, int | None):
+            raise Damaged(f"the size or alignment of member {name} is no number")
+        if offset < 0 or offset + (size or 0) > whole:
+            raise Damaged(f"member {name} stands outside its struct")
+        source = self.source(unit, values)
+        key = (name, id(kind), offset, size, bits is None, align, id(source))
+        known = self._fields.get(key)
+        if known is None:
+            known = self._fields[key] = Field(
+                name, kind.spelling, offset, size, bits is not None, kind.aggregate, kind.dims, kind.members,
+                align, source,
+            )  # fmt: skip
+        return known
+
+    def _bit_offset(self, values: Values, kind: Type) -> int:
+        """Bits before a bit-field, in memory order (DWARF 5, section 5.7.6; DWARF 3, section 5.6.6)."""
+        offset = values.get(_DATA_BIT_OFFSET)
+        if isinstance(offset, int):
+            return _location(values) * 8 + offset
+        left, bits = values.get(_BIT_OFFSET, 0), values[_BIT_SIZE]
+        storage = values.get(BYTE_SIZE, (kind.bit_size or 0) // 8)
+        if not (isinstance(left, int) and isinstance(bits, int) and isinstance(storage, int)):
+            raise Damaged("the place of a bit-field is no number")
+        if left >> 63:
+            left -= 1 << 64  # in a packed struct it may start before its storage
+        if self.target.little_endian:
+            left = storage * 8 - left - bits
+        return _location(values) * 8 + left
+
+
+def _location(values: Values) -> int:
+    """The byte at which a member stands: a constant, or up to DWARF 3 an expression that adds one."""
+    value = values.get(_LOCATION, 0)
+    if isinstance(value, int):
+        return value
+    if value and value[0] in (_PLUS_UCONST, _CONSTU):
+        number, end = uleb(value, 1)
+        rest = b"" if value[0] == _PLUS_UCONST else bytes((_PLUS,))
+        if value[end:] == rest:
+            return number
+    raise Damaged(f"a member's location is the expression {value.hex(' ')}")
+
+
+def _proven(body: Body) -> int:
+    """The alignment of an embedded struct: the largest of its members' that their offsets bear out."""
+    align = 1
+    for member in body.fields:
+        if member.align and not member.is_bitfield and member.bit_offset % (member.align * 8) == 0:
+            align = max(align, member.align)
+    while body.bit_size and body.bit_size % (align * 8):
+        align //= 2
+    return align
+
+

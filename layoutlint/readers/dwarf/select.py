@@ -1,0 +1,216 @@
+"""Which entries are asked for: names found fast, typedefs followed, equal definitions told from different ones."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
+from layoutlint.readers.dwarf.abbrev import Plan, at
+from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.index import Index
+from layoutlint.readers.dwarf.members import DECLARATION, SIGNATURE, Body, Decoder
+from layoutlint.readers.dwarf.scan import walk
+from layoutlint.readers.dwarf.types import BYTE_SIZE, DEEPEST, KEYWORDS, QUALIFIERS, TYPE, TYPEDEF
+from layoutlint.readers.dwarf.unit import NAME, Sections, Unit, Values
+
+_DECL_FILE: Final = at("decl_file")
+_DECL_LINE: Final = at("decl_line")
+_FEW: Final = 500
+"""Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
+
+DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
+"""What reading past the end or into nonsense raises."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """A definition while the units are read."""
+
+    name: str
+    aggregate: Aggregate
+    body: Body
+    source: Source | None
+    origin: str
+    aliases: set[str] = field(default_factory=set)
+
+    def struct(self, target: Target) -> Struct:
+        return Struct(
+            self.name, self.aggregate, self.body.bit_size, self.body.align, self.body.fields, target, self.source,
+            self.origin, tuple(sorted(self.aliases)),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry with what is known of it."""
+
+    unit: Unit
+    position: int
+    plan: Plan
+    values: Values
+    behind: int
+
+
+class Selection:
+    """Gathers the wanted structs of one file, unit after unit."""
+
+    def __init__(self, wanted: Wanted, index: Index, target: Target) -> None:
+        self._wanted = wanted
+        self._target = target
+        self._order = index.order
+        self._decoder = Decoder(target)
+        self._found: dict[tuple[object, ...], _Found] = {}
+        self._incomplete: dict[str, _Found] = {}
+        self._prints: set[tuple[object, ...]] = set()
+        self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
+        self._matches = cache(wanted.matches)
+        self._offsets = frozenset() if self._in_bulk else _offsets(wanted.names, index.sections)
+        self._raw = {width: {o.to_bytes(width, index.order) for o in self._offsets} for width in (4, 8)}
+
+    def take(self, unit: Unit) -> list[tuple[int, str]]:
+        """Reads one unit; positions and reasons of what is damaged in it. Raises DAMAGE for the whole unit."""
+        plan, _, behind = unit.root
+        if not plan.has_children:
+            return []
+        damaged = []
+        data = bytes(unit.data[unit.offset : unit.end])
+        for hit in walk(data, behind - unit.offset, self._order, unit.plans, self._names(unit)):
+            try:
+                self._take(_entry(unit, unit.offset + hit))
+            except DAMAGE as error:
+                damaged.append((unit.offset + hit, reason(error)))
+        return damaged
+
+    def structs(self) -> tuple[Struct, ...]:
+        """What was found, in the order of the file; incomplete ones only where nothing completes them."""
+        complete = {found.name for found in self._found.values()}
+        rest = [found for name, found in self._incomplete.items() if name not in complete]
+        return tuple(found.struct(self._target) for found in (*self._found.values(), *rest))
+
+    def _names(self, unit: Unit) -> set[bytes] | None:
+        """The references to wanted names as they stand in this unit; None when every name must be looked at."""
+        if self._in_bulk:
+            return None
+        raw = self._raw[unit.shape.offset_size]
+        return raw | _indices(unit, self._offsets) if len(unit.sections.string_offsets) else raw
+
+    def _take(self, entry: _Entry) -> None:
+        name = entry.unit.text(entry.plan, entry.values, NAME)
+        if name is None or not self._matches(name):
+            return
+        if entry.plan.tag != TYPEDEF:
+            self._add(entry, name, None)
+            return
+        naming, target = _followed(entry, name)
+        if target is None:
+            return
+        tag = target.unit.text(target.plan, target.values, NAME)
+        own = naming if tag is None else tag
+        if own != name and name not in self._wanted.names and self._wanted.everything:
+            return  # everything has its own name already; only what is asked for gets others
+        self._add(target, own, name if own != name else None)
+
+    def _add(self, entry: _Entry, name: str, alias: str | None) -> None:
+        defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
+        if defined is not None:
+            entry = _entry(*defined)
+        elif DECLARATION in entry.values:
+            self._add_incomplete(entry, name, alias)
+            return
+        if self._in_bulk and alias is None and name not in self._wanted.names and self._is_known(entry, name):
+            return
+        unit = entry.unit
+        body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
+        source = self._decoder.source(unit, entry.values)
+        key = (name, entry.plan.tag, id(body), id(source))
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = _Found(name, KEYWORDS[entry.plan.tag], body, source, unit.name)
+        if alias is not None:
+            found.aliases.add(alias)
+
+    def _add_incomplete(self, entry: _Entry, name: str, alias: str | None) -> None:
+        if not self._asked_for(alias or name):
+            return
+        found = self._incomplete.get(name)
+        if found is None:
+            source = self._decoder.source(entry.unit, entry.values)
+            body = Body(None, None, ())
+            found = _Found(name, KEYWORDS[entry.plan.tag], body, source, entry.unit.name)
+            self._incomplete[name] = found
+        if alias is not None:
+            found.aliases.add(alias)
+
+    def _asked_for(self, name: str) -> bool:
+        """Whether a name is asked for by itself, not as a part of everything."""
+        wanted = self._wanted
+        return Wanted(wanted.names, wanted.patterns).matches(name)
+
+    def _is_known(self, entry: _Entry, name: str) -> bool:
+        """Whether the same definition was met in another unit: same name, place, size and length of its entries."""
+        values, unit = entry.values, entry.unit
+        number = values.get(_DECL_FILE)
+        path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
+        length = unit.after(entry.plan, values, entry.behind) - entry.behind
+        key = (name, entry.plan.tag, path, values.get(_DECL_LINE), values.get(BYTE_SIZE), length)
+        if key in self._prints:
+            return True
+        self._prints.add(key)
+        return False
+
+
+def reason(error: Exception) -> str:
+    """What to say of damage."""
+    return error.reason if isinstance(error, Damaged) else "the data ends inside an entry"
+
+
+def _entry(unit: Unit, position: int) -> _Entry:
+    plan, behind = unit.entry(position)
+    if plan is None:
+        raise Damaged("a type that is none", position)
+    values, behind = unit.read(plan, behind)
+    return _Entry(unit, position, plan, values, behind)
+
+
+def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
+    """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
+    naming = name
+    for _ in range(DEEPEST):
+        target = entry.unit.reference(entry.plan, entry.values, TYPE)
+        if target is None:
+            return naming, None
+        entry = _entry(*target)
+        if entry.plan.tag in KEYWORDS:
+            return naming, entry
+        if entry.plan.tag == TYPEDEF:
+            naming = entry.unit.text(entry.plan, entry.values, NAME) or naming
+        elif entry.plan.tag not in QUALIFIERS:
+            return naming, None
+    raise Damaged("typedefs stand for one another in a circle", entry.position)
+
+
+def _offsets(names: frozenset[str], sections: Sections) -> frozenset[int]:
+    """Every place in .debug_str where one of the names can be referred to; tails of longer strings count."""
+    found = set()
+    for name in names:
+        needle = name.encode() + b"\0"
+        position = sections.strings.find(needle)
+        while position >= 0:
+            found.add(position)
+            position = sections.strings.find(needle, position + 1)
+    return frozenset(found)
+
+
+def _indices(unit: Unit, offsets: frozenset[int]) -> set[bytes]:
+    """The wanted names' numbers in the unit's part of .debug_str_offsets, in every width of DW_FORM_strx."""
+    start, end = unit.string_table
+    width = unit.shape.offset_size
+    mark = ("<" if unit.shape.little_endian else ">") + ("I" if width == 4 else "Q")
+    table = bytes(unit.sections.string_offsets[start : end - (end - start) % width])
+    numbers = [number for number, (offset,) in enumerate(struct.iter_unpack(mark, table)) if offset in offsets]
+    return {
+        number.to_bytes(size, unit.shape.order) for number in numbers for size in (1, 2, 3, 4) if number < 256**size
+    }

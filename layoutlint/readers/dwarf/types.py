@@ -1,0 +1,160 @@
+"""Types of DWARF entries: their spelling, size and alignment; equal types of different units are one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
+from layoutlint.readers.dwarf.abbrev import Plan, at, tag
+from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
+from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+
+TYPE: Final = at("type")
+BYTE_SIZE: Final = at("byte_size")
+ALIGNMENT: Final = at("alignment")
+_COUNT: Final = at("count")
+_UPPER_BOUND: Final = at("upper_bound")
+_LOWER_BOUND: Final = at("lower_bound")
+_PROTOTYPED: Final = at("prototyped")
+GNU_VECTOR: Final = at("GNU_vector")
+
+STRUCT: Final = tag("structure_type")
+UNION: Final = tag("union_type")
+TYPEDEF: Final = tag("typedef")
+BASE: Final = tag("base_type")
+ENUM: Final = tag("enumeration_type")
+POINTER: Final = tag("pointer_type")
+ARRAY: Final = tag("array_type")
+_SUBRANGE: Final = tag("subrange_type")
+FUNCTION: Final = tag("subroutine_type")
+_PARAMETER: Final = tag("formal_parameter")
+_MORE: Final = tag("unspecified_parameters")
+_UNSPECIFIED: Final = tag("unspecified_type")
+_POINTER_AUTHENTICATION: Final = 0x4300  # DW_TAG_LLVM_ptrauth_type: changes no layout
+QUALIFIERS: Final = {
+    tag("const_type"): "const",
+    tag("volatile_type"): "volatile",
+    tag("restrict_type"): "restrict",
+    tag("atomic_type"): "_Atomic",
+    _POINTER_AUTHENTICATION: "",
+}
+KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
+_TAGGED: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
+COMPUTED: Final = -1
+"""Stands for an array length that is an expression or a variable."""
+DEEPEST: Final = 100
+"""Types that refer to one another further than this go in a circle."""
+
+# Clang's spelling -> GCC's.
+_BASES: Final = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+    "unsigned __int128": "__int128 unsigned",
+    "bool": "_Bool",
+    "complex": "complex double",
+    "_Complex float": "complex float",
+    "_Complex double": "complex double",
+    "_Complex long double": "complex long double",
+}  # fmt: skip
+
+
+def tagged(keyword: str, name: str | None) -> CType:
+    """The spelling of a struct, union or enum."""
+    return CType(f"{keyword} {name}" if name is not None else keyword + " {...}")
+
+
+def dimensions(unit: Unit, plan: Plan, behind: int) -> tuple[int | None, ...]:
+    """The lengths of an array, outermost first: None for a flexible one, COMPUTED for a variable one."""
+    return tuple(
+        _length(child, values) for child, values, _ in unit.children(plan, behind) if child.tag == _SUBRANGE
+    )
+
+
+def _length(plan: Plan, values: Values) -> int | None:
+    for number, more in ((_COUNT, 0), (_UPPER_BOUND, 1)):
+        value = values.get(number)
+        if value is None:
+            continue
+        if isinstance(value, bytes) or plan.forms.get(number) in REF_UNIT:
+            return COMPUTED
+        if value in (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF):
+            value = -1  # older compilers give `[0]` the upper bound -1
+        lower = values.get(_LOWER_BOUND, 0)
+        return max(0, value + more - (lower if more and isinstance(lower, int) else 0))
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Type:
+    """A type as a field can have it; equal ones are the same object, so that identity compares them."""
+
+    spelling: CType
+    bit_size: int | None
+    align: int | None
+    aggregate: Aggregate | None = None
+    dims: tuple[int | None, ...] = ()
+    members: tuple[Field, ...] = ()
+
+
+class Spelling:
+    """How the types of a file are spelled; pointees are not opened, so that it ends with the first name."""
+
+    def of(self, unit: Unit, plan: Plan, values: Values, depth: int) -> CType:
+        """The type that an entry's DW_AT_type means; `void` when it has none. Raises Damaged."""
+        target = unit.reference(plan, values, TYPE)
+        return CType("void") if target is None else self.at(*target, depth)
+
+    def at(self, unit: Unit, position: int, depth: int = 0) -> CType:
+        """The spelling of the type at a position. Raises Damaged."""
+        known = unit.spellings.get(position)
+        if known is None:
+            if depth > DEEPEST:
+                raise Damaged("types refer to one another in a circle", position)
+            plan, behind = unit.entry(position)
+            if plan is None:
+                raise Damaged("a type that is none", position)
+            values, behind = unit.read(plan, behind)
+            known = unit.spellings[position] = self._spell(unit, plan, values, behind, depth + 1)
+        return known
+
+    def _spell(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> CType:
+        kind = plan.tag
+        name = unit.text(plan, values, NAME)
+        if kind in _TAGGED:
+            return tagged(_TAGGED[kind], name)
+        if kind == POINTER:
+            return pointer_to(self.of(unit, plan, values, depth))
+        if kind in QUALIFIERS:
+            inner = self.of(unit, plan, values, depth)
+            return qualified(inner, QUALIFIERS[kind]) if QUALIFIERS[kind] else inner
+        if kind == ARRAY:
+            return self._array(unit, plan, values, behind, depth)
+        if kind == FUNCTION:
+            return function_of(self.of(unit, plan, values, depth), self._parameters(unit, plan, values, behind, depth))
+        if kind == BASE:
+            return CType(_BASES.get(name or "", name or "??"))
+        if kind in (TYPEDEF, _UNSPECIFIED) and name is not None:
+            return CType(name)
+        raise Damaged(f"an entry with tag {kind:#x} where a type is expected", behind)
+
+    def _array(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> CType:
+        spelled = self.of(unit, plan, values, depth)
+        counts = dimensions(unit, plan, behind)
+        if GNU_VECTOR in values and counts:
+            return CType(f"__attribute__((__vector_size__({counts[0]} * sizeof({spelled})))) {spelled}")
+        for count in reversed(counts):
+            spelled = array_of(spelled, None if count == COMPUTED else count)
+        return spelled
+
+    def _parameters(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> tuple[str, ...]:
+        spelled = tuple(
+            "..." if child.tag == _MORE else str(self.of(unit, child, inner, depth))
+            for child, inner, _ in unit.children(plan, behind)
+            if child.tag in (_PARAMETER, _MORE)
+        )
+        return spelled or (("void",) if _PROTOTYPED in values else ())
