@@ -23,11 +23,11 @@ ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 PLACEMENTS = ("line", "slab", "kmalloc", "percpu", "static", "malloc", "aligned", "embedded")
 """What a struct's `placement` can say; only `line`, a base on a line's start, is understood so far."""
 
-_PACK = ("name", "description", "for", "accesses")
-_STRUCT = ("header", "placement", "fields")
-_FIELD = ("access", "contended")
-_RULE = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
-_WHEN = ("config", "arch")
+PACK_KEYS = ("name", "description", "for", "accesses")
+STRUCT_KEYS = ("header", "placement", "fields")
+FIELD_KEYS = ("access", "contended")
+RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
+WHEN_KEYS = ("config", "arch")
 
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
@@ -164,7 +164,7 @@ class _Reader:
     def pack(self) -> Pack:
         """The whole file."""
         self._top.only(("pack", "struct", "rule"), _top_key)
-        self._header.only(_PACK)
+        self._header.only(PACK_KEYS)
         return Pack(
             name=self._name,
             path=self._path,
@@ -182,7 +182,7 @@ class _Reader:
         tables = self._top.table("struct", "[struct]")
         for name in tables.data:
             table = tables.table(name, f"[struct.{name}]")
-            table.only(_STRUCT)
+            table.only(STRUCT_KEYS)
             try:
                 _struct_name(name)
             except Misfit as misfit:
@@ -209,7 +209,7 @@ class _Reader:
             fields.wrong(f"the name of a field {misfit.reason}", path)
             return None
         table = fields.table(path, f"field `{path}`")
-        table.only(_FIELD, lambda key: _quoted(table, path, key))
+        table.only(FIELD_KEYS, lambda key: _quoted(table, path, key))
         access = table.need("access", toml.choice(self._accesses))
         contended = table.get("contended", toml.boolean) or False
         return None if access is None else Access(path, access, contended, self._source(table.line))
@@ -249,9 +249,9 @@ def _kind(table: Table) -> Kind | None:
     name = table.need("kind", toml.choice(kind.name for kind in KINDS))
     kind = kind_named(name or "")
     if kind is None:
-        table.only((*_RULE, *(key.name for other in KINDS for key in other.keys)))
+        table.only((*RULE_KEYS, *(key.name for other in KINDS for key in other.keys)))
         return None
-    table.only((*_RULE, *(key.name for key in kind.keys)), _kinds_with)
+    table.only((*RULE_KEYS, *(key.name for key in kind.keys)), _kinds_with)
     before = len(table.notes.mistakes)
     values = {}
     for key in kind.keys:
@@ -270,7 +270,7 @@ def _kind(table: Table) -> Kind | None:
 
 def _when(table: Table) -> When:
     when = table.table("when", "`when`")
-    when.only(_WHEN)
+    when.only(WHEN_KEYS)
     config = when.get("config", toml.listed(_config, "kernel options"))
     arch = when.get("arch", toml.listed(_arch, "targets"))
     return When(config or (), arch or ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -273,3 +274,26 @@ def test_a_shipped_pack_by_name():
     assert not rulefile.shipped_named("kernel/tp-futex").kernel
     with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
         rulefile.shipped_named("kernel/tpfutex")
+
+
+DOCUMENT = (Path(__file__).parents[1] / "docs" / "rules.md").read_text()
+
+
+def test_the_examples_of_the_manual_are_rule_files():
+    examples = re.findall(r"^```toml\n(.*?)^```", DOCUMENT, re.M | re.S)
+    packs = [rulefile.parse(example, "queue.toml") for example in examples]
+    assert [rule.id for pack in packs for rule in pack.rules] == [
+        "ring-head-apart-from-tail", "ring-stays-small", "count-with-owner",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "keys", [rulefile.PACK_KEYS, rulefile.STRUCT_KEYS, rulefile.FIELD_KEYS, rulefile.RULE_KEYS], ids=lambda keys: keys[0]
+)
+def test_every_key_is_in_the_manual(keys):
+    assert [key for key in keys if f"\n| `{key}` |" not in DOCUMENT] == []
+
+
+@pytest.mark.parametrize("words", [rulefile.WHEN_KEYS, rulefile.ACCESSES, rulefile.PLACEMENTS], ids=lambda words: words[0])
+def test_every_word_is_in_the_manual(words):
+    assert [word for word in words if f"`{word}`" not in DOCUMENT and f'"{word}"' not in DOCUMENT] == []
