@@ -54,7 +54,7 @@ class AccessApart:
         Example(
             _KEEPS,
             Outcome.KEPT,
-            "1 fields that are read and 1 that are written share no line in any placement",
+            "1 read and 1 written fields share no line in any placement",
         ),
     )
 
@@ -72,15 +72,12 @@ class AccessApart:
         declared = self._declared(context)
         read = [place for place, access in declared.items() if access in self.readers]
         written = [place for place, access in declared.items() if access in self.writers]
-        pairs = {frozenset(pair): pair for pair in product(read, written) if not is_part(*pair)}.values()
+        pairs = _pairs(read, written)
 
         def say(place: Place) -> str:
             return f"`{place.path}` ({declared[place]}) at {place.extent}"
 
-        message = (
-            f"{len(read)} fields that are read and {len(written)} that are written "
-            "share no line in any placement"
-        )
+        message = f"{len(read)} read and {len(written)} written fields share no line in any placement"
         kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
         return judge_apart(pairs, context.placements, kept, say)
 
@@ -98,3 +95,12 @@ class AccessApart:
             if place.path in self.fields and place not in declared:
                 raise CannotTell(f"no access is declared for {spell(place)}")
         return {place: access for place, access in declared.items() if place in chosen}
+
+
+def _pairs(read: list[Place], written: list[Place]) -> list[tuple[Place, Place]]:
+    """Every field read with every other one written, each pair once where a field is both."""
+    pairs: dict[frozenset[Place], tuple[Place, Place]] = {}
+    for pair in product(read, written):
+        if not is_part(*pair):
+            pairs.setdefault(frozenset(pair), pair)
+    return list(pairs.values())

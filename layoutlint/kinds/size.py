@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least
+from layoutlint.kinds.wording import line_numbers
 from layoutlint.placement import Placements, lines
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, settle
 
@@ -92,14 +93,15 @@ class Size:
         counts = {base: len(lines(base, 0, size, placements.line_size)) for base in placements.bases}
         over = placements.violating(lambda base: counts[base] > most)
         bases = placements.bases if is_broken else over
-        message += f" on up to {max(counts.values())} lines"
+        message += f" on {line_numbers(counts.values())}"
         if over:
             message += f", more than {most} in {len(over)} of {len(placements.bases)} placements"
         line = placements.line_size
         if size > most * line:
-            advice = f"take away at least {size - most * line} bytes: {most} lines hold {most * line}"
+            advice = f"take away at least {size - most * line} bytes, to get to {most * line}"
         else:
-            advice = f"align the struct to {line} bytes: it then touches {len(lines(0, 0, size, line))} lines"
+            fewest = line_numbers([len(lines(0, 0, size, line))])
+            advice = f"align the struct to {line} bytes: it then touches {fewest}"
         return judge(placements, bases, message, (), self._advice(size) or advice)
 
     def _advice(self, size: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 from layoutlint.kinds.separate import Separate
 from layoutlint.rule import NoSuchField, Outcome
 from tests.build import context, flexible, member, struct
+from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION
 
 SPIN_NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
 SPIN_NODE_FIXED = struct(
@@ -35,6 +36,16 @@ CASES = [
      (0, 8, 16, 24, 32, 40), "`a` at 0..7 shares a line with `tail` at 16 and beyond in 6 of 8 placements"),
     ("pattern", struct("s", 16, member("a_lock", 0, 4), member("b", 8, 8)), [["*_lock"], ["b"]], Outcome.AT_RISK,
      (0, 8, 16, 24, 32, 40, 48), "`a_lock` at 0..3 shares a line with `b` at 8..15 in 7 of 8 placements"),
+    ("from all others by a pattern", LINES, [["c"], ["*"]], Outcome.KEPT, (),
+     "`c` at 64..71 and `a` at 0..7, `b` at 8..15, `c` at 64..71 share no line in any placement"),
+    ("union", UNION, [["number"], ["text"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
+     "`number` at 8..15 shares a line with `text` at 8..11 in 8 of 8 placements"),
+    ("bit-fields in neighbouring bytes", BITS, [["ready"], ["count"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
+     "`ready` at bits 0..0 shares a line with `count` at bits 7..16 in 8 of 8 placements"),
+    ("empty", EMPTY, [["lock"], ["a", "b"]], Outcome.KEPT, (),
+     "`lock` at 8, empty and `a` at 0..7, `b` at 8..15 share no line in any placement"),
+    ("nested", NESTED, [["lock.waiters"], ["lock.count"]], Outcome.AT_RISK, (0, 8, 16, 24, 32, 56),
+     "`lock.waiters` at 24..47 shares a line with `lock.count` at 8..15 in 6 of 8 placements"),
 ]  # fmt: skip
 
 
@@ -56,6 +67,14 @@ def test_a_misspelt_field_is_not_found():
         Separate((("cpus",), ("locked",))).check(context(SPIN_NODE))
 
 
-def test_one_group_is_no_rule():
-    with pytest.raises(ValueError, match="at least two groups"):
-        Separate((("a",),))
+@pytest.mark.parametrize(("groups", "reason"), [
+    ([["a"]], "`fields` needs at least two groups to keep apart"),
+    ([["a"], []], "`fields` needs at least two groups to keep apart"),
+    ([["a", "b"], ["b"]], "`b` is in two groups, and cannot be kept apart from itself"),
+    ([["lock"], ["lock.owner"]], "`lock.owner` is a part of `lock`, and cannot be kept apart from it"),
+    ([["ring[2]"], ["ring"]], "`ring[2]` is a part of `ring`, and cannot be kept apart from it"),
+])  # fmt: skip
+def test_parameters_that_make_no_sense(groups, reason):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
+        Separate(tuple(map(tuple, groups)))
+    assert str(caught.value) == reason

@@ -1,0 +1,88 @@
+"""`access`, as one table: the struct, its declared accesses, and what follows."""
+
+from __future__ import annotations
+
+from layoutlint.kinds.access import AccessApart
+from layoutlint.rule import Access
+from tests.kinds.cases import (
+    AT_RISK,
+    BROKEN,
+    KEPT,
+    ONCE,
+    Case,
+    Refusal,
+    Untold,
+    cannot_tell,
+    check,
+    refused,
+    table,
+)
+from tests.kinds.structs import EMPTY, LINES, NESTED, TAIL, WORDS
+
+
+def says(**accesses: str) -> tuple[Access, ...]:
+    return tuple(Access(path.replace("__", "."), access.replace("_", "-")) for path, access in accesses.items())
+
+
+CASES = [
+    Case("reader beside writer", WORDS, {}, AT_RISK, (0, 8, 16, 24, 32, 40, 48),
+         "`a` (hot-read) at 0..7 shares a line with `b` (hot-write) at 8..15 in 7 of 8 placements",
+         says(a="hot_read", b="hot_write"),
+         "move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
+    Case("read-mostly beside writer", LINES, {}, BROKEN, ONCE,
+         "`b` (read-mostly) at 8..15 shares a line with `a` (hot-write) at 0..7 in 1 of 1 placements",
+         says(a="hot_write", b="read_mostly", c="hot_read")),
+    Case("apart", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
+         says(a="hot_write", b="hot_write", c="hot_read")),
+    Case("cold is nobody's business", LINES, {}, KEPT, (),
+         "0 read and 1 written fields share no line in any placement",
+         says(a="hot_write", b="cold")),
+    Case("project's own words", LINES, {"readers": ("polled",), "writers": ("logged",)}, BROKEN, ONCE,
+         "`a` (polled) at 0..7 shares a line with `b` (logged) at 8..15 in 1 of 1 placements",
+         says(a="polled", b="logged", c="hot_write")),
+    Case("writers apart from one another, each pair once", LINES, {"readers": ("hot-write",)}, BROKEN, ONCE,
+         "`a` (hot-write) at 0..7 shares a line with `b` (hot-write) at 8..15 in 1 of 1 placements",
+         says(a="hot_write", b="hot_write", c="hot_write")),
+    Case("narrowed", LINES, {"fields": ("a", "c")}, KEPT, (),
+         "1 read and 1 written fields share no line in any placement",
+         says(a="hot_write", b="read_mostly", c="hot_read")),
+    Case("a part is not held against its whole", NESTED, {}, KEPT, (),
+         "1 read and 1 written fields share no line in any placement",
+         says(lock="hot_read", lock__owner="hot_write")),
+    Case("two parts are", NESTED, {}, AT_RISK, (0, 8, 16, 24, 32, 40, 56),
+         "`lock.count` (hot-read) at 8..15 shares a line with `lock.owner` (hot-write) at 16..23 in 7 of 8 placements",
+         says(lock__count="hot_read", lock__owner="hot_write")),
+    Case("a name stands above a pattern", LINES, {}, BROKEN, ONCE,
+         "`b` (hot-read) at 8..15 shares a line with `a` (hot-write) at 0..7 in 1 of 1 placements",
+         (Access("a", "hot-write"), Access("*", "hot-read"))),
+    Case("empty", EMPTY, {}, KEPT, (), "1 read and 1 written fields share no line in any placement",
+         says(a="hot_read", lock="hot_write")),
+    Case("flexible array by its first byte", TAIL, {}, AT_RISK, (0, 8, 16, 24, 32, 40),
+         "`length` (hot-read) at 0..7 shares a line with `body` (hot-write) at 16 and beyond in 6 of 8 placements",
+         says(length="hot_read", body="hot_write")),
+]  # fmt: skip
+REFUSALS = [
+    Refusal("no readers", {"readers": ()}, "`readers` needs at least one access"),
+    Refusal("no writers", {"writers": ()}, "`writers` needs at least one access"),
+]
+UNTOLD = [
+    Untold("nothing declared", WORDS, {}, "no access is declared for a field of struct words"),
+    Untold("a misspelt declaration", WORDS, {}, "struct words has no field `e`", says(e="hot_read")),
+    Untold("a named field without access", WORDS, {"fields": ("a", "b")}, "no access is declared for `b` at 8..15",
+           says(a="hot_read")),
+]  # fmt: skip
+
+
+@table(CASES)
+def test_access(case):
+    check(AccessApart, case)
+
+
+@table(REFUSALS)
+def test_parameters_that_make_no_sense(case):
+    refused(AccessApart, case)
+
+
+@table(UNTOLD)
+def test_cannot_tell(case):
+    cannot_tell(AccessApart, case)

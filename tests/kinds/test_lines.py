@@ -1,0 +1,69 @@
+"""`lines`, as one table."""
+
+from __future__ import annotations
+
+from layoutlint.kinds.lines import Lines
+from tests.build import member, struct
+from tests.kinds.cases import (
+    AT_RISK,
+    BROKEN,
+    KEPT,
+    ONCE,
+    Case,
+    Refusal,
+    Untold,
+    cannot_tell,
+    check,
+    refused,
+    table,
+)  # fmt: skip
+from tests.kinds.structs import (
+    EMPTY,
+    LINES,
+    TAIL,
+    UNION,
+    WORDS,
+)  # fmt: skip
+
+CASES = [
+    Case("one line", LINES, {"fields": ("a", "b"), "max": 1}, KEPT, (), "`a` at 0..7, `b` at 8..15 touch 1 line in all 1 placements"),
+    Case("two lines", LINES, {"fields": ("a", "b", "c"), "max": 1}, BROKEN, ONCE,
+         "`a` at 0..7, `b` at 8..15, `c` at 64..71 touch 2 lines in 1 of 1 placements, 1 allowed",
+         advice="bring their 24 bytes within 64, starting at a multiple of 64"),
+    Case("some placements", WORDS, {"fields": ("*",), "max": 1}, AT_RISK, (40, 48, 56),
+         "`a` at 0..7, `b` at 8..15, `c` at 16..23, `d` at 24..31 touch 2 lines in 3 of 8 placements, 1 allowed",
+         advice="align the struct to 64 bytes and bring their 32 bytes onto 1 line, or accept it with `tolerate = 0.375`"),
+    Case("enough in all", WORDS, {"fields": ("*",), "max": 2}, KEPT, (),
+         "`a` at 0..7, `b` at 8..15, `c` at 16..23, `d` at 24..31 touch 1 to 2 lines in all 8 placements"),
+    Case("lines between do not count", struct("s", 192, member("a", 0, 8), member("b", 8, 120), member("c", 128, 8), align=64),
+         {"fields": ("a", "c"), "max": 2}, KEPT, (), "`a` at 0..7, `c` at 128..135 touch 2 lines in all 1 placements"),
+    Case("union counts once", UNION, {"fields": ("number", "text"), "max": 1}, KEPT, (),
+         "`number` at 8..15, `text` at 8..11 touch 1 line in all 8 placements"),
+    Case("one that is too large", struct("s", 136, member("a", 0, 136), align=64), {"fields": ("a",), "max": 2}, BROKEN, ONCE,
+         "`a` at 0..135 touch 3 lines in 1 of 1 placements, 2 allowed",
+         advice="they have 136 bytes, and 2 lines hold 128: shrink or split them"),
+    Case("empty", EMPTY, {"fields": ("lock",), "max": 1}, KEPT, (), "`lock` at 8, empty touch 0 lines in all 8 placements"),
+]  # fmt: skip
+REFUSALS = [
+    Refusal("none", {"fields": (), "max": 1}, "`fields` needs at least one field"),
+    Refusal("no lines", {"fields": ("a",), "max": 0}, "`max` is 0, and must be at least 1"),
+]
+UNTOLD = [
+    Untold("flexible array", TAIL, {"fields": ("body",), "max": 1},
+           "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
+]  # fmt: skip
+
+
+@table(CASES)
+def test_lines(case):
+    check(Lines, case)
+
+
+@table(REFUSALS)
+def test_parameters_that_make_no_sense(case):
+    refused(Lines, case)
+
+
+@table(UNTOLD)
+def test_cannot_tell(case):
+    cannot_tell(Lines, case)

@@ -1,0 +1,79 @@
+"""`no-straddle`, as one table."""
+
+from __future__ import annotations
+
+from layoutlint.kinds.no_straddle import NoStraddle
+from tests.build import bits, member, struct
+from tests.kinds.cases import (
+    AT_RISK,
+    BROKEN,
+    EVERY8,
+    KEPT,
+    ONCE,
+    Case,
+    Refusal,
+    Untold,
+    cannot_tell,
+    check,
+    refused,
+    table,
+)  # fmt: skip
+from tests.kinds.structs import (
+    EMPTY,
+    HIDDEN,
+    LINES,
+    NESTED,
+    TAIL,
+    WORDS,
+)  # fmt: skip
+
+HUGE = struct("huge", 80, member("a", 0, 8), member("big", 8, 72))
+PACKED = struct("packed", 16, member("a", 0, 4), member("b", 4, 8), member("c", 12, 4), align=4)
+
+CASES = [
+    Case("a word stays whole", WORDS, {"fields": ("a", "b")}, KEPT, (),
+         "`a` at 0..7, `b` at 8..15 each stay on one line in all 8 placements"),
+    Case("two words do not", NESTED, {"fields": ("lock",)}, AT_RISK, (24, 32, 40, 48),
+         "`lock` at 8..47 straddles 2 lines in 4 of 8 placements",
+         advice="align the struct to 64 bytes, so that no base cuts the bytes 8..47, or accept it with `tolerate = 0.5`"),
+    Case("larger than a line", HUGE, {"fields": ("big",)}, BROKEN, EVERY8,
+         "`big` at 8..79 straddles 2 lines in 8 of 8 placements",
+         advice="72 bytes do not fit on a line of 64: bring them within 64 bytes"),
+    Case("misaligned in a packed struct", PACKED, {"fields": ("b", "c")}, AT_RISK, (56,),
+         "`b` at 4..11 straddles 2 lines in 1 of 8 placements",
+         advice="align the struct to 16 bytes, so that no base cuts the bytes 4..11, or accept it with `tolerate = 0.125`"),
+    Case("one that cannot stay where it is", struct("s", 128, member("x", 60, 8), align=64), {"fields": ("x",)},
+         BROKEN, ONCE, "`x` at 60..67 straddles 2 lines in 1 of 1 placements",
+         advice="align the struct to 8 bytes and start the 8 bytes at a multiple of 8, not at 60"),
+    Case("each for itself", LINES, {"fields": ("a", "c")}, KEPT, (),
+         "`a` at 0..7, `c` at 64..71 each stay on one line in all 1 placements"),
+    Case("bit-field over a byte", struct("s", 66, bits("x", 508, 8), align=64), {"fields": ("x",)}, BROKEN, ONCE,
+         "`x` at bits 508..515 straddles 2 lines in 1 of 1 placements"),
+    Case("empty", EMPTY, {"fields": ("lock",)}, KEPT, (), "`lock` at 8, empty stays on one line in all 8 placements"),
+    Case("pattern over parts", NESTED, {"fields": ("lock.*",)}, AT_RISK, (24, 32),
+         "`lock.waiters` at 24..47 straddles 2 lines in 2 of 8 placements"),
+]  # fmt: skip
+REFUSALS = [
+    Refusal("none", {"fields": ()}, "`fields` needs at least one field"),
+    Refusal("twice", {"fields": ("a", "a")}, "`fields` names `a` twice"),
+]
+UNTOLD = [
+    Untold("flexible array", TAIL, {"fields": ("kind", "body")},
+           "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
+    Untold("size not known", HIDDEN, {"fields": ("b",)}, "the size of `b` is not known"),
+]  # fmt: skip
+
+
+@table(CASES)
+def test_no_straddle(case):
+    check(NoStraddle, case)
+
+
+@table(REFUSALS)
+def test_parameters_that_make_no_sense(case):
+    refused(NoStraddle, case)
+
+
+@table(UNTOLD)
+def test_cannot_tell(case):
+    cannot_tell(NoStraddle, case)
