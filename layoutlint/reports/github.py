@@ -1,0 +1,58 @@
+"""Format `github`: workflow commands, which GitHub shows as annotations beside the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.model import Unread
+from layoutlint.reports.words import described, exit_meaning, tally
+from layoutlint.rule import Finding, Outcome, Report, Severity
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render(report: Report) -> str:
+    """One command per finding and per unread input, and a last line that sums up."""
+    return "".join(f"{line}\n" for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for finding in report.findings:
+        if finding.suppressed is None:
+            yield _finding(finding)
+    for unread in report.unread:
+        yield _unread(unread)
+    yield f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}"
+
+
+def _finding(finding: Finding) -> str:
+    rule, verdict = finding.rule, finding.verdict
+    level = _LEVELS[rule.severity]
+    if verdict.outcome is Outcome.UNKNOWN and level == "notice":
+        level = "warning"
+    place = finding.place
+    properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
+    words = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}", f"why: {rule.why}"]
+    if verdict.advice:
+        words.append(f"to do: {verdict.advice}")
+    return command(level, properties, "\n".join(words))
+
+
+def _unread(unread: Unread) -> str:
+    return command("error", {"title": "not read"}, str(unread))
+
+
+def command(name: str, properties: dict[str, str | int | None], message: str) -> str:
+    """One workflow command; properties that are None are left out."""
+    given = [f"{key}={escape_property(str(value))}" for key, value in properties.items() if value is not None]
+    return f"::{name}{' ' if given else ''}{','.join(given)}::{escape_data(message)}"
+
+
+def escape_data(text: str) -> str:
+    """Text as it stands behind `::` (the runner's ActionCommand undoes %25, %0D and %0A, in that order)."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    """Text as the value of a property, where `:` and `,` end it as well."""
+    return escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,66 @@
+"""Types as pahole spells them, and what a declaration's columns hold."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from layoutlint.model import CType, Field
+
+_ADJACENT_STARS = re.compile(r"\*(?=\*)")
+_QUALIFIED_POINTEE = re.compile(r"\b((?:const|volatile) (?!\*)[\w ]*\w) (?=[*(])")
+_NUMBERED = re.compile(r"(?:^|\D)(8|16|32|64)(?:_t)?$")
+
+# Bytes in the storage unit of a bit-field, by the spelling of its type (System V psABI).
+_UNITS = {
+    "char": 1, "signed char": 1, "unsigned char": 1, "_Bool": 1, "bool": 1, "u_char": 1,
+    "short int": 2, "short unsigned int": 2, "u_short": 2, "ushort": 2,
+    "int": 4, "unsigned int": 4, "uint": 4, "u_int": 4,
+    "long int": 8, "long unsigned int": 8, "long long int": 8, "long long unsigned int": 8, "ulong": 8,
+}  # fmt: skip
+
+
+class Declaration(NamedTuple):
+    """A declaration in its two columns: the type, and the declarator without the semicolon."""
+
+    type: str
+    name: str
+
+
+def declaration(kind: CType, name: str) -> Declaration:
+    """`name` declared with a type: `void` and `(*name)(int)` for a pointer to a function."""
+    left, right = spaced(kind.left), spaced(kind.right)
+    opened = left.rfind("(*")
+    if opened < 0:
+        return Declaration(left, name + right)
+    return Declaration(left[:opened].rstrip(), left[opened:] + name + right)
+
+
+def spaced(text: str) -> str:
+    """A spelled type with pahole's blanks: one between stars, two behind a qualified pointee."""
+    return _QUALIFIED_POINTEE.sub(r"\1  ", _ADJACENT_STARS.sub("* ", text))
+
+
+def unit_size(member: Field, pointer_size: int) -> int:
+    """Bytes in the storage unit of a bit-field.
+
+    Inputs give a bit-field's place, not its unit; the spelling of its type tells, or else the smallest
+    unit that holds the field does.
+    """
+    name = member.type.left.removeprefix("const ").removeprefix("volatile ")
+    if name.startswith("enum "):
+        return 4
+    if name in _UNITS:
+        return pointer_size if name in ("long int", "long unsigned int", "ulong") else _UNITS[name]
+    numbered = _NUMBERED.search(name)
+    if numbered is not None:
+        return int(numbered[1]) // 8
+    return _smallest_unit(member)
+
+
+def _smallest_unit(member: Field) -> int:
+    size = 1
+    first, last = member.bit_offset, member.bit_offset + max(member.bit_size or 1, 1) - 1
+    while size < 8 and first // (size * 8) != last // (size * 8):
+        size *= 2
+    return size

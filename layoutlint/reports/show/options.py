@@ -1,0 +1,24 @@
+"""What a listing of structs is asked to look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from layoutlint.model import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class ShowOptions:
+    """Choices of `layoutlint show`; sizes in bytes, None takes the target's."""
+
+    expand: bool = False
+    """Show the members of embedded structs as well."""
+    line_size: int | None = None
+    min_align: int | None = None
+    color: bool = False
+    width: int = 100
+
+
+ShowFormat = Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]
+"""A listing as pieces of text, so that a whole kernel need not stand in memory."""

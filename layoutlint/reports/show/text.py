@@ -1,0 +1,138 @@
+"""Format `text` of `show`: a table for people, with lines, holes, padding and straddles marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from layoutlint import placement
+from layoutlint.layout import Hole, Layout, Place
+from layoutlint.model import Field, Struct
+from layoutlint.reports import styled
+from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.styled import Line, line, paragraph
+from layoutlint.reports.words import counted
+
+_RULE_LENGTH = 72
+
+
+def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
+    """One table per struct, at base 0, and in how many places of a line its objects can start."""
+    for number, struct in enumerate(structs):
+        lines = _struct(struct, options)
+        text = styled.colored(lines) if options.color else styled.plain(lines)
+        yield ("\n" if number else "") + text
+
+
+def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
+    yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (str(struct.source or ""), "cyan"))
+    if struct.problem is not None:
+        yield from paragraph("  cannot be believed: ", struct.problem, options.width, "bold magenta")
+    if struct.bit_size is None:
+        yield line("  size ??: declared but not defined")
+        return
+    layout = Layout(struct)
+    placements = placement.of(layout, options.line_size, options.min_align)
+    yield line(f"  {_size(layout, placements.line_size)}")
+    yield from paragraph("  ", _starts(placements), options.width)
+    yield line()
+    yield line(("  offset    size  field", "dim"))
+    yield from _Table(layout, placements.line_size, options.expand).rows()
+
+
+def _size(layout: Layout, line_size: int) -> str:
+    held = counted(-(-layout.size // line_size), "line")
+    words = [f"{counted(layout.size, 'byte')}: {held} of {line_size}"]
+    whole = [hole.size for hole in layout.holes if hole.is_whole]
+    if whole:
+        words.append(f"{counted(len(whole), 'hole')} of {counted(sum(whole), 'byte')}")
+    if layout.bit_padding >= 8:
+        words.append(f"{counted(layout.bit_padding // 8, 'byte')} of padding")
+    return ", ".join(words)
+
+
+def _starts(placements: placement.Placements) -> str:
+    """At how many places of a line an object can start, and why."""
+    number = len(placements.bases)
+    if number == 1:
+        return f"starts at the start of a line: {placements.why}"
+    return f"can start at {number} places of a line: {placements.why}; shown for one that starts on a line"
+
+
+@dataclass(slots=True)
+class _Table:
+    """The rows of one struct; remembers which holes and line boundaries are behind it."""
+
+    layout: Layout
+    line_size: int
+    expand: bool
+    line: int = 0
+    holes: list[Hole] = field(default_factory=list)
+
+    def rows(self) -> Iterator[Line]:
+        """All rows, with the holes before the field that follows them."""
+        self.holes = list(reversed(self.layout.holes))
+        struct = self.layout.struct
+        yield from self._members(struct.fields, "", 0, 0, struct.aggregate == "union")
+        if self.layout.bit_padding:
+            start = self.layout.bit_size - self.layout.bit_padding
+            yield from self._gap(Hole(start, self.layout.bit_padding), "padding")
+        yield from self._boundary(self.layout.bit_size - 1)
+
+    def _members(
+        self, fields: tuple[Field, ...], prefix: str, base: int, depth: int, is_union: bool
+    ) -> Iterator[Line]:
+        for member in fields:
+            name = f"{prefix}{member.name}" if member.name is not None else ""
+            place = Place(name, base + member.bit_offset, member.bit_size, member)
+            yield from self._before(place)
+            yield self._row(place, depth)
+            is_opened = member.name is None or (self.expand and bool(member.members))
+            if is_opened:
+                inner = prefix if member.name is None else f"{name}."
+                inner_union = member.aggregate == "union"
+                yield from self._members(member.members, inner, place.bit_offset, depth + 1, inner_union)
+
+    def _before(self, place: Place) -> Iterator[Line]:
+        """The holes and line boundaries that lie before a field."""
+        while self.holes and self.holes[-1].bit_offset < place.bit_offset:
+            yield from self._gap(self.holes.pop(), "hole")
+        yield from self._boundary(place.bit_offset)
+
+    def _boundary(self, bit_offset: int) -> Iterator[Line]:
+        """A rule where a byte is the first that stands on another line than all before it."""
+        reached = bit_offset // 8 // self.line_size
+        if reached > self.line:
+            self.line = reached
+            title = f"-- line {reached}, from {reached * self.line_size} "
+            yield line("  ", (title.ljust(_RULE_LENGTH, "-"), "blue"))
+
+    def _gap(self, hole: Hole, what: str) -> Iterator[Line]:
+        yield from self._boundary(hole.bit_offset)
+        if hole.bit_size % 8 == 0 and hole.bit_offset % 8 == 0:
+            yield line((f"{hole.bit_offset // 8:>8}{hole.bit_size // 8:>8}  ({what})", "yellow"))
+        else:
+            at = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
+            yield line((f"{at:>8}{'':>8}  ({what} of {counted(hole.bit_size, 'bit')})", "yellow"))
+
+    def _row(self, place: Place, depth: int) -> Line:
+        member = place.field
+        offset = f"{place.offset}:{place.bit_offset % 8}" if member.is_bitfield else str(place.offset)
+        size = "??" if place.size is None else str(place.size)
+        name = f"{place.path}:{member.bit_size}" if member.is_bitfield else place.path
+        declared = member.type.declare(name) if name else str(member.aggregate or member.type)
+        straddle = self._straddle(place)
+        return line(
+            f"{offset:>8}{size:>8}  {'  ' * depth}{declared}", (straddle, "bold red" if straddle else "")
+        )
+
+    def _straddle(self, place: Place) -> str:
+        """A mark for a field that stands on more than one line."""
+        if place.bit_size is None or place.field.name is None or place.is_flexible:
+            return ""
+        touched = placement.lines_of(place, 0, self.line_size)
+        if len(touched) < 2:
+            return ""
+        if place.size is not None and place.size <= self.line_size:
+            return f"  <-- straddles lines {touched[0]} and {touched[-1]}"
+        return f"  (lines {touched[0]}..{touched[-1]})"

@@ -1,0 +1,67 @@
+"""The end of the text report: what was kept, what was looked at, what was not, and the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from layoutlint.reports.styled import Line, line, paragraph
+from layoutlint.reports.words import counted, described, exit_meaning, share, tally
+from layoutlint.rule import Finding, Report
+
+_INDEX_FROM = 6
+"""From this many findings on, an index of them stands at the end, where the eye falls first."""
+
+
+def summary(report: Report, width: int) -> Iterator[Line]:
+    """One line per kept rule, coverage, what could not be read, and the result."""
+    if len(report.findings) >= _INDEX_FROM:
+        yield from _section("findings", (_index(finding) for finding in report.findings))
+    yield from _section("kept", (_kept(finding) for finding in report.kept))
+    yield from _section("inputs", _inputs(report, width))
+    yield from _section("coverage", _coverage(report, width))
+    yield from _section(
+        "not read", (row for u in report.unread for row in paragraph("  ", str(u), width, "magenta"))
+    )
+    style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
+    yield line((tally(report), "bold"))
+    yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
+    """A heading with rows below it; nothing when there are none."""
+    found = tuple(rows)
+    if found:
+        yield line((title, "bold"))
+        yield from found
+        yield line()
+
+
+def _index(finding: Finding) -> Line:
+    verdict = finding.verdict
+    outcome = " ".join(filter(None, (verdict.outcome.value, share(verdict))))
+    mark = " (suppressed)" if finding.suppressed is not None else ""
+    return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {outcome}{mark}")
+
+
+def _kept(finding: Finding) -> Line:
+    return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)}")
+
+
+def _inputs(report: Report, width: int) -> Iterator[Line]:
+    for reading in report.readings:
+        found = counted(len(reading.structs), "struct")
+        yield from paragraph(
+            "  ", f"{reading.path}: {found} by {reading.reader}, {reading.target.name}", width
+        )
+        for note in reading.notes:
+            yield from paragraph("    note: ", note, width)
+
+
+def _coverage(report: Report, width: int) -> Iterator[Line]:
+    coverage = report.coverage
+    judged = counted(coverage.structs, "struct")
+    yield line(f"  {counted(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}")
+    for reason in coverage.unresolved:
+        yield from paragraph("  unresolved: ", reason, width, "magenta")
+    for reason in coverage.skipped:
+        yield from paragraph("  skipped: ", reason, width)

@@ -1,0 +1,119 @@
+"""Format `text`: a report for people, with the lines drawn where fields meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.layout import Layout, Place
+from layoutlint.reports import drawing, styled
+from layoutlint.reports.styled import Line, line, paragraph
+from layoutlint.reports.summary import summary
+from layoutlint.reports.words import described, share
+from layoutlint.rule import Finding, Outcome, Report, Severity, Verdict
+
+WIDTH = 100
+_MOST_FIELDS = 12
+
+STYLES = {
+    Outcome.BROKEN: "bold red",
+    Outcome.AT_RISK: "bold yellow",
+    Outcome.UNKNOWN: "bold magenta",
+    Outcome.KEPT: "green",
+}
+SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+
+
+def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
+    """The report as text of at most `width` columns, and never more than 100 where that can be."""
+    lines = _lines(report, max(60, min(width, WIDTH)))
+    return styled.colored(lines) if color else styled.plain(lines)
+
+
+def _lines(report: Report, width: int) -> Iterator[Line]:
+    for finding in report.findings:
+        yield from _finding(finding, width)
+        yield line()
+    yield from summary(report, width)
+
+
+def _finding(finding: Finding, width: int) -> Iterator[Line]:
+    rule, verdict = finding.rule, finding.verdict
+    severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
+    yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
+    yield line("  --> ", (str(finding.place), "cyan"), f" in {finding.input}" if finding.input else "")
+    yield line(
+        "  ",
+        described(finding),
+        " is ",
+        (verdict.outcome.value, STYLES[verdict.outcome]),
+        _how_often(verdict),
+    )
+    if finding.suppressed is not None:
+        yield from paragraph("  suppressed: ", finding.suppressed, width)
+    yield line()
+    yield from _geometry(finding, width)
+    yield from _words(finding, width)
+
+
+def _how_often(verdict: Verdict) -> str:
+    """Where it fails: ` in 2 of 8 placements (bases 0, 56)`."""
+    often = share(verdict)
+    if not often:
+        return ""
+    if len(verdict.bases) == verdict.total:
+        return f" {often}"
+    return f" {often} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
+
+
+def _words(finding: Finding, width: int) -> Iterator[Line]:
+    rule, verdict = finding.rule, finding.verdict
+    yield from paragraph("  what: ", verdict.message, width)
+    yield from paragraph("  why: ", rule.why, width)
+    for evidence in rule.evidence:
+        yield from paragraph("  evidence: ", evidence, width)
+    if verdict.advice:
+        yield from paragraph("  to do: ", verdict.advice, width, "bold")
+
+
+def _geometry(finding: Finding, width: int) -> Iterator[Line]:
+    """The fields concerned, and the lines on which they fall at the witness base."""
+    verdict, struct = finding.verdict, finding.struct
+    if not verdict.evidence:
+        return
+    yield from _fields(verdict.evidence, width)
+    yield line()
+    if struct is None or struct.bit_size is None:
+        return
+    base = verdict.witness or 0
+    line_size = verdict.line_size or struct.target.line_size
+    yield from paragraph("  ", _caption(verdict, base, line_size), width)
+    yield from drawing.draw(Layout(struct), verdict.evidence, base, line_size, width)
+    yield line()
+
+
+def _caption(verdict: Verdict, base: int, line_size: int) -> str:
+    if not verdict.total:
+        return f"lines of {line_size} bytes, of an object that starts on one:"
+    return f"lines of {line_size} bytes, of an object that starts at byte {base} of one:"
+
+
+def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
+    letters = drawing.letters(places)
+    yield line(("      offset    size  field", "dim"))
+    for place in places[:_MOST_FIELDS]:
+        letter = letters[place.path]
+        size = "??" if place.size is None else str(place.size)
+        offset = _offset(place)
+        head = f"{offset:>9}{size:>8}  {place.path}"
+        source = str(place.field.source or "")
+        fits = 3 + len(head) + 2 + len(source) <= width
+        yield line("  ", (letter, drawing.style_of(letter)), head, ("  " + source if fits else "", "dim"))
+        if source and not fits:
+            yield line(" " * 22, (source, "dim"))
+    if len(places) > _MOST_FIELDS:
+        yield line(f"{'':22}and {len(places) - _MOST_FIELDS} more")
+
+
+def _offset(place: Place) -> str:
+    """Its first byte, and for a bit-field the bit in it: `2360:3`."""
+    return f"{place.offset}:{place.bit_offset % 8}" if place.field.is_bitfield else str(place.offset)
