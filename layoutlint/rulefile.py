@@ -81,6 +81,16 @@ def shipped_named(name: str) -> Pack:
     return packs[name]
 
 
+def refuse_same_ids(packs: Iterable[Pack]) -> None:
+    """Raises RuleFileError when packs that are used together give one id to two rules."""
+    first: dict[str, Source] = {}
+    rules = [rule for pack in packs for rule in pack.rules]
+    taken = [(rule, first.setdefault(rule.id, rule.source)) for rule in rules]
+    mistakes = [_taken(rule.id, by, f"{rule.source}: ") for rule, by in taken if by != rule.source]
+    if mistakes:
+        raise RuleFileError(tuple(mistakes))
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """What came of one file: its pack unless it is past reading, its mistakes, and the ids it gives."""

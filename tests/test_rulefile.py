@@ -261,6 +261,14 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
     )
 
 
+def test_packs_that_are_used_together_give_an_id_once():
+    one, two = rulefile.parse(RULE, "1.toml"), rulefile.parse("\n" + RULE, "2.toml")
+    rulefile.refuse_same_ids([one, one])
+    with pytest.raises(RuleFileError) as caught:
+        rulefile.refuse_same_ids([one, two])
+    assert caught.value.messages == ("2.toml:2: `id` `r` is already that of the rule at 1.toml:1",)
+
+
 def test_the_shipped_packs_load_and_are_called_as_their_files():
     packs = rulefile.shipped()
     assert {"kernel/false-sharing", "kernel/tp-futex"} <= {pack.name for pack in packs}
