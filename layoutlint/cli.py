@@ -22,6 +22,7 @@ from layoutlint.rule import Outcome, Pack, Rule
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_INTERNAL = 4
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would look like a finding
 
 _DISCOVERED = "layoutlint.toml"
 
@@ -141,6 +142,7 @@ def check(
     kernel_packs = (
         () if no_packs else tuple(p for p in rulefile.shipped() if p.kernel and p.name not in named)
     )
+    rulefile.refuse_same_ids((*packs, *kernel_packs))
     options = lint.Options(
         only=more["only"],
         fail_on=Outcome(fail_on),
@@ -355,7 +357,12 @@ def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
     arguments, flags = _split(sys.argv[1:])
     try:
-        app.main(args=arguments, obj=flags, prog_name="layoutlint")
+        app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except click.Abort:
+        sys.exit(EXIT_INTERRUPTED)
     except ReadError as error:
         _fail(str(error), EXIT_UNKNOWN)
     except LayoutlintError as error:
