@@ -13,6 +13,7 @@ from layoutlint import rulefile
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.kinds.separate import Separate
 from layoutlint.rule import Access, Severity, Source, StructIntent, When
+from tests.command import ROOT, run
 
 RULE = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "because"\n'
 
@@ -117,19 +118,31 @@ tolerate = 12
 """
 
 
+TEN_MESSAGES = [
+    "my.toml:2: unknown key `nmae` in [pack] (did you mean `name`?)",
+    "my.toml:5: `placement` `slab` is not supported yet; only `line` is (objects start on a line)",
+    "my.toml:7: `access` cannot be `hot-raed` (did you mean `hot-read`?)",
+    "my.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)",
+    "my.toml:17: `id` `node-cpu` is already that of the rule at my.toml:9",
+    "my.toml:20: `fields`[1][0] cannot be `next..prev`: no field path (a name is missing beside a `.`)",
+    "my.toml:21: `severity` cannot be `eror` (did you mean `error`?)",
+    "my.toml:22: `why` is empty",
+    "my.toml:23: `arch`[0] cannot be `x86-64` (did you mean `x86_64`?)",
+    "my.toml:24: `tolerate` must be from 0 to 1 (a share of the placements), not 12",
+]
+
+
 def test_ten_mistakes_are_reported_at_once():
-    assert mistakes(TEN_MISTAKES) == [
-        "my.toml:2: unknown key `nmae` in [pack] (did you mean `name`?)",
-        "my.toml:5: `placement` `slab` is not supported yet; only `line` is (objects start on a line)",
-        "my.toml:7: `access` cannot be `hot-raed` (did you mean `hot-read`?)",
-        "my.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)",
-        "my.toml:17: `id` `node-cpu` is already that of the rule at my.toml:9",
-        "my.toml:20: `fields`[1][0] cannot be `next..prev`: no field path (a name is missing beside a `.`)",
-        "my.toml:21: `severity` cannot be `eror` (did you mean `error`?)",
-        "my.toml:22: `why` is empty",
-        "my.toml:23: `arch`[0] cannot be `x86-64` (did you mean `x86_64`?)",
-        "my.toml:24: `tolerate` must be from 0 to 1 (a share of the placements), not 12",
-    ]
+    assert mistakes(TEN_MISTAKES) == TEN_MESSAGES
+
+
+@pytest.mark.parametrize("command", [["rules", "check"], ["check", "s.h", "--rules"]], ids=" ".join)
+def test_ten_mistakes_on_the_command_line(tmp_path, command):
+    write(tmp_path, "my.toml", TEN_MISTAKES)
+    write(tmp_path, "s.h", "struct node { int cpu, *next; };")
+    done = run(*command, "my.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert [line for line in done.stderr.splitlines() if line.startswith("my.toml:")] == TEN_MESSAGES
 
 
 MISTAKES = [
@@ -284,7 +297,7 @@ def test_a_shipped_pack_by_name():
         rulefile.shipped_named("kernel/tpfutex")
 
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "rules.md").read_text()
+DOCUMENT = (ROOT / "docs" / "rules.md").read_text()
 
 
 def test_the_examples_of_the_manual_are_rule_files():
