@@ -1,0 +1,126 @@
+"""BTF, raw or in an ELF file: the wanted structs. What BTF cannot tell is in layoutlint/readers/losses.py."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Reading, ReadOptions, Target, Wanted
+from layoutlint.readers import elf
+from layoutlint.readers.btf import blob, machine
+from layoutlint.readers.btf.blob import Blob, Damaged, Data
+from layoutlint.readers.btf.select import structs
+from layoutlint.readers.elf import Image
+
+_SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with `--btf-base FILE`"
+_DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
+_KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
+_STRUCTS = frozenset((blob.STRUCT,))
+
+__all__ = ["read", "read_elf"]
+
+
+def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """The wanted structs of a raw blob, such as /sys/kernel/btf/vmlinux.
+
+    A module's is read on top of `options.btf_base`, else of `vmlinux` in its directory. Raises ReadError.
+    """
+    data = _content(path)
+    base_path = options.btf_base or _beside(path)
+    source = _on_base(path, data, base_path)
+    target, notes = machine.of(path, source)
+    if source.base is not None:
+        notes = (*notes, _shared(base_path or ""))
+    return _reading(path, source, wanted, target, notes, is_kernel=_is_kernel(source))
+
+
+def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
+    """The wanted structs of an ELF file's .BTF.
+
+    A module's is read on top of its own .BTF.base, else of `options.btf_base`. Raises ReadError.
+    """
+    data, distilled = image.section(".BTF"), image.section(".BTF.base")
+    if data is None:
+        raise ReadError(image.path, "has no .BTF")
+    notes = image.notes
+    if distilled:
+        source = _blob(image.path, data, _blob(f"{image.path}: .BTF.base", distilled))
+        notes = (*notes, _DISTILLED)
+    else:
+        source = _on_base(image.path, data, options.btf_base)
+        if source.base is not None:
+            notes = (*notes, _shared(options.btf_base or ""))
+    return _reading(image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel)
+
+
+def _reading(
+    path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
+    build_id: str | None = None, is_kernel: bool = False,
+) -> Reading:  # fmt: skip
+    try:
+        found = structs(source, wanted, target, path)
+    except Damaged as error:
+        raise ReadError(path, f"damaged BTF: {error.reason}") from error
+    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel)
+
+
+def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
+    """A blob, on top of its base when it is a split one. Raises ReadError."""
+    source = _blob(path, data)
+    if not source.is_split:
+        return source
+    if base_path is None:
+        raise ReadError(path, _SPLIT)
+    source = _blob(path, data, _base(base_path))
+    if not source.fits_base():
+        raise ReadError(path, f"its names do not fit {base_path}, which is not the base that it was made on")
+    return source
+
+
+def _blob(path: str, data: Data, base: Blob | None = None) -> Blob:
+    try:
+        return Blob(data, base)
+    except Damaged as error:
+        raise ReadError(path, f"damaged BTF: {error.reason}") from error
+
+
+def _base(path: str) -> Blob:
+    data = _content(path)
+    if data.startswith(b"\x7fELF"):
+        with elf.opened(path) as image:
+            section = image.section(".BTF")
+            if section is None:
+                raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
+            data = bytes(section)
+    source = _blob(path, data)
+    if source.is_split:
+        raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
+    return source
+
+
+def _content(path: str) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+    if not data:
+        raise ReadError(path, "the file is empty")
+    return data
+
+
+def _beside(path: str) -> str | None:
+    """`vmlinux` in the same directory, as in /sys/kernel/btf."""
+    base = os.path.join(os.path.dirname(path), "vmlinux")
+    return base if os.path.basename(path) != "vmlinux" and os.path.isfile(base) else None
+
+
+def _shared(base: str) -> str:
+    return f"a module's BTF has what vmlinux has not; the types that they share come from {base}"
+
+
+def _is_kernel(source: Blob) -> bool:
+    """Whether this is Linux: it has structs that every kernel has and that no program has together."""
+    whole = source.base or source
+    found = {record.name for record in whole.named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
+    return found.issuperset(_KERNEL_STRUCTS)

@@ -1,0 +1,238 @@
+"""One BTF blob: its header, strings, and where each type stands (Documentation/bpf/btf.rst of Linux)."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+Data = bytes | bytearray | memoryview
+
+INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST, RESTRICT = range(1, 12)
+FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(12, 20)
+KINDS: Final = (
+    "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT",
+    "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
+)  # fmt: skip
+
+# Words behind struct btf_type: once per type, and for each of its vlen elements.
+_ONCE: Final = {INT: 1, ARRAY: 3, VAR: 1, DECL_TAG: 1}
+_EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64: 3}
+_RECORD: Final = 3
+_KINDS_POSSIBLE: Final = 128
+
+_MAGIC: Final = 0xEB9F
+_VERSION: Final = 1
+_HEADER: Final = 24
+_HEADER_WITH_LAYOUT: Final = 32
+_ENTRY_OF_LAYOUT: Final = 4
+
+
+class Damaged(Exception):
+    """BTF that contradicts itself or its rules; `reason` says how, and in which type."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One type as it is written: struct btf_type and what its kind adds, in words of 32 bits."""
+
+    id: int
+    kind: int
+    flag: bool
+    name: str
+    """Empty when it has none."""
+    value: int
+    """The type's size in bytes, or the id of the type that it refers to, by kind."""
+    words: array[int]
+    """What follows struct btf_type."""
+
+    @property
+    def kind_name(self) -> str:
+        """As the documentation spells it, without BTF_KIND_."""
+        return KINDS[self.kind] if self.kind < len(KINDS) else f"number {self.kind}"
+
+    def elements(self, width: int) -> Iterator[tuple[int, ...]]:
+        """Its elements (members, parameters), `width` words each."""
+        return zip(*[iter(self.words)] * width, strict=True)
+
+
+class Blob:
+    """A BTF blob, alone or split on top of a base; types are found by id, in the base as well."""
+
+    def __init__(self, data: Data, base: Blob | None = None) -> None:
+        """Reads the header and finds the types. Raises Damaged; with a base, also where it does not fit."""
+        header = _Header(data)
+        self.base = base
+        self.little_endian = header.little_endian
+        if base is not None and base.little_endian != self.little_endian:
+            raise Damaged("its byte order is not that of its base")
+        self._strings = bytes(header.section("strings", header.strings))
+        if self._strings and self._strings[-1]:
+            raise Damaged("its last string does not end")
+        self.is_split = not self._strings or self._strings[0] != 0
+        """Whether strings, and so types, of a base are missing before its own (libbpf, btf_new_empty)."""
+        self._first_string = base.string_end if base is not None else 0
+        self._names: dict[int, str] = {0: ""}
+        self._words = _words(header.section("types", header.types), self.little_endian)
+        self.first_id = base.end_id if base is not None else 1
+        once, each = header.lengths()
+        self._starts: array[int] = array("I")
+        self.kinds = bytearray()
+        """The kind of each of its own types; the first has the id `first_id`."""
+        self._index(once, each)
+
+    @property
+    def string_end(self) -> int:
+        """One past the last offset of a string, the base's included."""
+        return self._first_string + len(self._strings)
+
+    @property
+    def end_id(self) -> int:
+        """One past the last type id."""
+        return self.first_id + len(self.kinds)
+
+    def _index(self, once: list[int], each: list[int]) -> None:
+        """Finds where each type starts: the one pass over all types."""
+        words, end, position = self._words, len(self._words), 0
+        start, kind_of = self._starts.append, self.kinds.append
+        while position < end:
+            start(position)
+            if position + _RECORD > end:
+                break
+            info = words[position + 1]
+            kind = info >> 24 & 0x7F
+            kind_of(kind)
+            step = once[kind]
+            if step < 0:
+                raise Damaged(f"type {self.end_id - 1} is of kind {kind}, which is not known, nor how long it is")
+            position += step + (info & 0xFFFFFF) * each[kind]
+        if position != end:
+            raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")
+
+    def record(self, type_id: int) -> Record:
+        """A type by its id. Raises Damaged when there is none."""
+        number = type_id - self.first_id
+        if number < 0:
+            if self.base is None or type_id == 0:
+                raise Damaged(f"there is no type {type_id}")
+            return self.base.record(type_id)
+        if number >= len(self.kinds):
+            raise Damaged(f"there is no type {type_id}: the last is {self.end_id - 1}")
+        start = self._starts[number]
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._words)
+        name, info, value = self._words[start : start + _RECORD]
+        extra = self._words[start + _RECORD : end]
+        return Record(type_id, self.kinds[number], bool(info >> 31), self.text(name, type_id), value, extra)
+
+    def text(self, offset: int, type_id: int) -> str:
+        """The string at an offset, which `type_id` refers to. Raises Damaged."""
+        known = self._names.get(offset)
+        if known is None:
+            known = self._names[offset] = self._text(offset, type_id)
+        return known
+
+    def _text(self, offset: int, type_id: int) -> str:
+        if self.base is not None and offset < self._first_string:
+            return self.base.text(offset, type_id)
+        start = offset - self._first_string
+        if start >= len(self._strings):
+            raise Damaged(f"type {type_id} has a name at {offset}, where the strings have {self.string_end} bytes")
+        return self._strings[start : self._strings.index(0, start)].decode(errors="backslashreplace")
+
+    def own(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
+        """The ids of its own types of some kinds, each with the offset of its name."""
+        words, starts, first = self._words, self._starts, self.first_id
+        for number, kind in enumerate(self.kinds):
+            if kind in kinds:
+                yield first + number, words[starts[number]]
+
+    def named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
+        """Its own types of some kinds with one of some names. Raises Damaged."""
+        offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
+        return (self.record(type_id) for type_id, name in self.own(kinds) if name in offsets)
+
+    def _offsets(self, needle: bytes) -> Iterator[int]:
+        """Everywhere a name can be referred to; the tail of a longer string counts."""
+        if self.base is not None:
+            yield from self.base._offsets(needle)
+        position = self._strings.find(needle)
+        while position >= 0:
+            yield self._first_string + position
+            position = self._strings.find(needle, position + 1)
+
+    def fits_base(self) -> bool:
+        """Whether its names are whole strings; on top of a wrong base they start anywhere."""
+        own = (name - self._first_string for _, name in self.own(frozenset(range(len(KINDS)))))
+        return all(start <= 0 or (start < len(self._strings) and not self._strings[start - 1]) for start in own)
+
+
+class _Header:
+    """struct btf_header, checked against the length of the blob."""
+
+    def __init__(self, data: Data) -> None:
+        if len(data) < _HEADER:
+            raise Damaged(f"its header needs {_HEADER} bytes, and it has {len(data)}")
+        self.little_endian = _magic(data)
+        self._data = memoryview(data)
+        self._order = "<" if self.little_endian else ">"
+        version, flags, self._length, *places = struct.unpack_from(self._order + "2xBBIIIII", data)
+        if version != _VERSION:
+            raise Damaged(f"it is of version {version}, and version {_VERSION} is known")
+        if flags:
+            raise Damaged(f"its flags {flags:#x} are not known")
+        if not _HEADER <= self._length <= len(data):
+            raise Damaged(f"its header claims {self._length} bytes of {len(data)}")
+        self.types: tuple[int, int] = (places[0], places[1])
+        self.strings: tuple[int, int] = (places[2], places[3])
+        if self.types[0] % 4 or self.types[1] % 4:
+            raise Damaged("its types do not stand in words of 4 bytes")
+
+    def section(self, what: str, place: tuple[int, int]) -> memoryview:
+        """A part of the blob by its offset behind the header and its length. Raises Damaged."""
+        start, end = self._length + place[0], self._length + sum(place)
+        if end > len(self._data):
+            raise Damaged(f"its {what} end at {end}, behind the end of the data at {len(self._data)}")
+        return self._data[start:end]
+
+    def lengths(self) -> tuple[list[int], list[int]]:
+        """Words of a type of each kind, and of each of its elements; -1 where neither is known.
+
+        Kinds to come are as long as the layout section says, where there is one (struct btf_layout, Linux 7.1).
+        """
+        once, each = [-1] * _KINDS_POSSIBLE, [0] * _KINDS_POSSIBLE
+        for kind in range(1, len(KINDS)):
+            once[kind], each[kind] = _RECORD + _ONCE.get(kind, 0), _EACH.get(kind, 0)
+        for kind, (info, element, _) in enumerate(self._layout()):
+            if len(KINDS) <= kind < _KINDS_POSSIBLE and not (info % 4 or element % 4):
+                once[kind], each[kind] = _RECORD + info // 4, element // 4
+        return once, each
+
+    def _layout(self) -> Iterator[tuple[int, int, int]]:
+        if self._length < _HEADER_WITH_LAYOUT:
+            return iter(())
+        offset, length = struct.unpack_from(self._order + "II", self._data, _HEADER)
+        content = self.section("layouts", (offset, length - length % _ENTRY_OF_LAYOUT))
+        return struct.iter_unpack(self._order + "BBH", content)
+
+
+def _magic(data: Data) -> bool:
+    """Whether the blob is little-endian, as its first two bytes say."""
+    for little_endian in (True, False):
+        if int.from_bytes(data[:2], "little" if little_endian else "big") == _MAGIC:
+            return little_endian
+    raise Damaged(f"it starts with the bytes {bytes(data[:2]).hex(' ')}, where BTF has 9f eb or eb 9f")
+
+
+def _words(data: memoryview, little_endian: bool) -> array[int]:
+    words: array[int] = array("I")
+    words.frombytes(data)
+    if little_endian != (sys.byteorder == "little"):
+        words.byteswap()
+    return words

@@ -1,0 +1,122 @@
+"""Which types of a blob are asked for: names compared, typedefs followed, equal definitions merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from layoutlint.model import Struct, Target, Wanted
+from layoutlint.readers.btf import blob
+from layoutlint.readers.btf.blob import Blob, Damaged, Record
+from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
+
+_Key = TypeVar("_Key", str, tuple[str, int])
+_NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A struct that a name leads to."""
+
+    name: str
+    record: Record
+    alias: str | None
+
+
+def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[Struct, ...]:
+    """The wanted structs of a blob, in its order; incomplete ones only where nothing completes them.
+
+    Raises Damaged.
+    """
+    decoder = Decoder(source, target)
+    complete: dict[tuple[str, int], Struct] = {}
+    incomplete: dict[str, Struct] = {}
+    for found in _found(source, wanted):
+        if found.record.kind == blob.FWD:
+            if _asked_for(wanted, found.alias or found.name):
+                _add(incomplete, found.name, found, _incomplete(found, target, origin))
+        else:
+            key = (found.name, found.record.id)
+            built = complete.get(key) or _complete(found, decoder, target, origin)
+            _add(complete, key, found, built)
+    names = {struct.name for struct in complete.values()}
+    rest = [struct for name, struct in incomplete.items() if name not in names]
+    return _distinct([*complete.values(), *rest])
+
+
+def _found(source: Blob, wanted: Wanted) -> list[_Target]:
+    matches: dict[int, bool] = {0: False}
+    found = []
+    for type_id, name in source.own(_NAMING):
+        if name not in matches:
+            matches[name] = wanted.matches(source.text(name, type_id))
+        if matches[name]:
+            target = _resolved(source, source.record(type_id), wanted)
+            if target is not None:
+                found.append(target)
+    return found
+
+
+def _resolved(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
+    """The struct that a wanted name means; None for a typedef of anything else."""
+    name = record.name
+    if record.kind != blob.TYPEDEF:
+        return _Target(name, record, None)
+    naming, target = _followed(source, record)
+    if target is None:
+        return None
+    own = target.name or naming
+    if own == name:
+        return _Target(own, target, None)
+    if wanted.everything and name not in wanted.names:
+        return None  # everything has its own name already; only what is asked for gets others
+    return _Target(own, target, name)
+
+
+def _followed(source: Blob, record: Record) -> tuple[str, Record | None]:
+    """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
+    naming = record.name
+    for _ in range(DEEPEST):
+        if record.value == 0:
+            return naming, None
+        record = source.record(record.value)
+        if record.kind in AGGREGATES or record.kind == blob.FWD:
+            return naming, record
+        if record.kind == blob.TYPEDEF:
+            naming = record.name or naming
+        elif record.kind not in TRANSPARENT:
+            return naming, None
+    raise Damaged(f"type {record.id} and others stand for one another in a circle")
+
+
+def _asked_for(wanted: Wanted, name: str) -> bool:
+    """Whether a name is asked for by itself, not as a part of everything."""
+    return Wanted(wanted.names, wanted.patterns).matches(name)
+
+
+def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> Struct:
+    record = found.record
+    fields = decoder.at(record.id).members
+    return Struct(found.name, AGGREGATES[record.kind], record.value * 8, None, fields, target, None, origin)
+
+
+def _incomplete(found: _Target, target: Target, origin: str) -> Struct:
+    aggregate = "union" if found.record.flag else "struct"
+    return Struct(found.name, aggregate, None, None, (), target, None, origin)  # type: ignore[arg-type]
+
+
+def _add(known: dict[_Key, Struct], key: _Key, found: _Target, built: Struct) -> None:
+    struct = known.setdefault(key, built)
+    if found.alias is not None and found.alias not in struct.aliases:
+        known[key] = replace(struct, aliases=tuple(sorted((*struct.aliases, found.alias))))
+
+
+def _distinct(structs: list[Struct]) -> tuple[Struct, ...]:
+    """Equal definitions of one name once; different ones each for itself."""
+    of: dict[str, list[Struct]] = {}
+    for struct in structs:
+        same = of.setdefault(struct.name, [])
+        if struct not in same:
+            same.append(struct)
+    kept = {id(struct) for same in of.values() for struct in same}
+    return tuple(struct for struct in structs if id(struct) in kept)

@@ -1,0 +1,236 @@
+"""Types of BTF: their spelling, size, alignment and members; types that go in a circle are Damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from layoutlint.model import Aggregate, CType, Field, Target, array_of, function_of, pointer_to, qualified
+from layoutlint.readers.btf import blob
+from layoutlint.readers.btf.blob import Blob, Damaged, Record
+
+AGGREGATES: Final[dict[int, Aggregate]] = {blob.STRUCT: "struct", blob.UNION: "union"}
+QUALIFIERS: Final = {blob.CONST: "const", blob.VOLATILE: "volatile", blob.RESTRICT: "restrict"}
+TRANSPARENT: Final = frozenset((*QUALIFIERS, blob.TYPE_TAG))
+"""Kinds that stand between a typedef and its struct without being a name."""
+DEEPEST: Final = 100
+"""Types that refer to one another further than this go in a circle, or no compiler wrote them."""
+_LONGEST: Final = 1 << 14
+"""Characters of a type's spelling; types that repeat one another can need more than any memory has."""
+_MOST_FIELDS: Final = 1 << 20
+"""Fields at all depths of one struct; empty structs inside one another can claim any number."""
+
+# Clang's spelling -> GCC's.
+_BASES: Final = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+    "unsigned __int128": "__int128 unsigned",
+    "bool": "_Bool",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Type:
+    """A type as a member can have it."""
+
+    spelling: CType
+    bit_size: int | None
+    align: int | None = None
+    aggregate: Aggregate | None = None
+    dims: tuple[int | None, ...] = ()
+    members: tuple[Field, ...] = ()
+    part: tuple[int, int] | None = None
+    """Offset and number of the bits that count, for an INT of which not all do: a bit-field without kind_flag."""
+    field_count: int = 0
+    """Fields at all depths."""
+
+
+class Decoder:
+    """Decodes the types of one blob, each once."""
+
+    def __init__(self, source: Blob, target: Target) -> None:
+        self._blob = source
+        self._target = target
+        self._types: dict[int, Type] = {}
+        self._spellings: dict[int, CType] = {}
+        self._open: set[int] = set()
+
+    def at(self, type_id: int, depth: int = 0) -> Type:
+        """A type by its id. Raises Damaged."""
+        known = self._types.get(type_id)
+        if known is not None:
+            return known
+        if type_id in self._open:
+            raise Damaged(f"type {type_id} contains itself")
+        if depth > DEEPEST:
+            raise Damaged(f"type {type_id} stands {DEEPEST} types deep in others")
+        self._open.add(type_id)
+        try:
+            known = self._types[type_id] = self._decode(type_id, depth + 1)
+        finally:
+            self._open.discard(type_id)
+        return known
+
+    def _decode(self, type_id: int, depth: int) -> Type:
+        if type_id == 0:
+            return Type(CType("void"), None)
+        record = self._blob.record(type_id)
+        kind = record.kind
+        if kind in AGGREGATES:
+            return self._aggregate(record, depth)
+        spelled = self.spelled(type_id)
+        if kind == blob.TYPEDEF or kind in TRANSPARENT:
+            return replace(self.at(record.value, depth), spelling=spelled)
+        if kind == blob.ARRAY:
+            return self._array(record, spelled, depth)
+        if kind == blob.INT:
+            return self._integer(record, spelled)
+        if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):
+            return Type(spelled, record.value * 8, self._natural(record.value))
+        if kind == blob.PTR:
+            return Type(spelled, self._target.pointer_size * 8, self._natural(self._target.pointer_size))
+        return Type(spelled, None, aggregate=_forward(record) if kind == blob.FWD else None)
+
+    def _natural(self, size: int) -> int:
+        """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
+        return min(size & -size, self._target.max_align) or 1
+
+    def _integer(self, record: Record, spelled: CType) -> Type:
+        shape, bits = record.words[0], record.value * 8
+        offset, used = shape >> 16 & 0xFF, shape & 0xFF
+        if offset + used > bits:
+            raise Damaged(f"type {record.id} has {used} bits from bit {offset} in {record.value} bytes")
+        part = None if (offset, used) == (0, bits & 0xFF) else (offset, used)
+        return Type(spelled, bits, self._natural(record.value), part=part)
+
+    def _array(self, record: Record, spelled: CType, depth: int) -> Type:
+        element = self.at(record.words[0], depth)
+        count = record.words[2]
+        bits = None if element.bit_size is None else element.bit_size * count
+        # Only the outermost length can be left open.
+        dims = (count or None, *(inner or 0 for inner in element.dims))
+        return replace(element, spelling=spelled, bit_size=bits, dims=dims, part=None)
+
+    def _aggregate(self, record: Record, depth: int) -> Type:
+        fields, count = self.fields(record, depth)
+        spelled = self.spelled(record.id)
+        align = _proven(fields, record.value * 8)
+        return Type(spelled, record.value * 8, align, AGGREGATES[record.kind], (), fields, None, count)
+
+    def fields(self, record: Record, depth: int = 0) -> tuple[tuple[Field, ...], int]:
+        """The members of a struct or union, and how many fields that makes at all depths. Raises Damaged."""
+        fields, count = [], 0
+        for name, type_id, place in record.elements(3):
+            kind = self.at(type_id, depth)
+            member = self._field(record, self._blob.text(name, record.id) or None, kind, place)
+            if member is not None:
+                fields.append(member)
+                count += 1 + kind.field_count
+        if count > _MOST_FIELDS:
+            raise Damaged(f"type {record.id} claims {count} fields at all depths")
+        return tuple(fields), count
+
+    def _field(self, record: Record, name: str | None, kind: Type, place: int) -> Field | None:
+        """A member; None for an unnamed bit-field, which is padding."""
+        offset, bits = (place & 0xFFFFFF, place >> 24) if record.flag else (place, 0)
+        if not bits and kind.part is not None:
+            offset, bits = offset + kind.part[0], kind.part[1]
+        elif not bits and offset % 8 and not kind.aggregate and not kind.dims:
+            bits = kind.bit_size or 0
+        if name is None and (bits or not kind.members):
+            return None
+        size = bits or kind.bit_size
+        if size is None:
+            raise Damaged(f"type {record.id}: member {name} is of the incomplete type {kind.spelling}")
+        if offset + size > record.value * 8:
+            raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
+        return Field(
+            name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
+            None if bits else kind.align,
+        )  # fmt: skip
+
+    def spelled(self, type_id: int, depth: int = 0) -> CType:
+        """How a type is spelled; what it points to is not opened, so that this ends with the first name."""
+        known = self._spellings.get(type_id)
+        if known is None:
+            if depth > DEEPEST:
+                raise Damaged(f"type {type_id} and others refer to one another in a circle")
+            known = self._spell(type_id, depth + 1)
+            if len(known.left) + len(known.right) > _LONGEST:
+                raise Damaged(f"the spelling of type {type_id} is longer than {_LONGEST} characters")
+            self._spellings[type_id] = known
+        return known
+
+    def _spell(self, type_id: int, depth: int) -> CType:
+        if type_id == 0:
+            return CType("void")
+        record = self._blob.record(type_id)
+        kind = record.kind
+        if kind in _KEYWORDS:
+            return CType(f"{_keyword(record)} {record.name or '{...}'}")
+        if kind in (blob.INT, blob.FLOAT):
+            return CType(_BASES.get(record.name, record.name or "??"))
+        if kind == blob.TYPEDEF:
+            return CType(record.name or "??")
+        if kind == blob.PTR:
+            return pointer_to(self.spelled(record.value, depth))
+        if kind in TRANSPARENT:
+            inner = self.spelled(record.value, depth)
+            return qualified(inner, QUALIFIERS[kind]) if kind in QUALIFIERS else inner
+        if kind == blob.ARRAY:
+            return self._spell_array(record, depth)
+        if kind == blob.FUNC_PROTO:
+            return function_of(self.spelled(record.value, depth), tuple(self._parameters(record, depth)))
+        raise Damaged(f"type {type_id} is a {record.kind_name}, where a member or a pointer needs a type")
+
+    def _spell_array(self, record: Record, depth: int) -> CType:
+        counts: list[int | None] = [record.words[2] or None]
+        element = record.words[0]
+        while element and len(counts) <= DEEPEST and self._blob.record(element).kind == blob.ARRAY:
+            element, _, count = self._blob.record(element).words
+            counts.append(count)
+        spelled = self.spelled(element, depth)
+        for length in reversed(counts):
+            spelled = array_of(spelled, length)
+        return spelled
+
+    def _parameters(self, record: Record, depth: int) -> Iterator[str]:
+        """Spelled parameters; none for `()`, which is written as nothing but more arguments (`...`)."""
+        types = [type_id for _, type_id in record.elements(2)]
+        if types == [0]:
+            return
+        if not types:
+            yield "void"
+        for number, type_id in enumerate(types):
+            last = number == len(types) - 1
+            yield "..." if last and type_id == 0 else str(self.spelled(type_id, depth))
+
+
+_KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.FWD))
+
+
+def _keyword(record: Record) -> str:
+    if record.kind == blob.FWD:
+        return _forward(record)
+    return AGGREGATES.get(record.kind, "enum")
+
+
+def _forward(record: Record) -> Aggregate:
+    """What a forward declaration declares (kind_flag: a union)."""
+    return "union" if record.flag else "struct"
+
+
+def _proven(fields: tuple[Field, ...], bit_size: int) -> int:
+    """The alignment of an embedded struct: the largest of its members' that their offsets bear out."""
+    align = 1
+    for member in fields:
+        if member.align and not member.is_bitfield and member.bit_offset % (member.align * 8) == 0:
+            align = max(align, member.align)
+    while bit_size and bit_size % (align * 8):
+        align //= 2
+    return align
