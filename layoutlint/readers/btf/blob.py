@@ -14,8 +14,8 @@ Data = bytes | bytearray | memoryview
 INT, PTR, ARRAY, STRUCT, UNION, ENUM, FWD, TYPEDEF, VOLATILE, CONST, RESTRICT = range(1, 12)
 FUNC, FUNC_PROTO, VAR, DATASEC, FLOAT, DECL_TAG, TYPE_TAG, ENUM64 = range(12, 20)
 KINDS: Final = (
-    "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST", "RESTRICT",
-    "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
+    "VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE", "CONST",
+    "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
 )  # fmt: skip
 
 # Words behind struct btf_type: once per type, and for each of its vlen elements.
@@ -111,7 +111,7 @@ class Blob:
             kind_of(kind)
             step = once[kind]
             if step < 0:
-                raise Damaged(f"type {self.end_id - 1} is of kind {kind}, which is not known, nor how long it is")
+                raise Damaged(f"type {self.end_id - 1} is of the unknown kind {kind}, so its length is unknown")
             position += step + (info & 0xFFFFFF) * each[kind]
         if position != end:
             raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")
@@ -143,7 +143,7 @@ class Blob:
             return self.base.text(offset, type_id)
         start = offset - self._first_string
         if start >= len(self._strings):
-            raise Damaged(f"type {type_id} has a name at {offset}, where the strings have {self.string_end} bytes")
+            raise Damaged(f"type {type_id} has a name at {offset}; the strings end at {self.string_end}")
         return self._strings[start : self._strings.index(0, start)].decode(errors="backslashreplace")
 
     def own(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
@@ -169,8 +169,9 @@ class Blob:
 
     def fits_base(self) -> bool:
         """Whether its names are whole strings; on top of a wrong base they start anywhere."""
-        own = (name - self._first_string for _, name in self.own(frozenset(range(len(KINDS)))))
-        return all(start <= 0 or (start < len(self._strings) and not self._strings[start - 1]) for start in own)
+        strings, everything = self._strings, frozenset(range(_KINDS_POSSIBLE))
+        own = (name - self._first_string for _, name in self.own(everything))
+        return all(start <= 0 or (start <= len(strings) and not strings[start - 1]) for start in own)
 
 
 class _Header:
@@ -204,7 +205,7 @@ class _Header:
     def lengths(self) -> tuple[list[int], list[int]]:
         """Words of a type of each kind, and of each of its elements; -1 where neither is known.
 
-        Kinds to come are as long as the layout section says, where there is one (struct btf_layout, Linux 7.1).
+        Kinds to come are as long as the layout section says, where there is one (struct btf_layout).
         """
         once, each = [-1] * _KINDS_POSSIBLE, [0] * _KINDS_POSSIBLE
         for kind in range(1, len(KINDS)):

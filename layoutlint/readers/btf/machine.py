@@ -14,8 +14,8 @@ _RUNNING = "/sys/kernel/btf/"
 
 # What uname(2) calls a machine, where that is not the name of its TARGETS row.
 _UNAME = {
-    "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "i486": "i386", "i586": "i386", "i686": "i386", "ppc": "powerpc",
-    "ppc64": "powerpc64", "ppc64le": "powerpc64le",
+    "armv6l": "arm", "armv7l": "arm", "armv8l": "arm", "i486": "i386", "i586": "i386", "i686": "i386",
+    "ppc": "powerpc", "ppc64": "powerpc64", "ppc64le": "powerpc64le",
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def of(path: str, source: Blob) -> tuple[Target, tuple[str, ...]]:
             return running, notes
     name = f"unknown{pointer * 8}-{'le' if source.little_endian else 'be'}"
     target = target_named(name)
-    assumed = f"raw BTF names no machine: assuming cache lines of {target.line_size} bytes (--line-size says otherwise)"
+    assumed = f"raw BTF names no machine: assuming cache lines of {target.line_size} bytes (`--line-size`)"
     return target, (*notes, assumed)
 
 
@@ -44,7 +44,5 @@ def _pointer_size(source: Blob) -> tuple[int, tuple[str, ...]]:
 def _running(pointer_size: int, little_endian: bool) -> Target | None:
     """The running machine's row of TARGETS, when it agrees with what is known."""
     name = os.uname().machine
-    for target in TARGETS:
-        if target.name == _UNAME.get(name, name):
-            return target if (target.pointer_size, target.little_endian) == (pointer_size, little_endian) else None
-    return None
+    known = (_UNAME.get(name, name), pointer_size, little_endian)
+    return next((t for t in TARGETS if (t.name, t.pointer_size, t.little_endian) == known), None)

@@ -39,8 +39,8 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
             key = (found.name, found.record.id)
             built = complete.get(key) or _complete(found, decoder, target, origin)
             _add(complete, key, found, built)
-    names = {struct.name for struct in complete.values()}
-    rest = [struct for name, struct in incomplete.items() if name not in names]
+    names = {built.name for built in complete.values()}
+    rest = [built for name, built in incomplete.items() if name not in names]
     return _distinct([*complete.values(), *rest])
 
 

@@ -45,7 +45,7 @@ class Type:
     dims: tuple[int | None, ...] = ()
     members: tuple[Field, ...] = ()
     part: tuple[int, int] | None = None
-    """Offset and number of the bits that count, for an INT of which not all do: a bit-field without kind_flag."""
+    """Offset and number of the bits that count, for an INT of which not all do (no kind_flag)."""
     field_count: int = 0
     """Fields at all depths."""
 
