@@ -1,0 +1,44 @@
+"""C text through libclang: a file, a folder, a compile_commands.json, or a kernel tree (docs/readers.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.readers.clang import compdb, files, kernel, tree
+
+_JSON = ".json"
+
+
+def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """The wanted structs of a C header or source, a folder, a compilation database, or a kernel tree.
+
+    Flags in `options` are the compiler's; `O=FOLDER` among them names the build folder of a kernel source
+    tree. Raises ReadError when there is no C, the kernel is not configured, or nothing can be parsed.
+    """
+    build, flags = kernel.build_folder(options.flags)
+    options = replace(options, flags=flags)
+    if os.path.isdir(path):
+        return _read_folder(path, build, wanted, options)
+    if path.endswith(_JSON):
+        return compdb.read(path, wanted, options)
+    if not os.path.isfile(path):
+        raise ReadError(path, "no such file or directory")
+    enclosing = tree.enclosing(path)
+    if enclosing is not None and not flags:
+        found = tree.find(enclosing, build)
+        if found is not None:
+            return kernel.read_file(found, path, path, wanted, options)
+    return files.read_file(path, wanted, options)
+
+
+def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
+    found = tree.find(path, build)
+    if found is not None:
+        return kernel.read(found, path, wanted, options)
+    database = os.path.join(path, compdb.NAME)
+    if os.path.isfile(database):
+        return replace(compdb.read(database, wanted, options), path=path)
+    return files.read_folder(path, wanted, options)

@@ -1,0 +1,158 @@
+"""compile_commands.json (clang's JSON compilation database): which units can define what is wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.readers.clang import files, flags, search, units
+from layoutlint.readers.clang.parse import Unit
+
+NAME = "compile_commands.json"
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+_NESTED_RESPONSE_FILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How one file is compiled."""
+
+    file: str
+    directory: str
+    words: tuple[str, ...]
+    """The compiler's arguments without the compiler, response files read."""
+
+
+def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """The wanted structs of the units that can define them, each under its own flags."""
+    here = os.getcwd()
+    commands = load(path)
+    notes: list[str] = []
+    parts = []
+    chosen = list(_Chooser(wanted).chosen(commands))
+    for command in chosen or commands[:1]:
+        try:
+            parts.append(_unit(command, options.flags, (os.path.dirname(os.path.abspath(path)), here)))
+        except ReadError as error:
+            notes.append(str(error))
+    if not parts:
+        raise ReadError(path, "names no C source that can be read")
+    outcome = units.run(list(dict.fromkeys(parts)), wanted, options)
+    if not chosen:
+        notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
+        outcome = units.Outcome(outcome.parsed, ())
+    return units.reading(path, outcome, wanted, notes)
+
+
+def load(path: str) -> tuple[Command, ...]:
+    """The commands of a database, in its order; raises ReadError naming the entry that is wrong."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            entries = json.load(file)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ReadError(path, f"is no compilation database: {error}") from error
+    if not isinstance(entries, list):
+        raise ReadError(path, "is no compilation database: it holds no list")
+    if not entries:
+        raise ReadError(path, "names no files")
+    return tuple(_command(path, number, entry) for number, entry in enumerate(entries, 1))
+
+
+def _command(path: str, number: int, entry: Any) -> Command:
+    where = f"entry {number}"
+    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
+        raise ReadError(path, f"{where} names no `file`")
+    directory = entry.get("directory", "")
+    words = entry.get("arguments")
+    if words is None and isinstance(entry.get("command"), str):
+        try:
+            words = shlex.split(entry["command"])
+        except ValueError as error:
+            raise ReadError(path, f"{where}: the command cannot be split: {error}") from error
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise ReadError(path, f"{where} ({entry['file']}) has neither `arguments` nor a `command`")
+    if not isinstance(directory, str):
+        raise ReadError(path, f"{where}: `directory` is no string")
+    directory = os.path.join(os.path.dirname(os.path.abspath(path)), directory)
+    return Command(entry["file"], directory, tuple(_expanded(words[1:], directory, 0)))
+
+
+def _expanded(words: list[str], directory: str, depth: int) -> Iterator[str]:
+    """The words with response files (@file) read; one that cannot be read stays as it is, as GCC has it."""
+    for word in words:
+        content = b""
+        if word.startswith("@") and depth < _NESTED_RESPONSE_FILES:
+            content = search.content(os.path.join(directory, word[1:]))
+        if content:
+            yield from _expanded(_split(content), directory, depth + 1)
+        else:
+            yield word
+
+
+def _split(content: bytes) -> list[str]:
+    try:
+        return shlex.split(content.decode("utf-8", "replace"))
+    except ValueError:
+        return []
+
+
+def _unit(command: Command, more: tuple[str, ...], roots: tuple[str, ...]) -> Unit:
+    return files.unit(command.file, command.words + more, command.directory, roots)
+
+
+@dataclass(slots=True)
+class _Chooser:
+    """Follows #include lines in the text, without a preprocessor, to the files that define wanted structs."""
+
+    wanted: Wanted
+    _texts: dict[str, tuple[bool, tuple[tuple[bool, str], ...]]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, bool, str, tuple[str, ...]], str | None] = field(default_factory=dict)
+
+    def chosen(self, commands: tuple[Command, ...]) -> Iterator[Command]:
+        """The commands whose file, or what it includes, seems to define something wanted."""
+        for command in commands:
+            if self.wanted.everything or self._reaches(command):
+                yield command
+
+    def _reaches(self, command: Command) -> bool:
+        read = flags.normalised(command.words)
+        folders = tuple(os.path.join(command.directory, folder) for folder in read.folders)
+        kept = read.kept
+        before = [value for word, value in pairwise(kept) if word == "-include"]
+        todo = [os.path.join(command.directory, name) for name in (command.file, *before)]
+        seen = set(todo)
+        while todo:
+            file = todo.pop()
+            defines, includes = self._text(file)
+            if defines:
+                return True
+            for is_quoted, name in includes:
+                at = self._resolve(os.path.dirname(file), is_quoted, name, folders)
+                if at is not None and at not in seen:
+                    seen.add(at)
+                    todo.append(at)
+        return False
+
+    def _text(self, file: str) -> tuple[bool, tuple[tuple[bool, str], ...]]:
+        """Whether a file defines something wanted, and its #include lines."""
+        if file not in self._texts:
+            text = search.content(file)
+            includes = tuple((kind == b'"', os.fsdecode(name)) for kind, name in _INCLUDE.findall(text))
+            self._texts[file] = (bool(search.wanted_in(text, self.wanted)), includes)
+        return self._texts[file]
+
+    def _resolve(self, folder: str, is_quoted: bool, name: str, folders: tuple[str, ...]) -> str | None:
+        key = (folder if is_quoted else "", is_quoted, name, folders)
+        if key not in self._resolved:
+            places = (folder, *folders) if is_quoted else folders
+            candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
+            self._resolved[key] = next((at for at in candidates if os.path.isfile(at)), None)
+        return self._resolved[key]

@@ -1,0 +1,62 @@
+"""What libclang complained about, and which structs a complaint makes unbelievable."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from layoutlint.readers.clang import native
+from layoutlint.readers.clang.places import Places
+
+_SPOILS = re.compile(
+    r"unknown attribute '\w*(?:align|pack|layout)\w*' ignored"
+    r"|attribute '?(?:aligned|packed|randomize_layout)'? is ignored"
+    r"|'(?:aligned|packed)' attribute ignored(?! for field)"
+    r"|#pragma (?:pack|options align|ms_struct)|pragma pack|scalar_storage_order"
+    r"|declaration does not declare anything"
+)
+"""Warnings that say that an attribute or pragma, or a whole member, had no effect on a layout."""
+_PREPROCESSOR = ("Lexical or Preprocessor Issue", "User-Defined Issue")
+FLAGS = (
+    "-Wno-everything", "-Wunknown-attributes", "-Wignored-attributes", "-Wignored-pragmas", "-Wpragma-pack",
+    "-Wmissing-declarations", "-ferror-limit=0",
+)  # fmt: skip
+"""Only warnings that can tell of a lost layout, and all errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One complaint; `file` is libclang's handle, None for the command line."""
+
+    file: int | None
+    offset: int
+    text: str
+    """`file:line:col: error: what`."""
+    is_global: bool
+    """Whether everything behind it may read differently: a missing header, #error, a bad #if."""
+
+
+def of(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:
+    """The complaints of a translation unit that can matter to a layout, in their order."""
+    found = []
+    for index in range(lib.clang_getNumDiagnostics(unit)):
+        raw = lib.clang_getDiagnostic(unit, index)
+        diagnostic = _read(lib, raw, places)
+        lib.clang_disposeDiagnostic(raw)
+        if diagnostic is not None:
+            found.append(diagnostic)
+    return tuple(found)
+
+
+def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
+    severity = lib.clang_getDiagnosticSeverity(raw)
+    said = native.text(lib, lib.clang_getDiagnosticSpelling(raw))
+    if severity < native.WARNING or (severity == native.WARNING and not _SPOILS.search(said)):
+        return None
+    spot = native.Spot(lib, lib.clang_getDiagnosticLocation(raw))
+    word = {native.WARNING: "warning", native.ERROR: "error"}.get(severity, "fatal error")
+    at = f"{places.shown(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
+    category = native.text(lib, lib.clang_getDiagnosticCategoryText(raw))
+    is_global = severity == native.FATAL or category in _PREPROCESSOR or "pragma" in said
+    return Diagnostic(spot.file, spot.offset, f"{at}{word}: {said}", is_global)

@@ -1,0 +1,229 @@
+"""The structs of a Linux kernel tree, from as few translation units as will do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.readers.clang import search, units
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.clang.places import relative_to
+from layoutlint.readers.clang.tree import Tree
+
+_SOURCES = (
+    "init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security", "crypto", "virt",
+    "drivers", "sound",
+)  # fmt: skip
+"""Folders of sources, in the order in which a struct is sought there."""
+_PUBLIC_FIRST = ("linux", "net")
+_MOST_CANDIDATES = 4
+"""Files that are tried for a name before it is given up."""
+_SYNTHETIC = "layoutlint-includes.c"
+
+
+def read(tree: Tree, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """The wanted structs of a configured kernel."""
+    reader = _KernelReader(tree, wanted, options)
+    reader.read_named()
+    if wanted.everything:
+        reader.read_everything()
+    else:
+        reader.search_public()
+        reader.search_private()
+    return reader.reading(path)
+
+
+def read_file(tree: Tree, file: str, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """One header or source of a kernel, with the flags of its tree."""
+    reader = _KernelReader(tree, wanted, options)
+    reader.run([reader.unit_of(os.path.abspath(file))])
+    return reader.reading(path)
+
+
+@dataclass
+class _KernelReader:
+    tree: Tree
+    wanted: Wanted
+    options: ReadOptions
+    outcome: units.Outcome = field(default_factory=lambda: units.Outcome((), ()))
+    notes: list[str] = field(default_factory=list)
+    given_up: set[str] = field(default_factory=set)
+    """Names that are known not to be in this tree."""
+
+    def reading(self, path: str) -> Reading:
+        if not self.outcome.parsed and not self.outcome.failed:
+            # Nothing wanted is here; an empty unit still tells the target.
+            self.run([self.group([])])
+        told = units.reading(path, self.outcome, self.wanted, self.notes)
+        return replace(told, config=self.tree.config, is_kernel=True)
+
+    def run(self, parts: Sequence[Unit]) -> tuple[Struct, ...]:
+        """Parse units and add what they gave; of one struct read twice, the believable reading stays."""
+        if not parts:
+            return ()
+        new = units.run(parts, self.wanted, self.options)
+        self.outcome = units.Outcome(self.outcome.parsed + new.parsed, self.outcome.failed + new.failed)
+        return new.structs
+
+    def read_named(self) -> None:
+        """The headers that rule files name, in one unit; those outside include/ through a source."""
+        public, private = [], []
+        for name, header in self.wanted.headers:
+            if not self.wanted.matches(name):
+                continue
+            at = self.resolve(header)
+            if at is None:
+                self._absent(name, header)
+            elif self.include_name(at) is not None:
+                public.append(at)
+            else:
+                private.append(at)
+        self.read_public(sorted(set(public), key=self._rank))
+        self.run([self.unit_of(at) for at in sorted(set(private))])
+
+    def _absent(self, name: str, header: str) -> None:
+        """A header that is not there is searched for, unless the tree lacks its whole folder."""
+        top = header.partition("/")[0]
+        if top in _SOURCES and not os.path.isdir(os.path.join(self.tree.source, top)):
+            self.given_up.add(name)
+            self.notes.append(f"struct {name} is defined in {header}, and this tree has no {top}/")
+
+    def resolve(self, header: str) -> str | None:
+        """The file that an include name, or a path inside the tree, means."""
+        for folder in (*self.tree.folders, self.tree.source, self.tree.build):
+            at = os.path.join(folder, header)
+            if os.path.isfile(at):
+                return at
+        return None
+
+    def include_name(self, file: str) -> str | None:
+        """How kernel sources include a file (`linux/fs.h`); None for one outside the searched folders."""
+        for folder in sorted(self.tree.folders, key=len, reverse=True):
+            if file.startswith(folder + os.sep):
+                return file[len(folder) + 1 :]
+        return None
+
+    def read_public(self, headers: Sequence[str]) -> None:
+        """Headers in one unit; where they disturb one another, the disturbed ones each in its own."""
+        if not headers:
+            return
+        before = self.outcome
+        structs = self.run([self.group(headers)])
+        spoilt = {struct.name for struct in structs if struct.problem}
+        if len(headers) == 1 or not (spoilt or self.outcome.parsed[-1].errors):
+            return
+        self.outcome = before
+        self.run([self.group([header]) for header in headers])
+
+    def group(self, headers: Sequence[str]) -> Unit:
+        """One unit that includes some headers."""
+        names = [self.include_name(header) for header in headers]
+        text = "".join(
+            f"#include <{name}>\n" if name else f'#include "{header}"\n'
+            for name, header in zip(names, headers, strict=True)
+        )
+        shown = [relative_to(self.tree.roots, header) for header in headers]
+        origin = shown[0] if len(shown) == 1 else f"{len(shown)} headers"
+        main = os.path.join(self.tree.source, _SYNTHETIC)
+        return self._unit(main, origin, (), text)
+
+    def _unit(self, main: str, origin: str, more: tuple[str, ...], text: str | None) -> Unit:
+        words = ("-xc", *self.tree.flags, *more, *self.options.flags)
+        return Unit(main, words, self.tree.build, self.tree.roots, origin, text)
+
+    def unit_of(self, file: str) -> Unit:
+        """The unit that gives a file's structs: a public header by itself, others through a source."""
+        if file.endswith(".h") and self.include_name(file) is not None:
+            return self.group([file])
+        source = file if file.endswith(".c") else self._includer(file)
+        if source is None:
+            return self.group([file])
+        folders = tuple(f"-I{folder}" for folder in dict.fromkeys(map(os.path.dirname, (source, file))))
+        return self._unit(source, relative_to(self.tree.roots, source), folders, None)
+
+    def _includer(self, header: str) -> str | None:
+        """The first source beside a private header that includes it: it knows what must come before."""
+        name = re.escape(os.fsencode(os.path.basename(header)))
+        include = re.compile(rb'^\s*#\s*include\s+"[^"]*\b' + name + rb'"', re.MULTILINE)
+        folder = os.path.dirname(header)
+        for root in (folder, os.path.dirname(folder)):
+            for source in search.files([root], (".c",)):
+                if include.search(search.content(source)):
+                    return source
+        return None
+
+    def missing(self) -> Wanted:
+        """What is asked for by name or pattern and not read yet."""
+        found = {n for s in self.outcome.structs if s.bit_size is not None for n in (s.name, *s.aliases)}
+        patterns = tuple(p for p in self.wanted.patterns)
+        return Wanted(self.wanted.names - found - self.given_up, patterns)
+
+    def search_public(self) -> None:
+        """Headers below include/ and arch/*/include that define what is missing."""
+        missing = self.missing()
+        if not missing.names and not missing.patterns:
+            return
+        self.options.progress("searching headers", 0, 1)
+        self._try(search.definitions(self._public_files(), missing))
+
+    def _public_files(self) -> Iterator[str]:
+        include = os.path.join(self.tree.source, "include")
+        first = [os.path.join(include, name) for name in _PUBLIC_FIRST]
+        seen: set[str] = set()
+        for root in (*first, include, *self.tree.folders):
+            for file in search.files([root], (".h",)):
+                if file not in seen:
+                    seen.add(file)
+                    yield file
+
+    def search_private(self) -> None:
+        """Sources and their private headers, in a tree that has them; names only."""
+        missing = replace(self.missing(), patterns=())
+        if not missing.names:
+            return
+        if not os.path.isdir(os.path.join(self.tree.source, "kernel")):
+            self.notes += [f"no header of this tree defines struct {name}" for name in sorted(missing.names)]
+            return
+        self.options.progress("searching sources", 0, 1)
+        roots = [f"arch/{self.tree.arch}", *_SOURCES]
+        below = search.files([os.path.join(self.tree.source, root) for root in roots], (".h", ".c"))
+        self._try(search.definitions(below, missing))
+        left = self.missing().names
+        self.notes += [f"no file of this tree defines struct {name}" for name in sorted(left)]
+
+    def _try(self, places: dict[str, list[str]]) -> None:
+        """Parse files in which names seem to be defined: the first of each, the next for what is left."""
+        for attempt in range(_MOST_CANDIDATES):
+            left = self.missing()
+            wanted = [paths for name, paths in places.items() if left.matches(name)]
+            files = {paths[attempt] for paths in wanted if attempt < len(paths)}
+            public = [file for file in files if self.include_name(file) is not None]
+            self.read_public(sorted(public, key=self._rank))
+            self.run([self.unit_of(file) for file in sorted(files.difference(public))])
+            if not self.missing().names:
+                return
+
+    def read_everything(self) -> None:
+        """Every struct of the headers below include/linux and include/net."""
+        include = os.path.join(self.tree.source, "include")
+        roots = [os.path.join(include, name) for name in _PUBLIC_FIRST]
+        self.run([self.group(sorted(search.files(roots, (".h",)), key=self._rank))])
+
+    def _rank(self, file: str) -> tuple[int, str]:
+        name = self.include_name(file) or file
+        top = name.partition(os.sep)[0]
+        return (_PUBLIC_FIRST.index(top) if top in _PUBLIC_FIRST else len(_PUBLIC_FIRST)), name
+
+
+def build_folder(words: Iterable[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The build folder that `O=FOLDER` names among the flags, as for make, and the other flags."""
+    folder, rest = None, []
+    for word in words:
+        if word.startswith("O="):
+            folder = word[2:]
+        else:
+            rest.append(word)
+    return folder, tuple(rest)

@@ -1,0 +1,199 @@
+"""One translation unit: parsed by libclang, and the wanted structs taken from it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Aggregate, Struct, Target, Wanted, target_named
+from layoutlint.readers.clang import diagnostics, flags, native
+from layoutlint.readers.clang.native import Cursor
+from layoutlint.readers.clang.places import Places
+from layoutlint.readers.clang.problems import Problems
+from layoutlint.readers.clang.types import RECORD, Types
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is to be parsed."""
+
+    main: str
+    """Absolute path of the C file."""
+    flags: tuple[str, ...]
+    directory: str
+    """Where the compiler would run."""
+    roots: tuple[str, ...]
+    """Folders that reported paths are relative to."""
+    origin: str
+    """What reports call it."""
+    text: str | None = None
+    """The content of `main` where that is not on disk."""
+    problem: str | None = None
+    """Why nothing that it says can be believed, known beforehand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a unit gave."""
+
+    unit: Unit
+    target: Target
+    structs: tuple[Struct, ...]
+    """Wanted definitions, then wanted names that are only declared (bit_size None)."""
+    errors: tuple[str, ...]
+    """`file:line:col: error: text`, in order."""
+
+
+def read(unit: Unit, wanted: Wanted) -> Parsed:
+    """Parse a unit and take the wanted structs; raises ReadError when libclang cannot parse it at all."""
+    lib = native.library()
+    with _parsed(lib, unit) as handle:
+        places = Places(lib, unit.directory, unit.roots)
+        complaints = diagnostics.of(lib, handle, places)
+        target = _target(lib, handle, unit)
+        listing = _Listing(lib, wanted)
+        native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
+        types = Types(lib, places)
+        problems = Problems(lib, handle, places, types, complaints, tuple(listing.variables))
+        structs = tuple(_Taker(listing, types, problems, unit, target).structs())
+    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints))
+
+
+@contextmanager
+def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
+    index = lib.clang_createIndex(0, 0)
+    words = [*diagnostics.FLAGS, *unit.flags, f"-working-directory={unit.directory}"]
+    arguments = (ctypes.c_char_p * len(words))(*map(os.fsencode, words))
+    unsaved, count = None, 0
+    if unit.text is not None:
+        content = unit.text.encode()
+        unsaved, count = native.Unsaved(os.fsencode(unit.main), content, len(content)), 1
+    handle = ctypes.c_void_p()
+    try:
+        failed = lib.clang_parseTranslationUnit2(
+            index, os.fsencode(unit.main), arguments, len(words),
+            None if unsaved is None else ctypes.byref(unsaved), count,
+            native.PREFERRED_OPTIONS, ctypes.byref(handle),
+        )  # fmt: skip
+        if failed or handle.value is None:
+            why = _FAILURES.get(failed, "no reason given")
+            raise ReadError(unit.origin, f"libclang cannot parse it ({why})")
+        yield handle.value
+    finally:
+        if handle.value is not None:
+            lib.clang_disposeTranslationUnit(handle)
+        lib.clang_disposeIndex(index)
+
+
+_FAILURES = {1: "it failed", 2: "it crashed", 3: "invalid arguments", 4: "a broken syntax tree"}
+"""enum CXErrorCode."""
+
+
+def _target(lib: Any, handle: int, unit: Unit) -> Target:
+    info = lib.clang_getTranslationUnitTargetInfo(handle)
+    triple = native.text(lib, lib.clang_TargetInfo_getTriple(info))
+    width = lib.clang_TargetInfo_getPointerWidth(info)
+    lib.clang_TargetInfo_dispose(info)
+    try:
+        return target_named(flags.architecture(triple, width))
+    except KeyError:
+        raise ReadError(unit.origin, f"the target {triple} is not known here") from None
+
+
+_Named = dict[int | None, list[str]]
+
+
+class _Listing:
+    """The declarations of a unit, sorted by kind while they are visited."""
+
+    def __init__(self, lib: Any, wanted: Wanted) -> None:
+        self.lib, self.wanted = lib, wanted
+        self.records: list[Cursor] = []
+        self.typedefs: list[Cursor] = []
+        self.variables: list[Cursor] = []
+
+    def take(self, child: Cursor, parent: Cursor) -> int:
+        """Keep a declaration that may matter; look inside structs, since C gives nested tags file scope."""
+        kind = child.kind
+        if kind in (native.STRUCT, native.UNION):
+            self.records.append(child)
+            return native.RECURSE
+        if kind == native.TYPEDEF:
+            self.typedefs.append(child)
+        elif kind == native.VARIABLE:
+            self.variables.append(child)
+        return native.CONTINUE
+
+    def named(self) -> _Named:
+        """The wanted typedef names of structs, by the identity of the struct, in the order of the text."""
+        lib, found = self.lib, dict[int | None, list[str]]()
+        for typedef in self.typedefs:
+            name = native.spelling(lib, typedef)
+            if not self.wanted.matches(name):
+                continue
+            canonical = lib.clang_getCanonicalType(lib.clang_getCursorType(typedef))
+            if canonical.kind == RECORD:
+                key = lib.clang_getTypeDeclaration(canonical).data[0]
+                found.setdefault(key, []).append(name)
+        return found
+
+
+@dataclass(slots=True)
+class _Taker:
+    """Makes Structs of the records that are wanted."""
+
+    listing: _Listing
+    types: Types
+    problems: Problems
+    unit: Unit
+    target: Target
+
+    def structs(self) -> Iterator[Struct]:
+        """Definitions in the order of the text, then names that are asked for and only declared."""
+        named = self.listing.named()
+        declared: dict[str, Struct] = {}
+        defined: set[str] = set()
+        for record in self.listing.records:
+            found = self._name(record, named)
+            if found is None:
+                continue
+            name, aliases = found
+            if self.listing.lib.clang_isCursorDefinition(record):
+                defined.add(name)
+                yield self._defined(record, name, aliases)
+            elif name in self.listing.wanted.names or aliases:
+                declared.setdefault(name, self._declared(record, name, aliases))
+        yield from (struct for name, struct in declared.items() if name not in defined)
+
+    def _name(self, record: Cursor, named: _Named) -> tuple[str, tuple[str, ...]] | None:
+        """The name of a wanted struct and the typedef names asked for; None for others."""
+        lib, wanted = self.listing.lib, self.listing.wanted
+        key = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0] if named else None
+        names = tuple(named.get(key, ()))
+        if not names and not wanted.matches(native.spelling(lib, record)):
+            return None
+        tag = self.types.tag(record)
+        if not tag and not names:
+            return None
+        name = tag or names[0]
+        return name, tuple(n for n in names if n in wanted.names and n != name)
+
+    def _defined(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
+        shape = self.types.shape(self.types.lib.clang_getCursorType(record))
+        return replace(
+            self._declared(record, name, aliases),
+            bit_size=shape.bit_size,
+            align=shape.align,
+            fields=self.types.members(record),
+            problem=self.unit.problem or self.problems.of(record),
+        )
+
+    def _declared(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
+        aggregate: Aggregate = "union" if record.kind == native.UNION else "struct"
+        source = self.types.places.source(record)
+        return Struct(name, aggregate, None, None, (), self.target, source, self.unit.origin, aliases)

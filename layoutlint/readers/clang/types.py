@@ -1,0 +1,203 @@
+"""libclang's types and declarations as the model's words: CType, Field, sizes and offsets in bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
+from layoutlint.readers.clang import native
+from layoutlint.readers.clang.native import Cursor, Type
+from layoutlint.readers.clang.places import Places
+
+# enum CXTypeKind; base types are spelled as in GCC's debug information.
+BASE_TYPES = {
+    2: "void", 3: "_Bool", 4: "char", 5: "unsigned char", 6: "char16_t", 7: "char32_t",
+    8: "short unsigned int", 9: "unsigned int", 10: "long unsigned int", 11: "long long unsigned int",
+    12: "__int128 unsigned", 13: "char", 14: "signed char", 15: "wchar_t", 16: "short int", 17: "int",
+    18: "long int", 19: "long long int", 20: "__int128", 21: "float", 22: "double", 23: "long double",
+    30: "_Float128", 31: "_Float16", 32: "_Float16", 39: "__bf16", 40: "__ibm128",
+}  # fmt: skip
+COMPLEX, POINTER, BLOCK_POINTER, RECORD, ENUM, TYPEDEF = 100, 101, 102, 105, 106, 107
+UNPROTOTYPED, PROTOTYPE = 110, 111
+CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY = 112, 113, 114, 115
+ELABORATED, ATTRIBUTED, EXT_VECTOR, ATOMIC, TAG_ATTRIBUTED = 119, 163, 176, 177, 178
+ARRAYS = (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY)
+DEEPEST = 200
+"""Types nested deeper than this are spelled by libclang; no C compiler accepts parentheses much deeper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a type is made of: its size, alignment, and what an element of it contains."""
+
+    bit_size: int | None
+    align: int | None
+    aggregate: Aggregate | None
+    dims: tuple[int | None, ...]
+    members: tuple[Field, ...]
+
+
+@dataclass(slots=True)
+class Types:
+    """The types of one translation unit; each is described once."""
+
+    lib: Any
+    places: Places
+    _spelled: dict[int, CType] = field(default_factory=dict)
+    _shapes: dict[int, Shape] = field(default_factory=dict)
+    _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
+
+    def spelled(self, of: Type, depth: int = 0) -> CType:
+        """How a type is written, built from its structure."""
+        key = of.data[0]
+        if key not in self._spelled:
+            inner = self._unqualified(of, depth)
+            for qualifier in self._qualifiers(of):
+                inner = qualified(inner, qualifier)
+            self._spelled[key] = inner
+        return self._spelled[key]
+
+    def _qualifiers(self, of: Type) -> list[str]:
+        """Innermost first; `const` comes last and so stands first: GCC writes `const volatile int`."""
+        lib = self.lib
+        asked = (
+            ("restrict", lib.clang_isRestrictQualifiedType),
+            ("volatile", lib.clang_isVolatileQualifiedType),
+            ("const", lib.clang_isConstQualifiedType),
+        )
+        return [name for name, is_qualified in asked if is_qualified(of)]
+
+    def _unqualified(self, of: Type, depth: int) -> CType:
+        kind, lib = of.kind, self.lib
+        if kind in BASE_TYPES:
+            return CType(BASE_TYPES[kind])
+        if kind in (RECORD, ENUM, TYPEDEF):
+            return CType(self._tag(of, kind))
+        if depth > DEEPEST:
+            return CType(native.text(lib, lib.clang_getTypeSpelling(of)))
+        if kind in (POINTER, BLOCK_POINTER):
+            return pointer_to(self.spelled(lib.clang_getPointeeType(of), depth + 1))
+        if kind in (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY, VECTOR, EXT_VECTOR):
+            element = self.spelled(lib.clang_getElementType(of), depth + 1)
+            return array_of(element, _count(lib, of))
+        if kind in (PROTOTYPE, UNPROTOTYPED):
+            return self._function(of, depth)
+        if kind == ELABORATED:
+            return self.spelled(lib.clang_Type_getNamedType(of), depth + 1)
+        return self._rare(of, depth)
+
+    def _rare(self, of: Type, depth: int) -> CType:
+        """Atomic, complex and attributed types, and those that libclang does not open (`typeof`)."""
+        lib = self.lib
+        if of.kind == ATOMIC:
+            return qualified(self.spelled(lib.clang_Type_getValueType(of), depth + 1), "_Atomic")
+        if of.kind == COMPLEX:
+            return CType(f"complex {self.spelled(lib.clang_getElementType(of), depth + 1)}")
+        if of.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+            return self.spelled(lib.clang_Type_getModifiedType(of), depth + 1)
+        canonical = lib.clang_getCanonicalType(of)
+        if canonical.kind != of.kind:
+            return self._unqualified(canonical, depth + 1)
+        return CType(native.text(lib, lib.clang_getTypeSpelling(of)))
+
+    def _tag(self, of: Type, kind: int) -> str:
+        declaration = self.lib.clang_getTypeDeclaration(of)
+        if kind == TYPEDEF:
+            return native.spelling(self.lib, declaration)
+        word = {native.STRUCT: "struct", native.UNION: "union"}.get(declaration.kind, "enum")
+        name = self.tag(declaration)
+        return f"{word} {name}" if name else f"{word} {{...}}"
+
+    def tag(self, declaration: Cursor) -> str:
+        """The tag of a struct, union or enum; empty when it has none, even if a typedef names it."""
+        lib = self.lib
+        if lib.clang_Cursor_isAnonymous(declaration):
+            return ""
+        # Only a typedef's name for an untagged one is spelled without `struct`.
+        written = native.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(declaration)))
+        return native.spelling(lib, declaration) if " " in written else ""
+
+    def _function(self, of: Type, depth: int) -> CType:
+        lib = self.lib
+        result = self.spelled(lib.clang_getResultType(of), depth + 1)
+        if of.kind == UNPROTOTYPED:
+            return function_of(result, ())
+        count = lib.clang_getNumArgTypes(of)
+        words = [str(self.spelled(lib.clang_getArgType(of, i), depth + 1)) for i in range(count)]
+        if lib.clang_isFunctionTypeVariadic(of):
+            words.append("...")
+        return function_of(result, tuple(words) or ("void",))
+
+    def shape(self, of: Type) -> Shape:
+        """Size, alignment, dimensions and members of a type, seen through its typedefs."""
+        key = of.data[0]
+        if key not in self._shapes:
+            self._shapes[key] = self._shape(of)
+        return self._shapes[key]
+
+    def _shape(self, of: Type) -> Shape:
+        lib = self.lib
+        size, align = lib.clang_Type_getSizeOf(of), lib.clang_Type_getAlignOf(of)
+        element, dims = self.element(lib, of)
+        aggregate: Aggregate | None = None
+        members: tuple[Field, ...] = ()
+        if element.kind == RECORD:
+            declaration = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(element))
+            aggregate = "union" if lib.clang_getTypeDeclaration(element).kind == native.UNION else "struct"
+            members = self.members(declaration)
+        if dims and dims[0] is None:
+            size = 0
+        return Shape(size * 8 if size >= 0 else None, align if align > 0 else None, aggregate, dims, members)
+
+    @staticmethod
+    def element(lib: Any, of: Type) -> tuple[Type, tuple[int | None, ...]]:
+        """What the elements of a (typedef of a) many-dimensional array are, and its dimensions."""
+        dims: list[int | None] = []
+        of = lib.clang_getCanonicalType(of)
+        while of.kind in ARRAYS or of.kind == ATOMIC:
+            if of.kind == ATOMIC:
+                of = lib.clang_getCanonicalType(lib.clang_Type_getValueType(of))
+                continue
+            dims.append(_count(lib, of))
+            of = lib.clang_getCanonicalType(lib.clang_getElementType(of))
+        return of, tuple(dims)
+
+    def members(self, record: Cursor) -> tuple[Field, ...]:
+        """The fields of a struct or union's definition, in declared order, without unnamed bit-fields."""
+        key = record.data[0]
+        if key is None:
+            return ()
+        if key not in self._members:
+            cursors = native.fields_of(self.lib, self.lib.clang_getCursorType(record))
+            found = [self._field(cursor) for cursor in cursors]
+            self._members[key] = tuple(member for member in found if member is not None)
+        return self._members[key]
+
+    def _field(self, cursor: Cursor) -> Field | None:
+        lib = self.lib
+        name = native.spelling(lib, cursor)
+        of = lib.clang_getCursorType(cursor)
+        is_bits = bool(lib.clang_Cursor_isBitField(cursor))
+        if is_bits and not name:
+            return None
+        shape = self.shape(of)
+        size = lib.clang_getFieldDeclBitWidth(cursor) if is_bits else shape.bit_size
+        return Field(
+            name=name if name and not name.endswith(")") else None,
+            type=self.spelled(of),
+            bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
+            bit_size=size,
+            is_bitfield=is_bits,
+            aggregate=shape.aggregate,
+            dims=shape.dims,
+            members=shape.members,
+            align=shape.align,
+            source=self.places.source(cursor),
+        )
+
+
+def _count(lib: Any, array: Type) -> int | None:
+    if array.kind == INCOMPLETE_ARRAY:
+        return None
+    return max(0, int(lib.clang_getNumElements(array)))

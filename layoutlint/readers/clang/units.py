@@ -1,0 +1,127 @@
+"""Many translation units into one Reading: parsed side by side, in a fixed order, each definition once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted
+from layoutlint.readers.clang import parse
+from layoutlint.readers.clang.parse import Parsed, Unit
+
+_FEW = 2
+"""Up to so many units are not worth the start of other processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the units gave, and those that gave nothing."""
+
+    parsed: tuple[Parsed, ...]
+    failed: tuple[Unread, ...]
+
+    @property
+    def structs(self) -> tuple[Struct, ...]:
+        """Every definition, the first that differs from those before it."""
+        return merged(struct for one in self.parsed for struct in one.structs)
+
+
+def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
+    """Parse the units; the result does not depend on the number of jobs."""
+    if options.jobs > 1 and len(units) > _FEW:
+        with ProcessPoolExecutor(min(options.jobs, len(units))) as executor:
+            results = []
+            for count, result in enumerate(executor.map(partial(_one, wanted=wanted), units, chunksize=1), 1):
+                results.append(result)
+                options.progress("parsing", count, len(units))
+    else:
+        results = []
+        for count, unit in enumerate(units, 1):
+            results.append(_one(unit, wanted))
+            options.progress("parsing", count, len(units))
+    parsed = tuple(result for result in results if isinstance(result, Parsed))
+    return Outcome(parsed, tuple(result for result in results if isinstance(result, Unread)))
+
+
+def _one(unit: Unit, wanted: Wanted) -> Parsed | Unread:
+    try:
+        return parse.read(unit, wanted)
+    except ReadError as error:
+        return Unread(error.path, error.reason)
+
+
+def merged(structs: Iterable[Struct]) -> tuple[Struct, ...]:
+    """Definitions that differ in more than where they were read; declarations only of what none defines."""
+    found: dict[Struct, Struct] = {}
+    for struct in structs:
+        key = replace(struct, origin="", aliases=())
+        if key in found:
+            both = dict.fromkeys(found[key].aliases + struct.aliases)
+            found[key] = replace(found[key], aliases=tuple(both))
+        else:
+            found[key] = struct
+    defined = {struct.name for struct in found.values() if struct.bit_size is not None or struct.problem}
+    seen: set[str] = set()
+    kept = []
+    for struct in found.values():
+        if struct.bit_size is None and not struct.problem:
+            if struct.name in defined or struct.name in seen:
+                continue
+            seen.add(struct.name)
+        kept.append(struct)
+    return tuple(kept)
+
+
+def unread(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wanted) -> tuple[Unread, ...]:
+    """Units whose errors may be why something that is wanted was not found."""
+    if not is_lacking(structs, wanted):
+        return outcome.failed
+    told = {struct.problem for struct in structs}
+    found = list(outcome.failed)
+    for one in outcome.parsed:
+        errors = [text for text in one.errors if ": warning: " not in text]
+        if wanted.everything and told.issuperset(errors):
+            continue
+        if errors:
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            why = f"{_missing(structs, wanted)}, with errors: {errors[0]}{more}"
+            found.append(Unread(one.unit.origin, why))
+    return tuple(found)
+
+
+def is_lacking(structs: tuple[Struct, ...], wanted: Wanted) -> bool:
+    """Whether more structs might have been there than were found."""
+    return bool(missing(structs, wanted)) or wanted.everything or (bool(wanted.patterns) and not structs)
+
+
+def missing(structs: Iterable[Struct], wanted: Wanted) -> tuple[str, ...]:
+    """The names that are asked for and that no struct answers to, sorted."""
+    there = {name for struct in structs for name in (struct.name, *struct.aliases)}
+    return tuple(sorted(wanted.names - there))
+
+
+def _missing(structs: tuple[Struct, ...], wanted: Wanted) -> str:
+    names = missing(structs, wanted)
+    if not names:
+        return "not all of it could be read"
+    rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"struct {names[0]}{rest} not found"
+
+
+def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = ()) -> Reading:
+    """The Reading of an input; raises ReadError when no unit could be parsed."""
+    if not outcome.parsed:
+        first = outcome.failed[0]
+        raise ReadError(first.origin, first.reason)
+    structs = outcome.structs
+    return Reading(
+        path=path,
+        reader="clang",
+        target=outcome.parsed[0].target,
+        structs=structs,
+        unread=unread(outcome, structs, wanted),
+        notes=tuple(dict.fromkeys(notes)),
+    )
