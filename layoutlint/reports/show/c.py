@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from layoutlint.layout import Layout
 from layoutlint.model import Field, Struct
@@ -59,38 +59,39 @@ class _Printer:
 
     def body(self, inside: Block, depth: int, base: int, is_union: bool) -> Iterator[str]:
         """The lines between the braces of something that starts at byte `base` of the outermost struct."""
-        last: Member | None = None
-        for member in inside.members:
-            if last is not None and not is_union:
-                yield from self._between(last, member, depth)
-            if not is_union:
-                yield from self._boundary(base + member.start, depth)
+        if is_union:
+            yield from self._alternatives(inside, depth, base)
+            return
+        for member, following in zip_longest(inside.members, inside.members[1:]):
+            yield from self._boundary(base + member.start, depth)
             yield from self._member(member, depth, base)
-            last = member
-        if last is not None and not is_union:
-            yield from self._between(last, None, depth)
+            yield from self._between(member, following, depth)
+
+    def _alternatives(self, inside: Block, depth: int, base: int) -> Iterator[str]:
+        """The members of a union, each of which starts on the line on which the union does."""
+        line = self.line
+        for member in inside.members:
+            yield from self._member(member, depth, base)
+            self.line = line
 
     def _between(self, last: Member, following: Member | None, depth: int) -> Iterator[str]:
         """What is said behind a member: padding inside it, and the hole and units up to the next one."""
-        remarks = []
-        if last.padding:
-            remarks.append(f"XXX last struct has {_bytes(last.padding)} of padding")
-        if last.bit_hole:
-            remarks.append(f"XXX {last.bit_hole} bit{_s(last.bit_hole)} hole, try to pack")
-        if last.hole > 0:
-            remarks.append(f"XXX {_bytes(last.hole)} hole, try to pack")
-        if following is not None:
-            remarks += _combined(last, following)
+        remarks = list(_remarks(last, following))
         tabs = "\t" * depth
         if remarks:
             yield ""
             yield from (f"{tabs}/* {remark} */" for remark in remarks)
-            # The trailer of the outermost struct brings its own blank line.
-            if following is not None:
-                yield ""
-        if following is not None and last.bit_hole and following.bit == 0:
+        if following is None:
+            # The figures of the outermost struct bring their own blank line.
+            return
+        unnamed = f"{tabs}{declaration(following.field.type, '').type:<{self._type_width(depth)}} "
+        if last.bit_hole and following.bit:
+            yield f"{unnamed}:{last.bit_hole};"
+        if remarks:
+            yield ""
+        if last.bit_hole and following.bit == 0:
             yield f"{tabs}/* Force alignment to the next boundary: */"
-            yield f"{tabs}{declaration(following.field.type, '').type:<{self._type_width(depth)}} :0;"
+            yield f"{unnamed}:0;"
             yield ""
 
     def _boundary(self, offset: int, depth: int) -> Iterator[str]:
@@ -99,13 +100,13 @@ class _Printer:
         if reached > self.line:
             self.line = reached
             start = reached * self.line_size
-            ago = f" was {offset - start} bytes ago" if offset > start else ""
+            ago = f" was {_bytes(offset - start)} ago" if offset > start else ""
             yield "\t" * depth + f"/* --- cacheline {reached} boundary ({start} bytes){ago} --- */"
 
     def _member(self, member: Member, depth: int, base: int) -> Iterator[str]:
         field, tabs = member.field, "\t" * depth
         forced = f" __attribute__((__aligned__({member.forced})))" if member.forced else ""
-        if field.members and "{...}" in field.type.left:
+        if field.type.left.endswith("{...}") and field.aggregate:
             yield f"{tabs}{field.type.left.replace('{...}', '{')}"
             is_union = field.aggregate == "union"
             inside = self.open(field.members, None if field.dims else field.bit_size, is_union)
@@ -133,13 +134,25 @@ def _place(member: Member, base: int) -> str:
     return f"/* {base + member.start:>5} {size:>5} */"
 
 
+def _remarks(last: Member, following: Member | None) -> Iterator[str]:
+    """What stands behind a member before the next one."""
+    if last.padding:
+        yield f"XXX last struct has {_bytes(last.padding)} of padding"
+    if last.bit_hole:
+        yield f"XXX {last.bit_hole} bit{_s(last.bit_hole)} hole, try to pack"
+    if last.hole > 0:
+        yield f"XXX {_bytes(last.hole)} hole, try to pack"
+    if following is not None:
+        yield from _combined(last, following)
+
+
 def _combined(last: Member, following: Member) -> list[str]:
     """Whether the storage unit of a bit-field is also that of its neighbour."""
     if following.bit is not None and (
-        following.start < last.start or (following.start == last.start and last.bit is None)
+        following.start < last.start or (following.start == last.start and last.bit is None and last.size)
     ):
         return ["Bitfield combined with previous fields"]
-    if last.bit is not None and last.start < following.start < last.end:
+    if last.start < following.start < last.unit_end:
         return ["Bitfield combined with next fields"]
     return []
 

@@ -24,6 +24,8 @@ class Member:
     """Bits of its unit behind it that no member covers."""
     padding: int = 0
     """Bytes of padding at the end of its struct type."""
+    unit_end: int = 0
+    """One past the last byte of the storage unit that is open behind it; 0 when it is no bit-field."""
     forced: int | None = None
     """Its alignment in bytes, when that is more than its type asks for."""
 
@@ -31,11 +33,6 @@ class Member:
     def bits(self) -> int | None:
         """Its length in bits when it is a bit-field."""
         return None if self.bit is None else self.field.bit_size
-
-    @property
-    def end(self) -> int:
-        """One past its last byte or that of its unit."""
-        return self.start + (self.size or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +143,7 @@ class _Walk:
             self.unit_bits, self.unit_end = bits, member.start * 8 + bits
             if self.seen > self.unit_end:
                 self.unit_end += bits
+        member.unit_end = self.unit_end // 8
 
     def finish(self, bit_size: int) -> int:
         """The bits that the last unit has left at the end of the struct."""

@@ -9,6 +9,7 @@ from layoutlint.model import CType, Field
 
 _ADJACENT_STARS = re.compile(r"\*(?=\*)")
 _QUALIFIED_POINTEE = re.compile(r"\b((?:const|volatile) (?!\*)[\w ]*\w) (?=[*(])")
+_QUALIFIED_PARAMETER = re.compile(r"\b((?:const|volatile) [\w ]*\w)(?=[,)])")
 _NUMBERED = re.compile(r"(?:^|\D)(8|16|32|64)(?:_t)?$")
 
 # Bytes in the storage unit of a bit-field, by the spelling of its type (System V psABI).
@@ -33,12 +34,14 @@ def declaration(kind: CType, name: str) -> Declaration:
     opened = left.rfind("(*")
     if opened < 0:
         return Declaration(left, name + right)
-    return Declaration(left[:opened].rstrip(), left[opened:] + name + right)
+    glue = "" if left.endswith(("*", "(")) else " "
+    return Declaration(left[:opened].rstrip(), f"{left[opened:]}{glue}{name}{right}")
 
 
 def spaced(text: str) -> str:
-    """A spelled type with pahole's blanks: one between stars, two behind a qualified pointee."""
-    return _QUALIFIED_POINTEE.sub(r"\1  ", _ADJACENT_STARS.sub("* ", text))
+    """A spelled type with pahole's blanks: one between stars, and one more behind a qualified name."""
+    text = _QUALIFIED_POINTEE.sub(r"\1  ", _ADJACENT_STARS.sub("* ", text))
+    return _QUALIFIED_PARAMETER.sub(r"\1 ", text)
 
 
 def unit_size(member: Field, pointer_size: int) -> int:
