@@ -127,7 +127,7 @@ class _Gap:
         return (
             not other.is_empty
             and other.bit_offset < self.high.bit_offset
-            and _bit_end(other) > self.start
+            and (other.is_flexible or _bit_end(other) > self.start)
             and self.start < self.high.bit_offset
         )
 
@@ -140,4 +140,4 @@ def _gaps(places: tuple[Place, ...]) -> Iterator[_Gap]:
 
 
 def _bit_end(place: Place) -> int:
-    return place.end * 8 if place.is_flexible else place.bit_offset + (place.bit_size or 0)
+    return place.bit_offset + (place.bit_size or 0)
