@@ -13,6 +13,8 @@ from layoutlint.rule import Finding, Outcome, Report, Severity, Verdict
 
 WIDTH = 100
 _MOST_FIELDS = 12
+_MOST_PADDED = 40
+"""Paths up to this length are padded so that sources stand in a column."""
 
 STYLES = {
     Outcome.BROKEN: "bold red",
@@ -69,8 +71,8 @@ def _words(finding: Finding, width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     yield from paragraph("  what: ", verdict.message, width)
     yield from paragraph("  why: ", rule.why, width)
-    for evidence in rule.evidence:
-        yield from paragraph("  evidence: ", evidence, width)
+    for number, evidence in enumerate(rule.evidence):
+        yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
     if verdict.advice:
         yield from paragraph("  to do: ", verdict.advice, width, "bold")
 
@@ -92,19 +94,20 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
 
 
 def _caption(verdict: Verdict, base: int, line_size: int) -> str:
-    if not verdict.total:
-        return f"lines of {line_size} bytes, of an object that starts on one:"
-    return f"lines of {line_size} bytes, of an object that starts at byte {base} of one:"
+    start = f"starts at byte {base} of one" if verdict.total else "starts on one"
+    marks = f"`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
+    return f"lines of {line_size} bytes, of an object that {start} ({marks}):"
 
 
 def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
     letters = drawing.letters(places)
+    column = min(max(len(place.path) for place in places[:_MOST_FIELDS]), _MOST_PADDED)
     yield line(("      offset    size  field", "dim"))
     for place in places[:_MOST_FIELDS]:
         letter = letters[place.path]
         size = "??" if place.size is None else str(place.size)
         offset = _offset(place)
-        head = f"{offset:>9}{size:>8}  {place.path}"
+        head = f"{offset:>9}{size:>8}  {place.path:<{column}}"
         source = str(place.field.source or "")
         fits = 3 + len(head) + 2 + len(source) <= width
         yield line("  ", (letter, drawing.style_of(letter)), head, ("  " + source if fits else "", "dim"))

@@ -35,9 +35,9 @@ def tally(report: Report) -> str:
         counts[finding.verdict.outcome] += 1
     words = [f"{number} {outcome.value}" for outcome, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)
-    words += [f"{suppressed} of them suppressed"] if suppressed else []
-    words += [f"{counted(len(report.unread), 'input')} not read"] if report.unread else []
-    return ", ".join(words) or "nothing judged"
+    words += [f"{len(report.unread)} not read"] if report.unread else []
+    said = ", ".join(words) or "nothing judged"
+    return f"{said} ({suppressed} suppressed)" if suppressed else said
 
 
 def exit_meaning(report: Report) -> str:

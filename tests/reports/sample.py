@@ -1,0 +1,71 @@
+"""One report in memory that has every outcome in it, for the tests of all formats."""
+
+from __future__ import annotations
+
+from layoutlint.kinds.separate import Separate
+from layoutlint.model import Reading, Source, Struct, Unread
+from layoutlint.rule import Coverage, Finding, Kind, Report, Rule, Severity, Verdict, unknown
+from tests.build import X86_64, bits, context, flexible, member, struct
+
+NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
+MAPPING = struct(
+    "mapping", 80, member("i_mmap", 0, 8), member("flags", 8, 8), member("rwsem", 56, 16), bits("dirty", 576, 1)
+)
+CHUNK = struct("chunk", 128, member("free", 0, 4), member("base", 64, 8), flexible("populated", 72), align=64)
+INPUT = "build/vmlinux"
+
+
+def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ERROR, line: int = 3) -> Rule:
+    return Rule(
+        name, of_struct, kind, severity, "both are written by other CPUs, and each write takes the other's line away",
+        Source("rules/sample.toml", line), ("seed thread of the sample", "+3.94 % in a benchmark"), pack="sample",
+    )  # fmt: skip
+
+
+def finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: str) -> Finding:
+    if verdict is None:
+        assert of_struct is not None
+        verdict = of_rule.kind.check(context(of_struct))
+    return Finding(of_rule, of_struct, verdict, INPUT if of_struct else "", **more)
+
+
+APART = rule("node-cpu-apart", "node", Separate((("cpu",), ("locked", "next"))))
+AT_RISK = rule("mapping-apart", "mapping", Separate((("i_mmap",), ("rwsem",))), Severity.WARNING, 9)
+MISSING = rule("gone-apart", "gone", Separate((("a",), ("b",))), Severity.NOTE, 15)
+SUPPRESSED = rule("chunk-tail", "chunk", Separate((("base",), ("populated",))), Severity.NOTE, 21)
+KEPT = rule("chunk-base", "chunk", Separate((("base",), ("free",))), line=27)
+SKIPPED = rule("smp-only", "node", Separate((("cpu",), ("prev",))), line=33)
+
+FINDINGS = (
+    finding(APART, NODE),
+    finding(AT_RISK, MAPPING),
+    finding(MISSING, None, unknown("struct gone is in none of the inputs")),
+    finding(SUPPRESSED, CHUNK, suppressed="known since 2023"),
+)
+
+REPORT = Report(
+    readings=(
+        Reading(INPUT, "dwarf", X86_64, (NODE, MAPPING, CHUNK), build_id="1f2e", notes=("2 units in Rust were skipped",)),
+    ),
+    findings=FINDINGS,
+    kept=(finding(KEPT, CHUNK),),
+    coverage=Coverage(
+        rules=6,
+        applied=4,
+        structs=3,
+        unresolved=("gone-apart: struct gone is in none of the inputs",),
+        skipped=("smp-only: for a configuration with SMP, which build/vmlinux has not",),
+    ),
+    exit_status=1,
+    unread=(Unread("drivers/net.ko", "the section .debug_info ends inside a unit"),),
+    rules=(APART, AT_RISK, MISSING, SUPPRESSED, KEPT, SKIPPED),
+)
+
+CLEAN = Report(
+    readings=(Reading(INPUT, "btf", X86_64, (CHUNK,)),),
+    findings=(),
+    kept=(finding(KEPT, CHUNK),),
+    coverage=Coverage(rules=1, applied=1, structs=1),
+    exit_status=0,
+    rules=(KEPT,),
+)

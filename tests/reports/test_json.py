@@ -1,0 +1,68 @@
+"""`json`: the contract of schema `layoutlint/report/1`, key by key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from layoutlint.reports import FORMATS
+from tests.reports.sample import CLEAN, REPORT
+
+FINDING = [
+    "rule", "kind", "struct", "outcome", "severity", "message", "why", "evidence", "input", "fields", "placements",
+    "fingerprint", "suppressed",
+]  # fmt: skip
+KEYS = [
+    # where, keys in order
+    ([], ["schema", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
+    (["inputs", 0], ["path", "reader", "target", "build_id", "structs"]),
+    (["findings", 0], FINDING),
+    (["findings", 2], FINDING),
+    (["kept", 0], FINDING),
+    (["findings", 0, "fields", 0], ["path", "offset", "size", "file", "line"]),
+    (["findings", 0, "placements"], ["line_size", "total", "violating", "bases"]),
+    (["unread", 0], ["origin", "reason"]),
+    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped"]),
+]
+
+VALUES = [
+    (["schema"], "layoutlint/report/1"),
+    (["exit"], 1),
+    (["inputs", 0, "target"], "x86_64"),
+    (["inputs", 0, "structs"], 3),
+    (["findings", 0, "outcome"], "broken"),
+    (["findings", 0, "placements"], {"line_size": 64, "total": 8, "violating": 8, "bases": [0, 8, 16, 24, 32, 40, 48, 56]}),
+    (["findings", 0, "fields", 0], {"path": "cpu", "offset": 20, "size": 4, "file": "example.h", "line": 22}),
+    (["findings", 1, "placements", "bases"], [0]),
+    (["findings", 2, "outcome"], "unknown"),
+    (["findings", 2, "struct"], "gone"),
+    (["findings", 2, "placements"], {"line_size": None, "total": 0, "violating": 0, "bases": []}),
+    (["findings", 3, "suppressed"], "known since 2023"),
+    (["findings", 3, "fields", 1], {"path": "populated", "offset": 72, "size": 0, "file": None, "line": None}),
+    (["unread", 0, "origin"], "drivers/net.ko"),
+]  # fmt: skip
+
+
+def at(path):
+    value = json.loads(FORMATS["json"](REPORT))
+    for step in path:
+        value = value[step]
+    return value
+
+
+@pytest.mark.parametrize(("path", "keys"), KEYS, ids=[".".join(map(str, path)) or "report" for path, _ in KEYS])
+def test_keys(path, keys):
+    assert list(at(path)) == keys
+
+
+@pytest.mark.parametrize(("path", "value"), VALUES, ids=[".".join(map(str, path)) for path, _ in VALUES])
+def test_values(path, value):
+    assert at(path) == value
+
+
+@pytest.mark.parametrize(("name", "report"), [("report.json", REPORT), ("clean.json", CLEAN)])
+def test_json(name, report, golden):
+    rendered = FORMATS["json"](report)
+    assert rendered == json.dumps(json.loads(rendered), indent=2) + "\n"
+    golden(name, rendered)

@@ -1,0 +1,78 @@
+"""`text`: whole reports as golden files, and what holds for every one of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from layoutlint.model import Source
+from layoutlint.reports import text
+from layoutlint.rule import Coverage, Outcome, Report
+from tests.build import context, member, struct
+from tests.reports.sample import APART, CLEAN, FINDINGS, REPORT, finding
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+MANY = replace(
+    REPORT,
+    findings=tuple(replace(f, input=f"build/unit{n}.o") for n in range(17) for f in FINDINGS[:3]),
+)
+REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN)]
+
+
+@pytest.mark.parametrize(("name", "report"), REPORTS)
+def test_text(name, report, golden):
+    golden(name, text.render(report))
+
+
+@pytest.mark.parametrize("report", [REPORT, CLEAN, MANY], ids=["all outcomes", "clean", "51 findings"])
+def test_lines_fit(report):
+    assert max(map(len, text.render(report).splitlines())) <= 100
+
+
+@pytest.mark.parametrize("report", [REPORT, CLEAN])
+def test_colour_changes_no_character(report):
+    colored = text.render(report, color=True)
+    assert "\x1b[" in colored
+    assert ESCAPE.sub("", colored) == text.render(report)
+
+
+def test_many_findings_end_with_an_index():
+    rendered = text.render(MANY)
+    index = rendered[rendered.index("\nfindings\n") :].split("\n\n")[0].splitlines()[2:]
+    assert len(index) == 51
+    assert index[0] == "  error   node-cpu-apart  struct node: broken in 8 of 8 placements"
+
+
+def test_the_witness_base_is_drawn():
+    of_struct = struct("pair", 72, member("a", 0, 8), member("b", 8, 8), member("c", 64, 8))
+    verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(48,))
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
+    assert "of an object that starts at byte 48 of one" in drawn
+    assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
+
+
+@pytest.mark.parametrize(
+    ("findings", "unread", "status", "last"),
+    [
+        ((), (), 0, "exit 0: nothing broken"),
+        (FINDINGS[2:3], (), 0, "exit 0: nothing broken that counts; passed over: 1 unknown"),
+        (FINDINGS[1:2], (), 0, "exit 0: nothing broken that counts; passed over: 1 at-risk"),
+        ((), REPORT.unread, 0, "exit 0: nothing broken that counts; passed over: 1 not read"),
+        (FINDINGS[2:3], (), 3, "exit 3: something could not be told"),
+        (FINDINGS[:1], (), 1, "exit 1: rules are broken or at risk"),
+    ],
+)
+def test_the_last_line_says_what_the_status_means(findings, unread, status, last):
+    report = Report((), findings, (), Coverage(1, 1, 1), status, unread)
+    assert text.render(report).splitlines()[-1] == last
+
+
+def test_an_unknown_size_is_never_zero():
+    field = replace(member("odd", 0, 8), bit_size=None, source=Source("odd.h", 4))
+    of_struct = struct("odd", 16, field, member("b", 8, 8))
+    place = context(of_struct).layout.places[0]
+    verdict = replace(FINDINGS[2].verdict, evidence=(place,), outcome=Outcome.UNKNOWN)
+    rendered = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),)))
+    assert "  A        0      ??  odd  odd.h:4\n" in rendered
