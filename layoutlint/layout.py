@@ -209,7 +209,7 @@ class Layout:
             if member.bit_offset > position:
                 tiles.append(Hole(position, member.bit_offset - position))
             tiles.append(Place(member.name or "", member.bit_offset, member.bit_size, member))
-            position = max(position, member.bit_offset + (member.bit_size or 0))
+            position = max(position, self._end(member.bit_offset, member.bit_size))
         if self.bit_size > position:
             tiles.append(Hole(position, self.bit_size - position))
         return tuple(tiles)
@@ -246,7 +246,11 @@ class Layout:
     @cached_property
     def _covered(self) -> tuple[tuple[int, int], ...]:
         """Bit ranges of the named fields, sorted by their start."""
-        return tuple(sorted((p.bit_offset, p.bit_offset + (p.bit_size or 0)) for p in self.places))
+        return tuple(sorted((p.bit_offset, self._end(p.bit_offset, p.bit_size)) for p in self.places))
+
+    def _end(self, start: int, size: int | None) -> int:
+        """Where a field ends; one of unknown size may take all that is behind it: no hole is claimed there."""
+        return max(start, self.bit_size) if size is None else start + size
 
 
 def is_pattern(path: str) -> bool:

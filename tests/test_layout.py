@@ -1,0 +1,261 @@
+"""Geometry: paths, patterns, holes, tilings and what alignment follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from layoutlint.layout import Hole, Layout, is_pattern
+from layoutlint.model import Field, Struct
+from tests import slow_model as slow
+from tests.build import bits, flexible, member, struct
+from tests.kinds.structs import (
+    BITS,
+    EMPTY,
+    GROUPED,
+    HIDDEN,
+    NESTED,
+    OPEN_UNION,
+    RING,
+    TAIL,
+    UNION,
+    WORDS,
+    array,
+    marker,
+)  # fmt: skip
+from tests.random_structs import structs
+
+GRID = struct("grid", 96, array("cell", 0, 2, 48, member("x", 0, 8), member("y", 8, 8)))
+MATRIX = replace(GRID, fields=(replace(GRID.fields[0], dims=(2, 3), bit_size=96 * 8),))
+DEEP = struct("deep", 24, member(None, 0, 16, member("a", 0, 8), member(None, 8, 8, member("b", 0, 8), aggregate="union")),
+              member("c", 16, 8, member("d", 0, 4), member(None, 4, 4, member("e", 0, 4))))  # fmt: skip
+
+
+class TestFind:
+    @pytest.mark.parametrize(("of_struct", "path", "offset", "size"), [
+        (WORDS, "b", 8, 8),
+        (NESTED, "lock.owner", 16, 8),
+        (UNION, "text", 8, 4),
+        (BITS, "count", 0, 3),
+        (DEEP, "b", 8, 8),
+        (DEEP, "c.d", 16, 4),
+        (DEEP, "c.e", 20, 4),
+        (RING, "slot", 8, 128),
+        (RING, "slot[0]", 8, 32),
+        (RING, "slot[3]", 104, 32),
+        (RING, "slot[3].tail", 112, 8),
+        (RING, "slot.tail", 16, 8),
+        (MATRIX, "cell[1]", 48, 48),
+        (MATRIX, "cell[1][2]", 80, 16),
+        (MATRIX, "cell[1][2].y", 88, 8),
+        (TAIL, "body", 16, 0),
+        (EMPTY, "lock", 8, 0),
+        (HIDDEN, "b", 8, None),
+    ])  # fmt: skip
+    def test_is_there(self, of_struct, path, offset, size):
+        place = Layout(of_struct).find(path)
+        assert (place.path, place.offset, place.size) == (path, offset, size)
+
+    @pytest.mark.parametrize(("of_struct", "path"), [
+        (WORDS, "e"), (WORDS, ""), (WORDS, "."), (WORDS, "a."), (WORDS, ".a"), (WORDS, "a.b"), (WORDS, "a[0]"), (WORDS, "a["),
+        (RING, "slot[4]"), (RING, "slot[-1]"), (RING, "slot[x]"), (RING, "slot[0][0]"), (RING, "slot[99999999999999999999]"),
+        (MATRIX, "cell[0][3]"), (TAIL, "body[0]"), (NESTED, "lock.lock"), (NESTED, "owner"),
+    ])  # fmt: skip
+    def test_is_not_there(self, of_struct, path):
+        assert Layout(of_struct).find(path) is None
+
+    def test_an_incomplete_struct_has_no_layout(self):
+        with pytest.raises(ValueError, match="struct words is incomplete"):
+            Layout(replace(WORDS, bit_size=None))
+
+
+class TestMatch:
+    @pytest.mark.parametrize(("of_struct", "pattern", "paths"), [
+        (WORDS, "b", ["b"]),
+        (WORDS, "*", ["a", "b", "c", "d"]),
+        (WORDS, "[bd]", ["b", "d"]),
+        (WORDS, "?", ["a", "b", "c", "d"]),
+        (WORDS, "x*", []),
+        (NESTED, "lock.*", ["lock.count", "lock.owner", "lock.waiters"]),
+        (NESTED, "*.owner", ["lock.owner"]),
+        (NESTED, "*", ["a", "lock", "z"]),
+        (DEEP, "?", ["a", "b", "c"]),
+        (DEEP, "c.?", ["c.d", "c.e"]),
+        (RING, "slot[2]", ["slot[2]"]),
+        (RING, "slot.*", ["slot.head", "slot.tail"]),
+        (WORDS, "A", []),
+    ])  # fmt: skip
+    def test_means(self, of_struct, pattern, paths):
+        assert [place.path for place in Layout(of_struct).match(pattern)] == paths
+
+    @pytest.mark.parametrize(("path", "is_one"), [
+        ("a", False), ("a.b", False), ("a[2]", False), ("a[2].b", False), ("a*", True), ("?", True), ("[ab]", True), ("a[!b]", True),
+    ])  # fmt: skip
+    def test_pattern_or_path(self, path, is_one):
+        assert is_pattern(path) is is_one
+
+
+class TestPlace:
+    @pytest.mark.parametrize(("of_struct", "path", "extent"), [
+        (WORDS, "b", "8..15"), (BITS, "count", "bits 7..16"), (TAIL, "body", "16 and beyond"), (EMPTY, "lock", "8, empty"),
+        (HIDDEN, "b", "8..??"), (GROUPED, "begin", "64, empty"),
+    ])  # fmt: skip
+    def test_extent(self, of_struct, path, extent):
+        assert Layout(of_struct).find(path).extent == extent
+
+    def test_an_unknown_size_has_no_end(self):
+        with pytest.raises(ValueError, match="the size of 'b' is not known"):
+            _ = Layout(HIDDEN).find("b").end
+
+
+IN_UNION = struct("u", 16, member("n", 0, 8), member(None, 8, 8, member("x", 0, 8), flexible("y", 0), aggregate="union"))
+BURIED = struct("b", 24, member("a", 0, 8), member("m", 8, 16, member("n", 0, 8), member("o", 8, 8, member("k", 0, 8), flexible("t", 8))))
+BURIED_BEFORE = struct("b", 24, member("m", 0, 16, member("n", 0, 16), flexible("t", 16)), member("a", 16, 8))
+IN_ARRAY = struct("b", 16, array("m", 0, 2, 8, member("n", 0, 8), flexible("t", 8)))
+
+
+class TestFlexible:
+    @pytest.mark.parametrize(("of_struct", "end"), [
+        (TAIL, "body"), (IN_UNION, "y"), (BURIED, "m.o.t"), (BURIED_BEFORE, None), (IN_ARRAY, None), (GROUPED, None), (WORDS, None),
+        (OPEN_UNION, "x"), (struct("z", 8, member("n", 0, 8), marker("old", 8)), "old"),
+    ])  # fmt: skip
+    def test_open_end(self, of_struct, end):
+        found = Layout(of_struct).open_end
+        assert (found and found.path) == end
+
+    @pytest.mark.parametrize(("of_struct", "path", "is_marker"), [
+        (GROUPED, "begin", True), (TAIL, "body", False), (IN_UNION, "y", False), (OPEN_UNION, "x", False), (BURIED_BEFORE, "m.t", False),
+    ])  # fmt: skip
+    def test_a_marker_has_members_behind_it(self, of_struct, path, is_marker):
+        place = Layout(of_struct).find(path)
+        assert (place.is_marker, place.is_empty, place.is_flexible) == (is_marker, is_marker, not is_marker)
+
+
+class TestOthers:
+    @pytest.mark.parametrize(("of_struct", "chosen", "others"), [
+        (WORDS, ["b"], ["a", "c", "d"]),
+        (NESTED, ["lock"], ["a", "z"]),
+        (NESTED, ["lock.owner"], ["a", "lock.count", "lock.waiters", "z"]),
+        (NESTED, ["lock", "lock.owner"], ["a", "z"]),
+        (RING, ["slot[1]"], ["size", "slot[0]", "slot[2..3]"]),
+        (RING, ["slot[0]", "slot[3]"], ["size", "slot[1..2]"]),
+        (RING, ["slot[2].head"], ["size", "slot[0..1]", "slot[2].tail", "slot[3]"]),
+        (RING, ["slot.head"], ["size", "slot[0].tail", "slot[1..3]"]),
+        (MATRIX, ["cell[1][1].x"], ["cell[0]", "cell[1][0]", "cell[1][1].y", "cell[1][2]"]),
+        (DEEP, ["c.e"], ["a", "b", "c.d"]),
+    ])  # fmt: skip
+    def test_are_what_is_left(self, of_struct, chosen, others):
+        layout = Layout(of_struct)
+        assert [place.path for place in layout.others([layout.find(path) for path in chosen])] == others
+
+    def test_of_a_long_array_are_runs(self):
+        layout = Layout(struct("long", 1 << 40, array("x", 0, 1 << 40, 1)))
+        assert [(p.path, p.offset, p.size) for p in layout.others([layout.find("x[5]")])] == [
+            ("x[0..4]", 0, 5), ("x[6..1099511627775]", 6, (1 << 40) - 6),
+        ]  # fmt: skip
+
+
+class TestHoles:
+    @pytest.mark.parametrize(("of_struct", "holes", "padding"), [
+        (WORDS, [], 0),
+        (struct("s", 24, member("a", 0, 4), member("b", 8, 8), member("c", 16, 1)), [(32, 32)], 56),
+        (BITS, [(17, 7), (24, 8)], 0),
+        (struct("s", 8, bits("a", 0, 3), bits("b", 6, 2), bits("c", 12, 2)), [(3, 3), (8, 4)], 50),
+        (TAIL, [(96, 32)], 0),
+        (UNION, [], 0),
+        (struct("s", 8), [], 64),
+        (struct("s", 0), [], 0),
+        (HIDDEN, [], 0),
+        (DEEP, [], 0),
+    ])  # fmt: skip
+    def test_between_and_behind(self, of_struct, holes, padding):
+        layout = Layout(of_struct)
+        assert ([(hole.bit_offset, hole.bit_size) for hole in layout.holes], layout.bit_padding) == (holes, padding)
+
+    def test_inside_a_byte_has_no_offset_in_bytes(self):
+        hole = Hole(17, 7)
+        assert not hole.is_whole
+        with pytest.raises(ValueError, match="the hole at bit 17 starts or ends inside a byte"):
+            _ = hole.offset
+        with pytest.raises(ValueError, match="the hole at bit 17 has no length in bytes"):
+            _ = hole.size
+
+
+def aggregates(struct_or_field: Struct | Field):
+    """A struct and every one inside it, an array's element for the array, as structs of their own."""
+    for inner in struct_or_field.members if isinstance(struct_or_field, Field) else struct_or_field.fields:
+        if inner.aggregate and inner.members:
+            count = inner.dims[0] if inner.dims else 1
+            yield struct("inner", 0, *inner.members), inner.aggregate, inner.bit_size // count
+        yield from aggregates(inner)
+
+
+def tiles(fields: tuple[Field, ...], size: int) -> list[tuple[int, int]]:
+    of_fields = replace(WORDS, fields=fields, bit_size=size)
+    return [(item.bit_offset, item.bit_offset + (item.bit_size or 0)) for item in Layout(of_fields).items]
+
+
+class TestTiling:
+    """A layout tiles its struct without gap or overlap."""
+
+    @given(structs())
+    @settings(max_examples=200, deadline=None)
+    def test_items_follow_one_another_from_first_bit_to_last(self, judged):
+        inner = [(found.fields, size) for found, kind, size in aggregates(judged) if kind == "struct"]
+        outer = [(judged.fields, judged.bit_size)] if judged.aggregate == "struct" else []
+        for fields, size in inner + outer:
+            position = 0
+            for start, end in tiles(fields, size):
+                assert start == position
+                position = end
+            assert position == size
+
+    @given(structs())
+    @settings(max_examples=200, deadline=None)
+    def test_fields_holes_and_padding_have_every_bit(self, judged):
+        layout = Layout(judged)
+        used = {bit for node in slow.nodes(judged) for bit in node.bits}
+        in_holes = [bit for hole in layout.holes for bit in range(hole.bit_offset, hole.bit_offset + hole.bit_size)]
+        behind = range(layout.bit_size - layout.bit_padding, layout.bit_size)
+        assert not used & set(in_holes)
+        assert sorted([*used, *in_holes, *behind]) == list(range(layout.bit_size))
+
+    @given(structs())
+    @settings(max_examples=200, deadline=None)
+    def test_every_field_is_found_where_it_is(self, judged):
+        layout = Layout(judged)
+        for path, node in slow.named(judged).items():
+            place = layout.find(path)
+            assert (place.bit_offset, place.bit_size) == (node.bits.start, len(node.bits))
+            if node.bytes:
+                assert (place.offset, place.end) == (min(node.bytes), max(node.bytes) + 1)
+            else:
+                assert place.is_empty
+
+
+def gap(gap_size: int, size: int) -> Struct:
+    """Two words with a gap between them, and the second followed by others to the end."""
+    behind = 16 + gap_size
+    return struct(f"gap of {gap_size}", size, member("a", 0, 8, align=8), member("b", behind - 8, 8, align=8),
+                  member("c", behind, size - behind), align=None)  # fmt: skip
+
+
+class TestAlignment:
+    @pytest.mark.parametrize(("of_struct", "value", "basis"), [
+        (struct("stated", 8, member("a", 0, 8, align=8), align=64), 64, "stated by the input"),
+        (struct("natural", 16, member("a", 0, 4, align=4), member("b", 8, 8, align=8), align=None), 8, "natural alignment of its members"),
+        (struct("packed", 12, member("a", 0, 4, align=4), member("b", 4, 8, align=8), align=None), 4, "natural alignment of its members"),
+        (struct("odd", 9, member("a", 0, 8, align=8), member("b", 8, 1), align=None), 1, "natural alignment of its members"),
+        (struct("bits", 4, bits("a", 0, 3), align=None), 1, "natural alignment of its members"),
+        (struct("none", 0, align=None), 1, "natural alignment of its members"),
+        (gap(24, 64), 32, "inferred from the hole before `b`"),
+        (gap(56, 128), 64, "inferred from the hole before `b`"),
+        (gap(8, 32), 8, "natural alignment of its members"),
+        (struct("padded", 192, member("a", 0, 136, align=8), align=None), 64, "inferred from 56 bytes of padding behind it"),
+        (struct("off", 40, member("a", 0, 8, align=8), member("b", 32, 8, align=8), align=None), 8, "natural alignment of its members"),
+    ], ids=lambda value: value.name if isinstance(value, Struct) else "")  # fmt: skip
+    def test_is_stated_or_follows(self, of_struct, value, basis):
+        found = Layout(of_struct).align
+        assert (found.value, found.basis) == (value, basis)
