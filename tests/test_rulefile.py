@@ -85,6 +85,12 @@ def test_what_may_be_left_out():
     assert (rule.severity, rule.when, rule.tolerate, rule.evidence) == (Severity.ERROR, When(), 0.0, ())
 
 
+@pytest.mark.parametrize("struct", ["*_ring", "ring?", "[a-z]*_lock", "ring_t"])
+def test_a_rule_on_a_pattern(struct):
+    (rule,) = rulefile.parse(RULE.replace('"s"', f'"{struct}"'), "my.toml").rules
+    assert rule.struct == struct
+
+
 def test_a_shipped_pack_marks_its_rules():
     pack = rulefile.parse(RULE, "p.toml", shipped=True)
     assert (pack.shipped, pack.rules[0].shipped) == (True, True)
