@@ -27,18 +27,31 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would l
 _DISCOVERED = "layoutlint.toml"
 
 
-class PowerOfTwo(click.ParamType):
+def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """A number of bytes that is a power of two, up to 1 MiB."""
+    if text is None:
+        return None
+    number = int(text) if text.isdecimal() and len(text) < 8 else 0
+    if number < 1 or number & (number - 1) or number > 1 << 20:
+        raise click.BadParameter(f"{text!r} is not a power of two", ctx, param)
+    return number
 
-    name = "bytes"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; click reports what is none."""
-        text = str(value)
-        number = int(text) if text.isdecimal() and len(text) < 8 else 0
-        if number < 1 or number & (number - 1) or number > 1 << 20:
-            self.fail(f"{text!r} is not a power of two", param, ctx)
-        return number
+def _placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that override the target's placements."""
+    line_size = click.option(
+        "--line-size",
+        metavar="BYTES",
+        callback=_power_of_two,
+        help="Cache line size (default: the target's).",
+    )
+    min_align = click.option(
+        "--min-align",
+        metavar="BYTES",
+        callback=_power_of_two,
+        help="Smallest alignment of an object (default: the target's).",
+    )
+    return line_size(min_align(command))
 
 
 def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,15 +129,13 @@ def app() -> None:
 @click.option(
     "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
 )
-@click.option("--line-size", type=PowerOfTwo(), help="Cache line size (default: the target's).")
-@click.option(
-    "--min-align", type=PowerOfTwo(), help="Smallest alignment of an object (default: the target's)."
-)
+@_placement_options
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @_reading_options
 @click.pass_obj
 def check(
     flags: tuple[str, ...],
+    /,
     inputs: tuple[str, ...],
     rule_paths: tuple[str, ...],
     pack_names: tuple[str, ...],
@@ -170,14 +181,11 @@ def check(
     "--format", "format_", type=click.Choice(sorted(reports.SHOW_FORMATS)), default="text", help="On stdout."
 )
 @click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
-@click.option("--line-size", type=PowerOfTwo(), help="Cache line size (default: the target's).")
-@click.option(
-    "--min-align", type=PowerOfTwo(), help="Smallest alignment of an object (default: the target's)."
-)
+@_placement_options
 @_reading_options
 @click.pass_obj
 def show(
-    flags: tuple[str, ...], input: str, names: tuple[str, ...], everything: bool, format_: str, **more: Any
+    flags: tuple[str, ...], /, input: str, names: tuple[str, ...], everything: bool, format_: str, **more: Any
 ) -> NoReturn:
     """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
@@ -332,11 +340,11 @@ def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
 
 def _write(path: Path, text: str) -> None:
     """Write a whole file or none: beside it first, then into its place; raises UsageError."""
-    path = path.resolve()
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")  # a pipe or device has no place to be put into
             return
+        path = path.resolve()
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
             whole = Path(folder, path.name)
             whole.write_text(text, encoding="utf-8")

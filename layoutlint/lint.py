@@ -51,7 +51,9 @@ def check(
 
     Raises UsageError when no rule is asked for; whatever cannot be read is in the report.
     """
-    readings, unread = read(tuple(inputs), wanted(packs + kernel_packs, options.only), options.read)
+    asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
+    kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
+    readings, unread = read(tuple(inputs), replace(asked[1], kernel=kernel), options.read)
     active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
@@ -188,7 +190,8 @@ def _report(
 ) -> Report:
     ordered = sorted(findings, key=_order)
     coverage = _coverage(readings, rules, ordered)
-    if readings and not coverage.structs and not options.ignore_missing:
+    told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
+    if readings and not coverage.structs and not told and not options.ignore_missing:
         unread = [*unread, Unread("rules", "nothing was judged: no input has a struct that they name")]
     return Report(
         readings=tuple(readings),

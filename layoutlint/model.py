@@ -6,7 +6,7 @@ Standard library only, no input or output. Sizes and offsets are in bits; alignm
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
@@ -185,12 +185,19 @@ class Wanted:
     everything: bool = False
     headers: tuple[tuple[str, str], ...] = ()
     """(struct, header that defines it) where a rule file says so; for source trees."""
+    kernel: frozenset[str] = frozenset()
+    """Those of the names and patterns that are asked for in Linux kernels only."""
 
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""
         if self.everything or name in self.names:
             return True
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def outside_kernels(self) -> Wanted:
+        """What is asked for in an input that is no Linux kernel."""
+        patterns = tuple(pattern for pattern in self.patterns if pattern not in self.kernel)
+        return replace(self, names=self.names - self.kernel, patterns=patterns, kernel=frozenset())
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ STATUS = [
 ]  # fmt: skip
 
 EXTRA = {
-    "at-risk.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["slots"], ["cached_head"]]\nwhy = "test"\n',
+    "at-risk.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "together"\nfields = ["slots", "cached_head"]\nwhy = "test"\n',
     "note.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]\nseverity = "note"\nwhy = "test"\n',
     "misspelt.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["heads"], ["tail"]]\nwhy = "test"\n',
     "empty.h": "struct other { int a; };\n",
@@ -187,7 +187,7 @@ class TestOutput:
     def test_stdout_can_be_named(self, project):
         done = run("check", "ring.h", "--output", "json=/dev/stdout", "--format", "github", cwd=project)
         assert done.returncode == 1
-        assert '"schema"' in done.stdout
+        assert done.stdout.startswith("{")
 
 
 def test_progress_and_troubles_stay_off_stdout(project):
@@ -216,8 +216,9 @@ def test_compiler_flags_behind_dashes_and_as_an_option(project):
 
 def test_explain_says_why(project):
     done = run("explain", "ring-sides-apart", cwd=project)
-    assert "on a shared line every write takes the line from the other CPU" in done.stdout
-    assert "perf c2c" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert "on a shared line every write takes the line from the other CPU" in told
+    assert "perf c2c" in told
 
 
 def test_rules_list_names_every_shipped_rule():

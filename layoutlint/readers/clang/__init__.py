@@ -23,7 +23,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if os.path.isdir(path):
         return _read_folder(path, build, wanted, options)
     if path.endswith(_JSON):
-        return compdb.read(path, wanted, options)
+        return compdb.read(path, wanted.outside_kernels(), options)
     if not os.path.isfile(path):
         raise ReadError(path, "no such file or directory")
     enclosing = tree.enclosing(path)
@@ -31,7 +31,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         found = tree.find(enclosing, build)
         if found is not None:
             return kernel.read_file(found, path, path, wanted, options)
-    return files.read_file(path, wanted, options)
+    return files.read_file(path, wanted.outside_kernels(), options)
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -40,5 +40,5 @@ def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOpti
         return kernel.read(found, path, wanted, options)
     database = os.path.join(path, compdb.NAME)
     if os.path.isfile(database):
-        return replace(compdb.read(database, wanted, options), path=path)
-    return files.read_folder(path, wanted, options)
+        return replace(compdb.read(database, wanted.outside_kernels(), options), path=path)
+    return files.read_folder(path, wanted.outside_kernels(), options)
