@@ -169,7 +169,8 @@ class Image:
         end = header.offset + header.size
         if end > len(self._mapped):
             there = len(self._mapped)
-            raise ReadError(self.path, f"truncated: section {header.name} ends at {end:#x}, the file at {there:#x}")
+            what = f"section {header.name} ends at {end:#x}, the file at {there:#x}"
+            raise ReadError(self.path, f"truncated: {what}")
         return self._mapped[header.offset : end]
 
     def _content(self, index: int, header: _Header) -> Data:
@@ -193,8 +194,8 @@ class Image:
     def _inflated(self, name: str, data: bytes, size: int, kind: int = _ZLIB) -> bytes:
         if kind != _ZLIB:
             how = "zstd" if kind == _ZSTD else f"method {kind}"
-            advice = "`objcopy --decompress-debug-sections` undoes it"
-            raise ReadError(self.path, f"section {name} is compressed with {how}, which is not read; {advice}")
+            what = f"section {name} is compressed with {how}, which is not read"
+            raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` undoes it")
         if size > _LARGEST_SECTION:
             raise ReadError(self.path, f"section {name} claims {size} bytes")
         plain = zlib.decompressobj().decompress(data, size + 1)

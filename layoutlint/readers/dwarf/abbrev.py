@@ -64,11 +64,14 @@ class Plan:
     """One abbreviation; offsets count from behind the abbreviation code of an entry."""
 
     __slots__ = (
-        "constants", "forms", "has_children", "leads_on", "kind", "name_at", "name_width", "parts",
-        "sibling_at", "sibling_step", "sibling_width", "size", "steps", "tag", "type_at",
+        "constants", "forms", "has_children", "is_plain", "kind", "leads_on", "name_at", "name_width",
+        "opens", "parts", "quick", "sibling_at", "sibling_step", "sibling_width", "size", "steps", "tag",
+        "type_at",
     )  # fmt: skip
 
-    def __init__(self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int]) -> None:
+    def __init__(
+        self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int]
+    ) -> None:
         self.tag = entry_tag
         self.has_children = has_children
         self.constants = constants
@@ -90,6 +93,13 @@ class Plan:
         self.sibling_step = -1
         """How many of `steps` lie before the sibling, when it stands at no fixed place."""
         self._walk(pairs)
+        self.opens = int(has_children and self.sibling_at < 0 and self.sibling_step < 0)
+        """1 when the entry behind this one is its first child, for want of a sibling."""
+        self.quick = -1 if has_children or self.kind != OTHER else self.size
+        """Bytes to the next entry for one of no interest that has no children; else -1."""
+        name = self.forms.get(_NAME, forms.STRP)
+        self.is_plain = self.size >= 0 and self.type_at >= 0 and name == forms.STRP and not has_children
+        """Whether all but the type of such an entry means the same in every unit when its bytes are equal."""
         self.parts: tuple[Part, ...] = ()
 
     @property

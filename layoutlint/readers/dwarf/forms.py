@@ -66,7 +66,10 @@ _OFFSETS: Final = frozenset(
 )
 _ULEBS: Final = frozenset(
     form(name)
-    for name in "udata sdata ref_udata strx addrx loclistx rnglistx GNU_addr_index GNU_str_index".split()
+    for name in (
+        *("udata", "sdata", "ref_udata", "strx", "addrx", "loclistx", "rnglistx"),
+        *("GNU_addr_index", "GNU_str_index"),
+    )
 )
 _VARIABLE: Final = {
     STRING: SKIP_STRING,
@@ -81,7 +84,7 @@ _LENGTHS: Final = {form("block1"): 1, form("block2"): 2, form("block4"): 4}
 
 
 def step(number: int, version: int, offset_size: int, address_size: int) -> int:
-    """Bytes that a form takes; below zero one of the SKIP codes. Raises Damaged for a form that is not known."""
+    """Bytes that a form takes; below zero a SKIP code. Raises Damaged for an unknown form."""
     size = _FIXED.get(number)
     if size is not None:
         return size
@@ -126,16 +129,18 @@ def string_end(data: Data, position: int) -> int:
             return end
         raise Damaged("a string does not end", position)
     size = 64
-    while position + size // 2 < len(data):
+    while True:
         end = bytes(data[position : position + size]).find(0)
         if end >= 0:
             return position + end
+        if position + size >= len(data):
+            break
         size *= 4
     raise Damaged("a string does not end", position)
 
 
 def variable(data: Data, position: int, number: int, order: str) -> tuple[int | bytes, int]:
-    """The value of a form without fixed size (a number, or the bytes of a string or block) and what is behind."""
+    """The value of a form without fixed size, strings and blocks as bytes, and the position behind it."""
     if number == STRING:
         end = string_end(data, position)
         return bytes(data[position:end]), end + 1

@@ -36,7 +36,8 @@ class Index:
             try:
                 unit = Unit(self.sections, self, name, data, position)
             except Damaged as error:
-                self.damaged.append(f"{name}+{position:#x}: {error.reason}; the rest of the section is not read")
+                rest = "the rest of the section is not read"
+                self.damaged.append(f"{name}+{position:#x}: {error.reason}; {rest}")
                 break
             found.append(unit)
             position = unit.end

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from layoutlint.readers.dwarf import forms
@@ -54,11 +55,9 @@ class Files:
         if not 0 <= index < len(self.names):
             return None
         name, directory = self.names[index]
-        return tidy(self.comp_dir, self._directory(directory), name.decode(errors="replace"))
-
-    def _directory(self, number: int) -> str:
-        index = number - self.first
-        return self.directories[index].decode(errors="replace") if 0 <= index < len(self.directories) else ""
+        index = directory - self.first
+        inside = self.directories[index] if 0 <= index < len(self.directories) else b""
+        return _joined(self.comp_dir, inside, name)
 
 
 def tidy(comp_dir: str, *parts: str) -> str:
@@ -66,6 +65,11 @@ def tidy(comp_dir: str, *parts: str) -> str:
     path = posixpath.normpath(posixpath.join(comp_dir, *parts))
     inside = posixpath.normpath(comp_dir) + "/" if comp_dir else ""
     return path[len(inside) :] if inside and path.startswith(inside) else path
+
+
+@lru_cache(1 << 16)
+def _joined(comp_dir: str, directory: bytes, name: bytes) -> str:
+    return tidy(comp_dir, directory.decode(errors="replace"), name.decode(errors="replace"))
 
 
 def files(data: Data, offset: int, comp_dir: str, strings: Strings) -> Files:

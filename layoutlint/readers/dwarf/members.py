@@ -9,7 +9,7 @@ from layoutlint.model import Aggregate, CType, Field, Source, Target
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan, at, tag
 from layoutlint.readers.dwarf.forms import Damaged, uleb
-from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, DEEPEST, KEYWORDS, TYPE, TYPEDEF, Spelling, Type
+from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _MEMBER: Final = tag("member")
@@ -38,6 +38,17 @@ class Body:
     fields: tuple[Field, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Member:
+    """What a member's entry says, apart from its type."""
+
+    name: str | None
+    bit_size: int | None
+    file: object
+    line: object
+    values: Values
+
+
 class Decoder:
     """Decodes types by value. Equal types and fields of different units become one object."""
 
@@ -45,11 +56,15 @@ class Decoder:
         self.target = target
         self.spelling = Spelling()
         self._types: dict[tuple[object, ...], Type] = {}
-        self._fields: dict[tuple[object, ...], Field] = {}
+        self._known: dict[tuple[Plan, bytes, bytes], _Member] = {}
+        self._fields: dict[tuple[_Member, Type, int], Field] = {}
+        self._placed: dict[tuple[object, ...], Field] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
         self._sources: dict[tuple[str, int | None], Source] = {}
 
-    def body(self, unit: Unit, position: int, plan: Plan, values: Values, behind: int, depth: int = 0) -> Body:
+    def body(
+        self, unit: Unit, position: int, plan: Plan, values: Values, behind: int, depth: int = 0
+    ) -> Body:
         """The members of the complete struct or union at a position. Raises Damaged."""
         known = unit.bodies.get(position)
         if known is None:
@@ -61,21 +76,57 @@ class Decoder:
         align = values.get(ALIGNMENT)
         if not isinstance(size, int) or not isinstance(align, int | None):
             raise Damaged("a struct whose size is no number", behind)
-        fields = []
-        for child, inner, _ in unit.children(plan, behind):
-            if child.tag == _MEMBER:
-                member = self._field(unit, child, inner, size * 8, depth)
-                if member is not None:
-                    fields.append(member)
+        fields = self._members(unit, behind, depth) if plan.has_children else []
         key = (size, align, *map(id, fields))
         known = self._bodies.get(key)
         if known is None:
+            for member in fields:
+                if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
+                    raise Damaged(f"member {member.name} stands outside its struct", behind)
             known = self._bodies[key] = Body(size * 8, align, tuple(fields))
+        return known
+
+    def _members(self, unit: Unit, position: int, depth: int) -> list[Field]:
+        """The members among the entries from a position up to the closing null entry."""
+        fields: list[Field] = []
+        while True:
+            plan, start = unit.entry(position)
+            if plan is None:
+                return fields
+            if plan.tag == _MEMBER and plan.is_plain:
+                position = start + plan.size
+                member = self._plain(unit, plan, start)
+                target: tuple[Unit, int] | None = unit, unit.referred(start + plan.type_at)
+            else:
+                values, behind = unit.read(plan, start)
+                position = unit.after(plan, values, behind)
+                if plan.tag != _MEMBER:
+                    continue
+                member = _member(unit, plan, values)
+                target = unit.reference(plan, values, TYPE)
+            if target is None:
+                raise Damaged("a member without a type", start)
+            field = self._field(unit, member, self.at(*target, depth))
+            if field is not None:
+                fields.append(field)
+
+    def _plain(self, unit: Unit, plan: Plan, start: int) -> _Member:
+        """A member whose bytes, apart from its type, mean the same in every unit."""
+        end, cut = start + plan.size, start + plan.type_at
+        if end > unit.end:
+            raise Damaged("an entry ends behind its unit", start)
+        key = (plan, bytes(unit.data[start:cut]), bytes(unit.data[cut + 4 : end]))
+        known = self._known.get(key)
+        if known is None:
+            values, _ = unit.read(plan, start)
+            known = self._known[key] = _member(unit, plan, values)
         return known
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""
-        number, line = values.get(_DECL_FILE), values.get(_DECL_LINE)
+        return self._source(unit, values.get(_DECL_FILE), values.get(_DECL_LINE))
+
+    def _source(self, unit: Unit, number: object, line: object) -> Source | None:
         if number is None:
             return None
         known = unit.sources.get((number, line))
@@ -91,7 +142,7 @@ class Decoder:
         """The type at a position. Raises Damaged."""
         known = unit.types.get(position)
         if known is None:
-            if depth > DEEPEST:
+            if depth > types.DEEPEST:
                 raise Damaged("types contain one another in a circle", position)
             plan, behind = unit.entry(position)
             if plan is None:
@@ -106,7 +157,7 @@ class Decoder:
         spelled = self.spelling.at(unit, position, depth)
         if kind in KEYWORDS:
             return self._aggregate(unit, plan, values, where, depth)
-        if kind == TYPEDEF or kind in types.QUALIFIERS:
+        if kind == types.TYPEDEF or kind in types.QUALIFIERS:
             return self._renamed(unit, plan, values, spelled, depth)
         if kind == types.ARRAY:
             return self._array(unit, plan, values, (spelled, behind), depth)
@@ -169,7 +220,7 @@ class Decoder:
         )
 
     def _aggregate(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:
-        """A struct or union by value; with a signature it stands in a type unit, else it may be incomplete."""
+        """A struct or union by value; one with a signature stands in a type unit."""
         position, behind = where
         spelled = self.spelling.at(unit, position)
         defined = unit.reference(plan, values, SIGNATURE)
@@ -182,48 +233,51 @@ class Decoder:
         align = body.align if body.align is not None else _proven(body)
         return self._type(spelled, body.bit_size, align, keyword, (), body.fields)
 
-    def _field(self, unit: Unit, plan: Plan, values: Values, whole: int, depth: int) -> Field | None:
-        """A member of something of `whole` bits; None for an unnamed bit-field, which is padding."""
-        target = unit.reference(plan, values, TYPE)
-        if target is None:
-            raise Damaged("a member without a type")
-        kind = self.at(*target, depth)
-        name = unit.text(plan, values, NAME)
-        bits = values.get(_BIT_SIZE)
-        if name is None and (bits is not None or not kind.members):
+    def _field(self, unit: Unit, member: _Member, kind: Type) -> Field | None:
+        """A member with its type and place; None for an unnamed bit-field, which is padding."""
+        if member.name is None and (member.bit_size is not None or not kind.members):
             return None
-        if bits is None:
-            offset, size, align = _location(values) * 8, kind.bit_size, values.get(ALIGNMENT, kind.align)
-        else:
-            offset, size, align = self._bit_offset(values, kind), bits, None
-        if not isinstance(size, int | None) or not isinstance(align, int | None):
-            raise Damaged(f"the size or alignment of member {name} is no number")
-        if offset < 0 or offset + (size or 0) > whole:
-            raise Damaged(f"member {name} stands outside its struct")
-        source = self.source(unit, values)
-        key = (name, id(kind), offset, size, bits is None, align, id(source))
+        source = self._source(unit, member.file, member.line)
+        key = (member, kind, id(source))
         known = self._fields.get(key)
         if known is None:
-            known = self._fields[key] = Field(
-                name, kind.spelling, offset, size, bits is not None, kind.aggregate, kind.dims, kind.members,
+            is_bitfield = member.bit_size is not None
+            byte = _location(member.values)
+            offset = byte * 8 + (self._bit_offset(member.values, kind) if is_bitfield else 0)
+            size = member.bit_size if is_bitfield else kind.bit_size
+            align = None if is_bitfield else member.values.get(ALIGNMENT, kind.align)
+            if not isinstance(align, int | None):
+                raise Damaged(f"the alignment of member {member.name} is no number")
+            place = (member.name, kind, offset, size, is_bitfield, align, id(source))
+            field = Field(
+                member.name, kind.spelling, offset, size, is_bitfield, kind.aggregate, kind.dims, kind.members,
                 align, source,
             )  # fmt: skip
+            known = self._fields[key] = self._placed.setdefault(place, field)
         return known
 
     def _bit_offset(self, values: Values, kind: Type) -> int:
-        """Bits before a bit-field, in memory order (DWARF 5, section 5.7.6; DWARF 3, section 5.6.6)."""
-        offset = values.get(_DATA_BIT_OFFSET)
-        if isinstance(offset, int):
-            return _location(values) * 8 + offset
+        """Bits from the member's location to a bit-field (DWARF 5, section 5.7.6; DWARF 3, 5.6.6)."""
+        start = values.get(_DATA_BIT_OFFSET)
+        if isinstance(start, int):
+            return start
         left, bits = values.get(_BIT_OFFSET, 0), values[_BIT_SIZE]
         storage = values.get(BYTE_SIZE, (kind.bit_size or 0) // 8)
         if not (isinstance(left, int) and isinstance(bits, int) and isinstance(storage, int)):
             raise Damaged("the place of a bit-field is no number")
-        if left >> 63:
+        if left >= 1 << 63:
             left -= 1 << 64  # in a packed struct it may start before its storage
         if self.target.little_endian:
             left = storage * 8 - left - bits
-        return _location(values) * 8 + left
+        return left
+
+
+def _member(unit: Unit, plan: Plan, values: Values) -> _Member:
+    bits = values.get(_BIT_SIZE)
+    name = unit.text(plan, values, NAME)
+    if not isinstance(bits, int | None):
+        raise Damaged(f"the size of bit-field {name} is no number")
+    return _Member(name, bits, values.get(_DECL_FILE), values.get(_DECL_LINE), values)
 
 
 def _location(values: Values) -> int:

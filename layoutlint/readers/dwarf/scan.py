@@ -25,8 +25,7 @@ def walk(
     """
     hits: list[int] = []
     end = len(data)
-    sizes: list[int] = [_quick(plan) for plan in plans]
-    known = len(sizes)
+    known = len(plans)
     depth = 0
     while position < end:
         start = position
@@ -39,38 +38,41 @@ def walk(
                 return hits
             depth -= 1
             continue
-        if code >= known:
+        plan = plans[code] if code < known else None
+        if plan is None:
             raise Damaged(f"abbreviation code {code} is not in the table", start)
-        size = sizes[code]
+        size = plan.quick
         if size >= 0:
             position += size
             continue
-        plan = plans[code]
-        if plan is None:
-            raise Damaged(f"abbreviation code {code} is not in the table", start)
         if plan.kind != OTHER and depth == 0:
             at = plan.name_at
             if names is None:
-                if plan.kind == AGGREGATE or _may_name(data, position, order, plans, plan):
-                    hits.append(start)
-            elif at < 0 or data[position + at : position + at + plan.name_width] in names:
+                is_hit = plan.kind == AGGREGATE or _may_name(data, position, order, plans, plan.type_at)
+            else:
+                is_hit = at < 0 or data[position + at : position + at + plan.name_width] in names
+            if is_hit:
                 hits.append(start)
         at = plan.sibling_at
         if at >= 0:
             at += position
             position = int.from_bytes(data[at : at + plan.sibling_width], order)
-        elif plan.size >= 0:
-            position += plan.size
-            depth += plan.has_children
-        elif plan.sibling_step >= 0:
-            at = behind(data, position, order, plan.steps, plan.sibling_step)
-            position = int.from_bytes(data[at : at + plan.sibling_width], order)
         else:
-            position = behind(data, position, order, plan.steps, len(plan.steps))
-            depth += plan.has_children
+            position = _over(data, position, order, plan)
+            depth += plan.opens
         if position <= start or position > end:
             raise Damaged("an entry, or the sibling that it names, lies outside its unit", start)
     return hits
+
+
+def _over(data: bytes, position: int, order: Order, plan: Plan) -> int:
+    """The position behind an entry's attributes, or its sibling where one stands behind a variable part."""
+    if plan.sibling_step >= 0:
+        position = behind(data, position, order, plan.steps, plan.sibling_step)
+        return int.from_bytes(data[position : position + plan.sibling_width], order)
+    if plan.size >= 0:
+        return position + plan.size
+    return behind(data, position, order, plan.steps, len(plan.steps))
 
 
 def behind(data: bytes, position: int, order: Order, steps: list[int], count: int) -> int:
@@ -99,16 +101,8 @@ def behind(data: bytes, position: int, order: Order, steps: list[int], count: in
     return position
 
 
-def _quick(plan: Plan | None) -> int:
-    """Bytes to the next entry for one that is of no interest and has no children; else -1."""
-    if plan is None or plan.has_children or plan.kind != OTHER:
-        return -1
-    return plan.size
-
-
-def _may_name(data: bytes, position: int, order: Order, plans: list[Plan | None], plan: Plan) -> bool:
-    """Whether a typedef's type may be an anonymous struct or union; true where that takes more to tell."""
-    at = plan.type_at
+def _may_name(data: bytes, position: int, order: Order, plans: list[Plan | None], at: int) -> bool:
+    """Whether the type of a typedef may be an anonymous struct; true where that takes more to tell."""
     if at < 0:
         return True
     at = int.from_bytes(data[position + at : position + at + 4], order)

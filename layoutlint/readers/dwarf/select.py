@@ -1,4 +1,4 @@
-"""Which entries are asked for: names found fast, typedefs followed, equal definitions told from different ones."""
+"""Which entries are asked for: names, typedefs that stand for structs, equal and different definitions."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ class _Found:
     aliases: set[str] = field(default_factory=set)
 
     def struct(self, target: Target) -> Struct:
+        body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
-            self.name, self.aggregate, self.body.bit_size, self.body.align, self.body.fields, target, self.source,
-            self.origin, tuple(sorted(self.aliases)),
+            self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source, self.origin,
+            aliases,
         )  # fmt: skip
 
 
@@ -68,7 +69,9 @@ class Selection:
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
         self._offsets = frozenset() if self._in_bulk else _offsets(wanted.names, index.sections)
-        self._raw = {width: {o.to_bytes(width, index.order) for o in self._offsets} for width in (4, 8)}
+        self._raw = {
+            width: {offset.to_bytes(width, index.order) for offset in self._offsets} for width in (4, 8)
+        }
 
     def take(self, unit: Unit) -> list[tuple[int, str]]:
         """Reads one unit; positions and reasons of what is damaged in it. Raises DAMAGE for the whole unit."""
@@ -91,7 +94,7 @@ class Selection:
         return tuple(found.struct(self._target) for found in (*self._found.values(), *rest))
 
     def _names(self, unit: Unit) -> set[bytes] | None:
-        """The references to wanted names as they stand in this unit; None when every name must be looked at."""
+        """The references to wanted names as they stand in this unit; None to look at every name."""
         if self._in_bulk:
             return None
         raw = self._raw[unit.shape.offset_size]
@@ -150,7 +153,7 @@ class Selection:
         return Wanted(wanted.names, wanted.patterns).matches(name)
 
     def _is_known(self, entry: _Entry, name: str) -> bool:
-        """Whether the same definition was met in another unit: same name, place, size and length of its entries."""
+        """Whether another unit has the definition: the same name, place, size and length of its entries."""
         values, unit = entry.values, entry.unit
         number = values.get(_DECL_FILE)
         path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
@@ -205,12 +208,11 @@ def _offsets(names: frozenset[str], sections: Sections) -> frozenset[int]:
 
 
 def _indices(unit: Unit, offsets: frozenset[int]) -> set[bytes]:
-    """The wanted names' numbers in the unit's part of .debug_str_offsets, in every width of DW_FORM_strx."""
+    """The wanted names' numbers in the unit's part of .debug_str_offsets, in each width of DW_FORM_strx."""
     start, end = unit.string_table
     width = unit.shape.offset_size
     mark = ("<" if unit.shape.little_endian else ">") + ("I" if width == 4 else "Q")
     table = bytes(unit.sections.string_offsets[start : end - (end - start) % width])
     numbers = [number for number, (offset,) in enumerate(struct.iter_unpack(mark, table)) if offset in offsets]
-    return {
-        number.to_bytes(size, unit.shape.order) for number in numbers for size in (1, 2, 3, 4) if number < 256**size
-    }
+    order = unit.shape.order
+    return {number.to_bytes(size, order) for number in numbers for size in (1, 2, 3, 4) if number < 256**size}

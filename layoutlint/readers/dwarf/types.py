@@ -1,4 +1,4 @@
-"""Types of DWARF entries: their spelling, size and alignment; equal types of different units are one object."""
+"""Types of DWARF entries: what they are, how they are spelled, how long their arrays are."""
 
 from __future__ import annotations
 
@@ -135,7 +135,8 @@ class Spelling:
         if kind == ARRAY:
             return self._array(unit, plan, values, behind, depth)
         if kind == FUNCTION:
-            return function_of(self.of(unit, plan, values, depth), self._parameters(unit, plan, values, behind, depth))
+            result = self.of(unit, plan, values, depth)
+            return function_of(result, self._parameters(unit, plan, values, behind, depth))
         if kind == BASE:
             return CType(_BASES.get(name or "", name or "??"))
         if kind in (TYPEDEF, _UNSPECIFIED) and name is not None:

@@ -32,7 +32,7 @@ _UNIT_TYPES: Final = {value: name for name, value in ENUM_DW_UT.items()}
 # DW_LANG_C89, C, C99, C11, C17, C23 (dwarfstd.org/languages.html)
 _C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
 _ASSEMBLERS: Final = frozenset((0x8001, 0x31))
-_LANGUAGES: Final = {
+_LANGUAGES: Final[dict[object, str]] = {
     number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++") for name, number in ENUM_DW_LANG.items()
 }
 
@@ -113,10 +113,12 @@ class Unit:
         if version >= 5:
             kind = self._number(position, 1)
             self.type = _UNIT_TYPES.get(kind, f"{kind:#x}")
-            address_size, self.abbrev_offset = self._number(position + 1, 1), self._number(position + 2, width)
+            address_size = self._number(position + 1, 1)
+            self.abbrev_offset = self._number(position + 2, width)
             position += 2 + width
         else:
-            self.abbrev_offset, address_size = self._number(position, width), self._number(position + width, 1)
+            self.abbrev_offset = self._number(position, width)
+            address_size = self._number(position + width, 1)
             position += width + 1
         if address_size not in (1, 2, 4, 8):
             raise Damaged(f"addresses of {address_size} bytes", self.offset)
@@ -154,11 +156,10 @@ class Unit:
         values = self.root[1]
         number = values.get(_LANGUAGE)
         if number is None:
-            name = values.get(_LANGUAGE_NAME)
-            return None if name in (None, 3) else f"language {name}"
+            return None if values.get(_LANGUAGE_NAME, 3) == 3 else "another language"
         if number in _C or number in _ASSEMBLERS:
             return None
-        return _LANGUAGES.get(number, f"language {number}") if isinstance(number, int) else "an unknown language"
+        return _LANGUAGES.get(number, "another language")
 
     @property
     def split_file(self) -> str | None:
@@ -187,14 +188,15 @@ class Unit:
         if not isinstance(offset, int):
             return None
         sections = self.sections
-        strings = lines.Strings(sections.line_strings, sections.strings, self.shape.offset_size, self.index.order)
+        width, order = self.shape.offset_size, self.index.order
+        strings = lines.Strings(sections.line_strings, sections.strings, width, order)
         try:
             return lines.files(sections.line, offset, self._comp_dir, strings)
         except IndexError as error:
             raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
 
     def entry(self, position: int) -> tuple[Plan | None, int]:
-        """The plan of the entry at a position and where its attributes start; None for a closing null entry."""
+        """The plan of an entry (None for a closing null entry) and where its attributes start."""
         if not self.first <= position < self.end:
             raise Damaged("a reference leaves its unit", position)
         code = self.data[position]
@@ -294,6 +296,10 @@ class Unit:
         return int.from_bytes(
             self.sections.string_offsets[position : position + self.shape.offset_size], self.index.order
         )
+
+    def referred(self, position: int) -> int:
+        """The position that four bytes, counting from the start of the unit, refer to."""
+        return self.offset + int.from_bytes(self.data[position : position + 4], self.index.order)
 
     def reference(self, plan: Plan, values: Values, number: int) -> tuple[Unit, int] | None:
         """The unit and position that an attribute refers to; None when there is no such attribute."""
