@@ -111,7 +111,7 @@ class Blob:
             kind_of(kind)
             step = once[kind]
             if step < 0:
-                raise Damaged(f"type {self.end_id - 1} is of the unknown kind {kind}, so its length is unknown")
+                raise Damaged(f"type {self.end_id - 1} is of the unknown kind {kind}, and so is its length")
             position += step + (info & 0xFFFFFF) * each[kind]
         if position != end:
             raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from layoutlint.model import Struct, Target, Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
 
-_Key = TypeVar("_Key", str, tuple[str, int])
+_Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
 
 
@@ -30,17 +29,17 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
     """
     decoder = Decoder(source, target)
     complete: dict[tuple[str, int], Struct] = {}
-    incomplete: dict[str, Struct] = {}
+    incomplete: dict[_Key, Struct] = {}
     for found in _found(source, wanted):
         if found.record.kind == blob.FWD:
             if _asked_for(wanted, found.alias or found.name):
-                _add(incomplete, found.name, found, _incomplete(found, target, origin))
+                _add(incomplete, (found.name, 0), found, _incomplete(found, target, origin))
         else:
-            key = (found.name, found.record.id)
+            key = found.name, found.record.id
             built = complete.get(key) or _complete(found, decoder, target, origin)
             _add(complete, key, found, built)
     names = {built.name for built in complete.values()}
-    rest = [built for name, built in incomplete.items() if name not in names]
+    rest = [built for built in incomplete.values() if built.name not in names]
     return _distinct([*complete.values(), *rest])
 
 
@@ -106,9 +105,9 @@ def _incomplete(found: _Target, target: Target, origin: str) -> Struct:
 
 
 def _add(known: dict[_Key, Struct], key: _Key, found: _Target, built: Struct) -> None:
-    struct = known.setdefault(key, built)
-    if found.alias is not None and found.alias not in struct.aliases:
-        known[key] = replace(struct, aliases=tuple(sorted((*struct.aliases, found.alias))))
+    named = known.setdefault(key, built)
+    if found.alias is not None and found.alias not in named.aliases:
+        known[key] = replace(named, aliases=tuple(sorted((*named.aliases, found.alias))))
 
 
 def _distinct(structs: list[Struct]) -> tuple[Struct, ...]:

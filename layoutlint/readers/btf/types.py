@@ -145,9 +145,7 @@ class Decoder:
         if name is None and (bits or not kind.members):
             return None
         size = bits or kind.bit_size
-        if size is None:
-            raise Damaged(f"type {record.id}: member {name} is of the incomplete type {kind.spelling}")
-        if offset + size > record.value * 8:
+        if offset + (size or 0) > record.value * 8:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
         return Field(
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,

@@ -1,0 +1,93 @@
+"""What each reader cannot know, because its input does not hold it, and how that shows: docs/readers.md lists it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One fact of C that a reader's input does not hold, or not always."""
+
+    reader: str
+    """`dwarf`, `btf` or `clang`."""
+    key: str
+    """The fact in a word; two readers are compared without the facts that either loses."""
+    what: str
+    """What cannot be known, and why."""
+    shows: str
+    """How the reader's structs look then."""
+
+
+LOSSES: tuple[Loss, ...] = (
+    Loss(
+        "btf", "source",
+        "the file and line of a declaration: BTF has neither for types",
+        "no place stands beside structs and fields; findings point at the rule",
+    ),
+    Loss(
+        "btf", "stated-alignment",
+        "`aligned` and `packed`, on structs, members and typedefs: BTF has offsets and sizes only",
+        "a struct's alignment is what its members, its size and its gaps prove, and can be less than the true one",
+    ),
+    Loss(
+        "btf", "atomic",
+        "`_Atomic`: BTF has no such kind, and pahole up to 1.24 drops the type with it",
+        "the type is spelled without it, or is `void` and its size unknown (`??`); the offset is right",
+    ),
+    Loss(
+        "btf", "zero-length",
+        "whether an array without length was written `[]` or `[0]`: both have no elements",
+        "both are `[]`",
+    ),
+    Loss(
+        "btf", "dimensions",
+        "the dimensions of `x[2][3]`, where pahole made the BTF: it writes one array of 6",
+        "one dimension with all elements",
+    ),
+    Loss(
+        "btf", "vector",
+        "whether a type is a vector or an array: both are arrays",
+        "an array, whose natural alignment is that of an element",
+    ),
+    Loss(
+        "btf", "whole-bit-field",
+        "whether a bit-field that is as wide as its type, and stands where it would, is one: pahole drops the mark",
+        "an ordinary member of the same place and size",
+    ),
+    Loss(
+        "btf", "complex",
+        "complex numbers, and before pahole 1.22 floating point: BTF has no kind for the first",
+        "an integer or a type of the same size, whose natural alignment can be more than the true one",
+    ),
+    Loss(
+        "btf", "local",
+        "which function a struct is local to, and which unit it comes from",
+        "every definition of a name stands for itself, told apart by its members only",
+    ),
+    Loss(
+        "btf", "unused",
+        "structs that nothing uses, units in other languages (pahole skips Rust), and whatever stripped BTF dropped",
+        "they are not there: a rule that names them is not found",
+    ),
+    Loss(
+        "btf", "machine",
+        "the machine, in a raw blob that is not the running kernel's",
+        "the target is `unknown64-le` or the like, with lines of 64 bytes; a note says so, and `--line-size` changes it",
+    ),
+    Loss(
+        "btf", "distilled",
+        "members of vmlinux's structs, in a module that was built apart from its kernel (.BTF.base)",
+        "such a member has its size and no members of its own; a note says so",
+    ),
+    Loss(
+        "dwarf", "stated-alignment",
+        "`aligned` on a struct where clang (up to 16 at least) or gcc before 8 compiled it, and `packed` everywhere",
+        "a struct's alignment is what its members, its size and its gaps prove, and can be less than the true one",
+    ),
+)  # fmt: skip
+
+
+def loses(reader: str, key: str) -> bool:
+    """Whether a reader does not know a fact."""
+    return any((loss.reader, loss.key) == (reader, key) for loss in LOSSES)
