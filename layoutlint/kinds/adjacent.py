@@ -51,7 +51,7 @@ class Adjacent:
     manual: ClassVar[Manual] = Manual(
         "The fields are taken in the order in which they stand in memory. Between one and the next there\n"
         "must be no other field, not even bits of one, and at most `max_gap` bytes. Without `max_gap` the\n"
-        "padding that the natural alignment of the next field asks for is allowed, and no more. Bit-fields\n"
+        "padding that the alignment of the next field asks for is allowed, and no more. Bit-fields\n"
         "count with the bytes that they touch; members of a union that overlap have no gap. The base plays\n"
         "no part: whether neighbours are on one line is for `together` to say.",
         "Move what stands between behind the last of the fields.",

@@ -1,0 +1,45 @@
+"""The manual of the kinds: up to date, and every example says what layoutlint says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from layoutlint import lint, rulefile
+from layoutlint.kinds import KINDS, manual
+from layoutlint.model import ReadOptions
+from layoutlint.rule import Outcome
+from tests.command import ROOT
+
+EXAMPLES = [(kind, which) for kind in KINDS for which in ("breaks", "keeps")]
+ACCESSES = '[struct.stats.fields]\npackets = { access = "hot-write" }\nlimit = { access = "hot-read" }\n'
+
+
+def test_the_document_is_what_the_kinds_say():
+    assert (ROOT / "docs/kinds.md").read_text() == manual.document(KINDS), (
+        "run `python -m layoutlint.kinds.manual > docs/kinds.md`"
+    )
+
+
+@pytest.mark.parametrize(("kind", "which"), EXAMPLES, ids=[f"{kind.name}-{which}" for kind, which in EXAMPLES])
+def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
+    example = getattr(kind.manual, which)
+    (tmp_path / "example.c").write_text(example.code)
+    (name,) = re.findall(r"^struct (\w+) {$", example.code, re.M)
+    accesses = ACCESSES if kind.name == "access" else ""
+    text = f'[pack]\nname = "manual"\n{accesses}[[rule]]\nid = "example"\nstruct = "{name}"\nkind = "{kind.name}"\n{kind.manual.rule}\nwhy = "w"\n'
+    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    report = lint.check([str(tmp_path / "example.c")], (rulefile.parse(text, "example.toml"),), (), options)
+    (verdict,) = [finding.verdict for finding in (*report.findings, *report.kept)]
+    assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
+    assert (verdict.outcome is Outcome.KEPT) is (which == "keeps")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
+def test_a_section_has_all_its_parts(kind):
+    text = manual.explain(kind)
+    assert text.startswith(f"## {kind.name}\n")
+    for part in (kind.manual.meaning, kind.manual.remedy, kind.manual.breaks.message, kind.manual.keeps.code):
+        assert part in text
+    assert all(f"| `{key.name}` |" in text for key in kind.keys)
