@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ PATH = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 HEAD = """# The command line
 
 What `--help` says, command by command. Compiler flags for headers and sources stand behind `--`:
-`layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules` and `--pack`, `check` takes the rules of the nearest
+`layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` takes the rules of the nearest
 `layoutlint.toml`, from the current folder upwards to the top of the repository; Linux kernels are judged by the shipped
 packs as well.
 """
@@ -27,17 +28,28 @@ def commands(command: click.Command, words: tuple[str, ...] = ("layoutlint",)) -
             yield from commands(command.commands[name], (*words, name))
 
 
-def help_of(words: str, command: click.Command) -> str:
-    """What `--help` prints, at a width of 100 columns."""
-    context = click.Context(command, info_name=words, max_content_width=100, terminal_width=100,
-                            help_option_names=["-h", "--help"])  # fmt: skip
-    return command.get_help(context)
+def section(words: str, command: click.Command) -> str:
+    """One command: how it is called, what it does, its options. Made by hand, since versions of click differ."""
+    inputs = [p.metavar or p.human_readable_name for p in command.params if isinstance(p, click.Argument)]
+    call = " ".join([words, *(["COMMAND"] if isinstance(command, click.Group) else []), "[OPTIONS]", *inputs])
+    rows = [f"| `{_spelled(o)}` | {o.help} |" for o in command.params if isinstance(o, click.Option)]
+    table = "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
+    text = re.sub(r"\n *", "\n", (command.help or "").strip())
+    return f"## {words}\n\n    {call}\n\n{text}\n{table}"
+
+
+def _spelled(option: click.Option) -> str:
+    names = [*option.opts, *option.secondary_opts]
+    if isinstance(option.type, click.Choice):
+        names[-1] += f" {'/'.join(option.type.choices)}"
+    elif not option.is_flag:
+        names[-1] += f" {option.metavar or 'N'}"
+    return ", ".join(names)
 
 
 def text() -> str:
     """All of docs/cli.md."""
-    sections = [f"## {words}\n\n```text\n{help_of(words, command)}\n```\n" for words, command in commands(app)]
-    return "\n".join((HEAD, *sections))
+    return "\n".join((HEAD, *(section(words, command) for words, command in commands(app))))
 
 
 if __name__ == "__main__":
