@@ -62,8 +62,7 @@ def test_kind_and_level(number, kind, level, suppressed):
 
 
 def test_no_level_but_none_for_what_is_no_failure():
-    """SARIF 3.27.10: "If kind has any value other than "fail", then if level is absent, it defaults to "none",
-    and if it is present, it has the value "none"."""
+    """SARIF 3.27.10: where kind has any value other than "fail", a level that is present has the value "none"."""
     levels = {result["level"] for result in run(REPORT)["results"] if result["kind"] != "fail"}
     assert levels == {"none"}
 

@@ -20,9 +20,8 @@ _TAB = 8
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
     """One declaration per struct; those of anonymous types are written out where they stand."""
-    for number, struct in enumerate(structs):
-        text = "".join(f"{line}\n" for line in _struct(struct, options))
-        yield ("\n" if number else "") + text
+    for struct in structs:
+        yield "".join(f"{line}\n" for line in _struct(struct, options))
 
 
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
@@ -104,20 +103,22 @@ class _Printer:
             yield "\t" * depth + f"/* --- cacheline {reached} boundary ({start} bytes){ago} --- */"
 
     def _member(self, member: Member, depth: int, base: int) -> Iterator[str]:
-        field, tabs = member.field, "\t" * depth
+        field, tabs, width = member.field, "\t" * depth, self._width(depth)
         forced = f" __attribute__((__aligned__({member.forced})))" if member.forced else ""
-        if field.type.left.endswith("{...}") and field.aggregate:
+        if field.aggregate and field.type.left.endswith("{...}"):
             yield f"{tabs}{field.type.left.replace('{...}', '{')}"
             is_union = field.aggregate == "union"
             inside = self.open(field.members, None if field.dims else field.bit_size, is_union)
             yield from self.body(inside, depth + 1, base + member.start, is_union)
             name = f" {field.name}{field.type.right}" if field.name is not None else ""
             text = f"}}{name}{forced};"
+            # pahole sets the place of an array of such structs right behind it.
+            width = 0 if field.dims else width
         else:
             declared = declaration(field.type, field.name or "")
             bits = f":{member.bits}" if member.bit is not None else ""
             text = f"{declared.type:<{self._type_width(depth)}} {declared.name}{bits}{forced};"
-        yield f"{tabs}{text:<{self._width(depth)}} {_place(member, base)}"
+        yield f"{tabs}{text:<{width}} {_place(member, base)}"
 
     def _type_width(self, depth: int) -> int:
         # pahole gives the shrinking width to printf, where a negative one means its amount.

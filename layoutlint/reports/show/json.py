@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from layoutlint.layout import Hole, Layout, Place
 from layoutlint.model import Struct
 from layoutlint.reports.show.options import ShowOptions
 
+# Made once: `json.dumps` with an option builds an encoder for every call.
+_dumps = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
-    """One JSON object whose `structs` come in the order given, each on lines of its own."""
+    """One JSON object whose `structs` come in the order given; each field stands on a line of its own."""
     yield '{\n  "schema": "layoutlint/show/1",\n  "structs": ['
     for number, struct in enumerate(structs):
-        text = json.dumps(_struct(struct, options.expand), indent=2, ensure_ascii=False)
-        yield ("," if number else "") + "\n    " + text.replace("\n", "\n    ")
+        yield (",\n    " if number else "\n    ") + _struct(struct, options.expand)
     yield ("\n  " if structs else "") + "]\n}\n"
 
 
-def _struct(struct: Struct, expand: bool) -> dict[str, Any]:
+def _struct(struct: Struct, expand: bool) -> str:
+    """One struct as JSON; what is not known of an incomplete one is null."""
     source = struct.source
-    known: dict[str, Any] = {
+    head: dict[str, Any] = {
         "name": struct.name,
         "aggregate": struct.aggregate,
         "size": None,
         "align": struct.align,
         "align_basis": None,
+        "padding": None,
         "file": source.file if source else None,
         "line": source.line if source else None,
         "origin": struct.origin,
         "aliases": list(struct.aliases),
         "problem": struct.problem,
-        "fields": [],
-        "holes": [],
-        "padding": None,
     }
-    return known if struct.bit_size is None else known | _geometry(Layout(struct), expand)
-
-
-def _geometry(layout: Layout, expand: bool) -> dict[str, Any]:
-    places = layout.expanded() if expand else layout.places
-    align = layout.align
-    return {
+    if struct.bit_size is None:
+        return _object(head, (), ())
+    layout = Layout(struct)
+    head |= {
         "size": layout.size,
-        "align": align.value,
-        "align_basis": align.basis,
-        "fields": [_field(place) for place in places],
-        "holes": [_hole(hole) for hole in layout.holes],
+        "align": layout.align.value,
+        "align_basis": layout.align.basis,
         "padding": layout.bit_padding // 8,
     }
+    places = layout.expanded() if expand else layout.places
+    return _object(head, map(_field, places), map(_hole, layout.holes))
+
+
+def _object(head: dict[str, Any], fields: Iterable[dict[str, Any]], holes: Iterable[dict[str, Any]]) -> str:
+    return f'{_dumps(head)[:-1]},\n     "fields": {_rows(fields)},\n     "holes": {_rows(holes)}}}'
+
+
+def _rows(objects: Iterable[dict[str, Any]]) -> str:
+    rows = ",\n      ".join(map(_dumps, objects))
+    return f"[\n      {rows}]" if rows else "[]"
 
 
 def _field(place: Place) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""The fixture of layouts, compiled by gcc and read from its DWARF."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint import readers
+from layoutlint.model import ReadOptions, Struct, Wanted
+
+FIXTURES = Path(__file__).parents[3] / "fixtures"
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """The object file of a C source; skips the test where gcc is missing."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    path = folder / f"{source.stem}.o"
+    command = ["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c", str(source), "-o", str(path)]
+    subprocess.run(command, check=True)
+    return path
+
+
+def structs(path: Path) -> dict[str, Struct]:
+    """Every struct of an input by its name."""
+    return {struct.name: struct for struct in readers.read(str(path), Wanted(everything=True), ReadOptions()).structs}

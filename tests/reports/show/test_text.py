@@ -1,0 +1,65 @@
+"""Format `text` of `show`: goldens, and the marks for what people look for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from layoutlint.model import CType, Field
+from layoutlint.reports import SHOW_FORMATS, ShowOptions
+from tests.build import bits, flexible, member, struct
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+MIXED = struct(
+    "mixed", 192, member("a", 0, 4), bits("flag", 32, 3), member("b", 8, 8),
+    member(None, 16, 16, member("left", 0, 8), member("right", 0, 16), aggregate="union"),
+    member("crossing", 56, 16), member("inner", 72, 16, member("x", 0, 8), member("y", 8, 4)),
+    member("table", 88, 80), flexible("tail", 168), align=64,
+)  # fmt: skip
+
+
+def shown(*structs, **options):
+    return "".join(SHOW_FORMATS["text"](structs, ShowOptions(**options)))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("mixed.txt", {}), ("mixed-expanded.txt", {"expand": True}), ("mixed-32.txt", {"line_size": 32})]
+)
+def test_text(name, options, golden):
+    golden(name, shown(MIXED, **options))
+
+
+MARKS = [
+    # id, struct, options, a line of the table
+    ("hole", struct("s", 16, member("a", 0, 4), member("b", 8, 8)), {}, "       4       4  (hole)"),
+    ("padding", struct("s", 16, member("a", 0, 8)), {}, "       8       8  (padding)"),
+    ("bits of a hole", struct("s", 8, bits("a", 0, 3), member("b", 1, 7)), {}, "     0:3          (hole of 5 bits)"),
+    ("bit-field", struct("s", 8, bits("a", 33, 2)), {}, "     4:1       1  unsigned int a:2"),
+    ("straddle", struct("s", 80, member("a", 56, 16)), {},
+     "      56      16  long int a  <-- straddles lines 0 and 1"),
+    ("several lines", struct("s", 256, member("a", 0, 256)), {}, "       0     256  long int a  (lines 0..3)"),
+    ("unknown size", struct("s", 8, Field("odd", CType("odd_t"), 0, None)), {}, "       0      ??  odd_t odd"),
+    ("line", struct("s", 72, member("a", 0, 64), member("b", 64, 8)), {},
+     "  -- line 1, from 64 -----------------------------------------------------"),
+    ("8 bases", struct("s", 8, member("a", 0, 8)), {},
+     "  can start at 8 places of a line: aligned to 8 (stated by the input); shown for one that starts on"),
+    ("1 base", struct("s", 64, member("a", 0, 64), align=64), {},
+     "  starts at the start of a line: aligned to 64 (stated by the input)"),
+    ("figures", struct("s", 16, member("a", 0, 4), member("b", 8, 1)), {},
+     "  16 bytes: 1 line of 64, 1 hole of 4 bytes, 7 bytes of padding"),
+    ("incomplete", replace(struct("s", 0), bit_size=None), {}, "  size ??: declared but not defined"),
+    ("not believed", replace(struct("s", 8), problem="s.h:3: no type"), {}, "  cannot be believed: s.h:3: no type"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "options", "line"), [case[1:] for case in MARKS], ids=[case[0] for case in MARKS])
+def test_marks(of, options, line):
+    assert line in shown(of, **options).splitlines()
+
+
+def test_colour_changes_no_character():
+    colored = shown(MIXED, MIXED, color=True)
+    assert "\x1b[" in colored
+    assert ESCAPE.sub("", colored) == shown(MIXED, MIXED)
