@@ -58,6 +58,7 @@ def check(
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
+    rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
     findings = (*judged, *_missing(rules, judged, options))
@@ -172,7 +173,7 @@ def _missing(rules: tuple[Rule, ...], judged: list[Finding], options: Options) -
         return
     found = {finding.rule for finding in judged}
     for rule in rules:
-        if rule in found or rule.shipped or not _could_apply(rule, options.only):
+        if rule in found or rule.shipped:
             continue
         yield Finding(rule, None, unknown(f"struct {rule.struct} is in none of the inputs"), "")
 
