@@ -1,4 +1,4 @@
-"""What each reader cannot know, because its input does not hold it, and how that shows: docs/readers.md lists it."""
+"""What each reader cannot know, because its input does not hold it, and how that shows (docs/readers.md)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "stated-alignment",
         "`aligned` and `packed`, on structs, members and typedefs: BTF has offsets and sizes only",
-        "a struct's alignment is what its members, its size and its gaps prove, and can be less than the true one",
+        "the alignment is what members, size and gaps prove, and can be less than the true one",
     ),
     Loss(
         "btf", "atomic",
@@ -52,7 +52,7 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "btf", "whole-bit-field",
-        "whether a bit-field that is as wide as its type, and stands where it would, is one: pahole drops the mark",
+        "whether a bit-field as wide as its type, where such a member would stand, is one: pahole drops it",
         "an ordinary member of the same place and size",
     ),
     Loss(
@@ -67,13 +67,13 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "btf", "unused",
-        "structs that nothing uses, units in other languages (pahole skips Rust), and whatever stripped BTF dropped",
+        "structs that nothing uses, and units in other languages (the kernel leaves out Rust)",
         "they are not there: a rule that names them is not found",
     ),
     Loss(
         "btf", "machine",
         "the machine, in a raw blob that is not the running kernel's",
-        "the target is `unknown64-le` or the like, with lines of 64 bytes; a note says so, and `--line-size` changes it",
+        "the target is `unknown64-le` or the like, with lines of 64 bytes; a note says so",
     ),
     Loss(
         "btf", "distilled",
@@ -82,8 +82,8 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "dwarf", "stated-alignment",
-        "`aligned` on a struct where clang (up to 16 at least) or gcc before 8 compiled it, and `packed` everywhere",
-        "a struct's alignment is what its members, its size and its gaps prove, and can be less than the true one",
+        "`aligned` on a struct that clang compiled (up to 16 at least), on anything before gcc 8; `packed`",
+        "the alignment is what members, size and gaps prove, and can be less than the true one",
     ),
 )  # fmt: skip
 

@@ -74,7 +74,7 @@ def _resolved(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
 
 def _followed(source: Blob, record: Record) -> tuple[str, Record | None]:
     """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
-    naming = record.name
+    naming, first = record.name, record.id
     for _ in range(DEEPEST):
         if record.value == 0:
             return naming, None
@@ -85,7 +85,7 @@ def _followed(source: Blob, record: Record) -> tuple[str, Record | None]:
             naming = record.name or naming
         elif record.kind not in TRANSPARENT:
             return naming, None
-    raise Damaged(f"type {record.id} and others stand for one another in a circle")
+    raise Damaged(f"type {first} goes through more than {DEEPEST} others, or in a circle")
 
 
 def _asked_for(wanted: Wanted, name: str) -> bool:
