@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise, product
 
 import pytest
@@ -22,6 +23,7 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
+from layoutlint.kinds.wording import move_apart
 from layoutlint.layout import Layout
 from layoutlint.rule import Access, Context, Outcome
 from tests import slow_model as slow
@@ -134,6 +136,47 @@ class TestAGapOfALineIsTheWrongTest:
     def test_the_alignment_decides(self, align, starts, outcome):
         judged = struct("s", starts + 8, member("a", 0, 8), member("b", starts, 8), align=align)
         assert Separate((("a",), ("b",))).check(context(judged, min_align=1)).outcome is outcome
+
+
+class TestWhatWouldDo:
+    """The numbers in the advice, against every base."""
+
+    LINES = st.sampled_from([16, 32, 64, 128, 256])
+
+    @given(st.integers(1, 300), st.sampled_from([1, 2, 4, 8, 16, 64]), LINES)
+    def test_clear_of_is_the_smallest_offset_that_never_shares(self, end, align, line_size):
+        bases = slow.bases(align, line_size)
+        found = placement.clear_of(end, placement.Placements(line_size, tuple(bases), ""))
+
+        def ever_shares(start):
+            return any((base + end - 1) // line_size == (base + start) // line_size for base in bases)
+
+        assert not any(ever_shares(start) for start in range(found, found + line_size))
+        assert found == end or ever_shares(found - 1)
+
+    @given(st.integers(0, 300), st.integers(1, 300), LINES)
+    def test_fitting_alignment_is_the_smallest_that_does(self, start, size, line_size):
+        def is_cut(align):
+            bases = slow.bases(align, line_size)
+            return any((base + start) // line_size != (base + start + size - 1) // line_size for base in bases)
+
+        fitting = [align for align in (1, 2, 4, 8, 16, 32, 64, 128, 256) if align <= line_size and not is_cut(align)]
+        found = placement.fitting_alignment(start, start + size, placement.Placements(line_size, (0,), ""))
+        assert found == (fitting[0] if fitting else None)
+
+    @given(structs(), st.data())
+    @settings(deadline=None)
+    def test_moving_as_far_as_advised_parts_two_fields(self, judged, data):
+        layout = Layout(judged)
+        assume(len(layout.places) > 1)
+        a, b = data.draw(st.permutations(layout.places))[:2]
+        low, high = (a, b) if a.offset <= b.offset else (b, a)
+        where = placement.of(layout)
+        advice = move_apart(a, b, where)
+        more = int(advice.split(" bytes ")[0].rsplit(" ", 1)[1])
+        moved = replace(high, bit_offset=high.bit_offset + more * 8)
+        assert advice.startswith(f"move `{high.path}` ")
+        assert not placement.shared(low, moved, where)
 
 
 class World:

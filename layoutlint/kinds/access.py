@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import is_part, judge_apart
+from layoutlint.kinds.pairs import judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 
@@ -72,7 +71,7 @@ class AccessApart:
         declared = self._declared(context)
         read = [place for place, access in declared.items() if access in self.readers]
         written = [place for place, access in declared.items() if access in self.writers]
-        pairs = _pairs(read, written)
+        pairs = pairs_between(read, written)
 
         def say(place: Place) -> str:
             return f"`{place.path}` ({declared[place]}) at {place.extent}"
@@ -95,12 +94,3 @@ class AccessApart:
             if place.path in self.fields and place not in declared:
                 raise CannotTell(f"no access is declared for {spell(place)}")
         return {place: access for place, access in declared.items() if place in chosen}
-
-
-def _pairs(read: list[Place], written: list[Place]) -> list[tuple[Place, Place]]:
-    """Every field read with every other one written, each pair once where a field is both."""
-    pairs: dict[frozenset[Place], tuple[Place, Place]] = {}
-    for pair in product(read, written):
-        if not is_part(*pair):
-            pairs.setdefault(frozenset(pair), pair)
-    return list(pairs.values())

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_several
+from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place
 from layoutlint.rule import (
     CannotTell,
@@ -53,7 +54,8 @@ class Adjacent:
         "must be no other field, not even bits of one, and at most `max_gap` bytes. Without `max_gap` the\n"
         "padding that the alignment of the next field asks for is allowed, and no more. Bit-fields\n"
         "count with the bytes that they touch; members of a union that overlap have no gap. The base plays\n"
-        "no part: whether neighbours are on one line is for `together` to say.",
+        "no part: whether neighbours are on one line is for `together` to say. BTF does not show an\n"
+        "`aligned` of a field: give `max_gap` where one is meant.",
         "Move what stands between behind the last of the fields.",
         'fields = ["count", "owner"]',
         Example(
@@ -87,9 +89,9 @@ class Adjacent:
             message = f"{listing(places)} stand side by side, at most {widest} bytes apart"
             return settle(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
-        names = ", ".join(f"`{place.path}`" for place in places)
+        names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
         advice = f"bring {names} together, and move what is between behind them"
-        return settle(False, "; ".join(faults), places + tuple(dict.fromkeys(between)), advice)
+        return settle(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
 
     def _faults(self, gap: _Gap, others: tuple[Place, ...]) -> Iterator[str]:
         ends = f"{spell(gap.low)} and {spell(gap.high)}"

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_several
+from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
 
@@ -73,8 +74,8 @@ class Distance:
             raise CannotTell(f"`{self.fields[0]}` means one field only, {spell(places[0])}")
         wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
         if not wrong:
-            return settle(True, "; ".join(map(_says, pairs[:4])) + _more(pairs), places, "")
-        message = "; ".join(_says(pair) + fault for pair, fault in wrong[:4]) + _more(wrong)
+            return settle(True, first_few([_says(pair) for pair in pairs], "pairs"), places, "")
+        message = first_few([_says(pair) + fault for pair, fault in wrong], "pairs")
         evidence = tuple(dict.fromkeys(place for pair, _ in wrong for place in pair))
         return settle(False, message, evidence, self._advice(wrong[0][0]))
 
@@ -101,7 +102,3 @@ def _apart(pair: tuple[Place, Place]) -> int:
 
 def _says(pair: tuple[Place, Place]) -> str:
     return f"{spell(pair[0])} and {spell(pair[1])} begin {_apart(pair)} bytes apart"
-
-
-def _more(pairs: list[object] | list[tuple[Place, Place]] | list[tuple[tuple[Place, Place], str]]) -> str:
-    return f"; and {len(pairs) - 4} more pairs" if len(pairs) > 4 else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
+from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place
 from layoutlint.placement import Placements
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
@@ -58,10 +59,8 @@ class LineStart:
             begins = "begins" if len(places) == 1 else "begin"
             return judge(placements, (), f"{listing(places)} {begins} a line in every placement", places, "")
         total, line = len(placements.bases), placements.line_size
-        message = "; ".join(
-            f"{spell(place)} begins inside a line in {len(inside[place])} of {total} placements"
-            for place in wrong
-        )
+        says = [f"{spell(p)} begins inside a line in {len(inside[p])} of {total} placements" for p in wrong]
+        message = first_few(says, "fields")
         return judge(placements, bases, message, wrong, _advice(wrong[0], line))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.wording import keep_whole, tolerated
+from layoutlint.kinds.wording import first_few, keep_whole, tolerated
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, lines_of
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
@@ -60,11 +60,11 @@ class NoStraddle:
             stays = "stays" if len(places) == 1 else "each stay"
             message = f"{listing(places)} {stays} on one line in all {total} placements"
             return judge(placements, (), message, places, "")
-        message = "; ".join(_says(place, found, placements) for place, found in straddling.items())
+        says = [_says(place, found, placements) for place, found in straddling.items()]
         bases = placements.violating(lambda base: any(base in found for found in straddling.values()))
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerated(len(bases), total)
-        return judge(placements, bases, message, tuple(straddling), advice)
+        return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
 
 
 def _straddling(place: Place, placements: Placements) -> tuple[int, ...]:

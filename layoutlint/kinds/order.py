@@ -7,6 +7,7 @@ from itertools import pairwise, product
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_several
+from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import (
     CannotTell,
@@ -69,10 +70,9 @@ class Order:
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
             return settle(True, f"{listing(places)} stand in this order", places, "")
-        message = "; ".join(f"{spell(a)} does not stand before {spell(b)}" for a, b in wrong[:4])
-        more = f"; and {len(wrong) - 4} more pairs" if len(wrong) > 4 else ""
+        message = first_few([f"{spell(a)} does not stand before {spell(b)}" for a, b in wrong], "pairs")
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
-        return settle(False, message + more, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
+        return settle(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
 
 
 def _but(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 
-from layoutlint.kinds.wording import move_apart
+from layoutlint.kinds.wording import first_few, move_apart
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, shared
 from layoutlint.rule import Verdict, judge, spell
 
 Pair = tuple[Place, Place]
-_SPELLED = 4
-"""Pairs that a message spells out; there can be hundreds, and the evidence has them all."""
+
+
+def pairs_between(some: Iterable[Place], others: Iterable[Place]) -> list[Pair]:
+    """Every field of one side with every one of the other, each pair once; none with itself or its parts."""
+    pairs: dict[frozenset[str], Pair] = {}
+    for a, b in product(some, others):
+        if not is_part(a, b):
+            pairs.setdefault(frozenset((a.path, b.path)), (a, b))
+    return list(pairs.values())
 
 
 def judge_apart(
@@ -23,15 +31,14 @@ def judge_apart(
         return kept
     worst = sorted(found, key=lambda pair: -len(found[pair]))
     total = len(placements.bases)
-    messages = [
-        f"{say(a)} shares a line with {say(b)} in {len(found[a, b])} of {total} placements"
-        for a, b in worst[:_SPELLED]
+    says = [
+        f"{say(a)} shares a line with {say(b)} in {len(found[a, b])} of {total} placements" for a, b in worst
     ]
-    if len(worst) > _SPELLED:
-        messages.append(f"and {len(worst) - _SPELLED} more pairs do")
     bases = placements.violating(lambda base: any(base in bases for bases in found.values()))
     evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
-    return judge(placements, bases, "; ".join(messages), evidence, move_apart(*_nearest(worst), placements))
+    return judge(
+        placements, bases, first_few(says, "pairs"), evidence, move_apart(*_nearest(worst), placements)
+    )
 
 
 def is_part(a: Place, b: Place) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import is_part, judge_apart
+from layoutlint.kinds.pairs import judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
 
@@ -64,7 +64,7 @@ class Separate:
     def check(self, context: Context) -> Verdict:
         """Broken where any two fields of different groups touch a common line."""
         groups = [context.places(group) for group in self.fields]
-        pairs = [pair for a, b in combinations(groups, 2) for pair in product(a, b) if not is_part(*pair)]
+        pairs = [pair for sides in combinations(groups, 2) for pair in pairs_between(*sides)]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
         kept = judge(context.placements, (), _kept(groups), evidence, "")
         return judge_apart(pairs, context.placements, kept)

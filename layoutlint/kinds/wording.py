@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, clear_of, fitting_alignment
 
+_FEW = 4
+"""A pattern can mean hundreds of fields; a verdict's evidence has them all, its message a few."""
+
 
 def move_apart(a: Place, b: Place, placements: Placements) -> str:
     """How much further apart two fields must be so that no placement joins them."""
@@ -40,5 +43,11 @@ def line_numbers(counts: Iterable[int]) -> str:
 
 
 def tolerated(violating: int, total: int) -> str:
-    """How to accept the placements that fail, to stand behind another advice; empty when all fail."""
-    return f", or accept it with `tolerate = {violating / total:g}`" if violating < total else ""
+    """How to accept the placements that fail, to stand behind another advice; empty unless they are few."""
+    return f", or accept it with `tolerate = {violating / total:g}`" if violating * 2 < total else ""
+
+
+def first_few(sentences: list[str], rest: str) -> str:
+    """Sentences in a row; of many the first four, and how many more of `rest` there are."""
+    more = len(sentences) - _FEW
+    return "; ".join(sentences[:_FEW] + ([f"and {more} more {rest}"] if more > 0 else []))

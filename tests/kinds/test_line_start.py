@@ -37,6 +37,11 @@ CASES = [
          advice="align the struct to 64 bytes; the offset 0 is a multiple of 64 already"),
     Case("never both", WORDS, {"fields": ("a", "b")}, BROKEN, EVERY8,
          "`a` at 0..7 begins inside a line in 7 of 8 placements; `b` at 8..15 begins inside a line in 7 of 8 placements"),
+    Case("many", struct("many", 6, *(member(name, at, 1) for at, name in enumerate("abcdef")), align=64),
+         {"fields": ("*",)}, BROKEN, ONCE,
+         "`b` at 1..1 begins inside a line in 1 of 1 placements; `c` at 2..2 begins inside a line in 1 of 1 placements; "
+         "`d` at 3..3 begins inside a line in 1 of 1 placements; `e` at 4..4 begins inside a line in 1 of 1 placements; "
+         "and 1 more fields"),
     Case("first bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("x",)}, KEPT, (),
          "`x` at bits 0..2 begins a line in every placement"),
     Case("fourth bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("y",)}, BROKEN, ONCE,

@@ -35,7 +35,7 @@ CASES = [
          "`a` at 0..7, `b` at 8..15 each stay on one line in all 8 placements"),
     Case("two words do not", NESTED, {"fields": ("lock",)}, AT_RISK, (24, 32, 40, 48),
          "`lock` at 8..47 straddles 2 lines in 4 of 8 placements",
-         advice="align the struct to 64 bytes, so that no base cuts the bytes 8..47, or accept it with `tolerate = 0.5`"),
+         advice="align the struct to 64 bytes, so that no base cuts the bytes 8..47"),
     Case("larger than a line", HUGE, {"fields": ("big",)}, BROKEN, EVERY8,
          "`big` at 8..79 straddles 2 lines in 8 of 8 placements",
          advice="72 bytes do not fit on a line of 64: bring them within 64 bytes"),

@@ -7,7 +7,7 @@ import pytest
 from layoutlint.kinds.separate import Separate
 from layoutlint.rule import NoSuchField, Outcome
 from tests.build import context, flexible, member, struct
-from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION
+from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION, WORDS
 
 SPIN_NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
 SPIN_NODE_FIXED = struct(
@@ -38,6 +38,11 @@ CASES = [
      (0, 8, 16, 24, 32, 40, 48), "`a_lock` at 0..3 shares a line with `b` at 8..15 in 7 of 8 placements"),
     ("from all others by a pattern", LINES, [["c"], ["*"]], Outcome.KEPT, (),
      "`c` at 64..71 and `a` at 0..7, `b` at 8..15, `c` at 64..71 share no line in any placement"),
+    ("all from all, each pair once", WORDS, [["*"], ["*"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
+     "`a` at 0..7 shares a line with `b` at 8..15 in 7 of 8 placements; "
+     "`b` at 8..15 shares a line with `c` at 16..23 in 7 of 8 placements; "
+     "`c` at 16..23 shares a line with `d` at 24..31 in 7 of 8 placements; "
+     "`a` at 0..7 shares a line with `c` at 16..23 in 6 of 8 placements; and 2 more pairs"),
     ("union", UNION, [["number"], ["text"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
      "`number` at 8..15 shares a line with `text` at 8..11 in 8 of 8 placements"),
     ("bit-fields in neighbouring bytes", BITS, [["ready"], ["count"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
