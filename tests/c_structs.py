@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 PRELUDE = """\
 typedef unsigned char u8;
@@ -81,7 +82,11 @@ class CStruct:
         return f"{self.aggregate} {self.name}"
 
     def __repr__(self) -> str:
-        return f"\n{self.define()}"
+        return self.define()
+
+    def _repr_pretty_(self, printer: RepresentationPrinter, cycle: bool) -> None:
+        """How hypothesis prints a failing example."""
+        printer.text("\n" + self.define())
 
     def define(self) -> str:
         """The definition, and a variable so that debug information mentions it."""

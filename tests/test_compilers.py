@@ -1,0 +1,164 @@
+"""Readers against compilers: random structs, and what the compiled code itself says of their sizes, offsets and bits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from layoutlint.layout import Layout
+from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.readers import read
+from tests.c_probe import Facts, ask, ask_object, compile_c, need
+from tests.c_structs import CStruct, leaves, programs, settled, source
+
+EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "15"))
+"""Programs per test, of about six structs each; more find more."""
+PROFILE = settings(
+    max_examples=EXAMPLES, deadline=None, derandomize="LAYOUTLINT_EXAMPLES" not in os.environ, database=None,
+    phases=[Phase.explicit, Phase.generate],  # each compilation takes long, and a difference names its field
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)  # fmt: skip
+
+
+def differences(
+    structs: tuple[CStruct, ...], reading: Reading, facts: dict[str, Facts], loses_full: bool = False
+) -> Iterator[str]:
+    """Everything in which a reading differs from the facts, a line each.
+
+    `loses_full`: the input shows a bit-field as wide as its type as an ordinary field, at the byte where it starts.
+    """
+    read_structs = {struct.name: struct for struct in reading.structs}
+    for struct in structs:
+        got = read_structs.get(struct.name)
+        if got is None or got.bit_size is None or got.problem is not None:
+            yield f"{struct.tag}: not read ({got and got.problem})"
+        else:
+            yield from _different(struct, got, facts[struct.name], loses_full)
+
+
+def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool) -> Iterator[str]:
+    layout = Layout(got)
+    if layout.size != facts.size:
+        yield f"{struct.tag}: size {layout.size}, compiled {facts.size}"
+    if got.align is not None and got.align != facts.align and not _is_written(struct, got.align, facts):
+        yield f"{struct.tag}: stated alignment {got.align}, compiled {facts.align}"
+    if got.aggregate != struct.aggregate:
+        yield f"{struct.tag}: read as {got.aggregate}"
+    places = {place.path: place for place in layout.expanded()}
+    wanted = {leaf.path: leaf for leaf in leaves(struct.members)}
+    if list(places) != list(wanted):
+        yield f"{struct.tag}: fields {list(places)}, written {list(wanted)}"
+    for path in places.keys() & facts.spots.keys():
+        place, (offset, length) = places[path], facts.spots[path]
+        lost = loses_full and wanted[path].is_bitfield and not place.field.is_bitfield
+        if place.bit_offset != (offset // 8 * 8 if lost else offset):
+            yield f"{struct.tag}.{path}: at bit {place.bit_offset}, compiled {offset}"
+        if place.field.is_bitfield != wanted[path].is_bitfield and not (lost and place.bit_size in (8, 16, 32, 64, 128)):
+            yield f"{struct.tag}.{path}: read as {'a' if place.field.is_bitfield else 'no'} bit-field"
+        if length is not None and place.bit_size != length:
+            yield f"{struct.tag}.{path}: {place.bit_size} bits, compiled {length}"
+
+
+def _is_written(struct: CStruct, align: int, facts: Facts) -> bool:
+    """Whether it is what clang states: the `aligned` that was written, of which natural alignment may make more."""
+    return f"aligned({align})" in struct.attributes and align < facts.align
+
+
+def names(structs: tuple[CStruct, ...]) -> Wanted:
+    return Wanted(names=frozenset(struct.name for struct in structs))
+
+
+def agree(
+    structs: tuple[CStruct, ...], path: Path, facts: dict[str, Facts], *flags: str,
+    reader: str | None = None, loses_full: bool = False,
+) -> None:  # fmt: skip
+    reading = read(str(path), names(structs), ReadOptions(flags=flags, reader=reader))
+    assert not reading.unread
+    found = list(differences(structs, reading, facts, loses_full))
+    assert found == [], "\n".join([*found, *(s.define() for s in structs if any(f" {s.name}" in line for line in found))])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@PROFILE
+@given(structs=programs())
+def test_dwarf_says_what_the_program_says(compiler, tmp_path, structs):
+    facts = ask(compiler, structs, tmp_path)
+    for version in (2, 3, 4, 5):
+        built = compile_c(compiler, source(structs), tmp_path / f"dwarf{version}.o", "-c", f"-gdwarf-{version}")
+        agree(structs, built, facts, loses_full=compiler == "clang")
+
+
+@PROFILE
+@given(structs=programs())
+def test_libclang_says_what_the_program_says(tmp_path, structs):
+    facts = ask("clang", structs, tmp_path)
+    path = tmp_path / "structs.h"
+    path.write_text(source(structs))
+    agree(structs, path, facts)
+
+
+@PROFILE
+@given(structs=programs())
+def test_libclang_says_what_gcc_compiles(tmp_path, structs):
+    facts = ask("gcc", structs, tmp_path)
+    alike = settled(structs)
+    path = tmp_path / "structs.h"
+    path.write_text(source(structs))
+    agree(tuple(struct for struct in structs if struct.name in alike), path, facts)
+
+
+@PROFILE
+@given(structs=programs())
+def test_btf_says_what_the_program_says(tmp_path, structs):
+    facts = ask("gcc", structs, tmp_path)
+    built = compile_c("gcc", source(structs), tmp_path / "btf.o", "-c", "-g")
+    done = subprocess.run([need("pahole"), "-J", "--btf_gen_floats", str(built)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    agree(structs, built, facts, reader="btf")
+
+
+TARGETS = [
+    # compiler, flags for it and for libclang, pointer size
+    ("gcc", ("-m32",), 4),
+    ("clang", ("-m32",), 4),
+    ("clang", ("--target=aarch64-linux-gnu",), 8),
+    ("clang", ("--target=armv7-linux-gnueabihf",), 4),
+    ("clang", ("--target=s390x-linux-gnu",), 8),
+    ("clang", ("--target=powerpc64-linux-gnu",), 8),
+    ("clang", ("--target=mips-linux-gnu",), 4),
+    ("clang", ("--target=riscv64-linux-gnu",), 8),
+]
+
+
+@pytest.mark.parametrize(("compiler", "flags", "pointer_size"), TARGETS, ids=[" ".join((t[0], *t[1])) for t in TARGETS])
+def test_other_targets(compiler, flags, pointer_size, tmp_path):
+    count: Counter[str] = Counter()
+
+    @PROFILE
+    @given(structs=programs(pointer_size))
+    def check(structs):
+        facts = ask_object(compiler, structs, tmp_path, *flags)
+        for version in (3, 5):
+            built = compile_c(compiler, source(structs), tmp_path / "other.o", "-c", f"-gdwarf-{version}", *flags)
+            agree(structs, built, facts, loses_full=compiler == "clang")
+        path = tmp_path / "structs.h"
+        path.write_text(source(structs))
+        if compiler == "clang":
+            agree(structs, path, facts, *flags)
+        count["structs"] += len(structs)
+
+    check()
+    assert count["structs"] >= EXAMPLES
+
+
+@PROFILE
+@given(structs=programs())
+def test_constants_in_an_object_say_what_the_program_says(tmp_path, structs):
+    for compiler in ("gcc", "clang"):
+        assert ask_object(compiler, structs, tmp_path) == ask(compiler, structs, tmp_path)
