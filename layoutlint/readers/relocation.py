@@ -38,6 +38,7 @@ _RECIPES: dict[str, dict[int, Recipe]] = {
     "EM_RISCV": {1: (_SET, 4), 2: (_SET, 8), 8: _IGNORED, 9: _IGNORED, **_SUMS_RISCV},
     "EM_MIPS": {2: (_SET, 4), 18: (_SET, 8), 39: _IGNORED, 41: _IGNORED},
     "EM_LOONGARCH": {1: (_SET, 4), 2: (_SET, 8), 7: _IGNORED, 9: _IGNORED, **_SUMS_LOONGARCH},
+    "EM_BPF": {2: (_SET, 8), 3: (_SET, 4), 4: (_SET, 4)},  # psABI: ABS64, ABS32, NODYLD32
     "EM_SPARCV9": {3: (_SET, 4), 23: (_SET, 4), 32: (_SET, 8), 54: (_SET, 8), 78: _IGNORED, 79: _IGNORED},
 }
 
