@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import gcd
 
 from layoutlint.layout import Layout, Place
 
@@ -20,6 +21,10 @@ class Placements:
     def violating(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
         """The bases at which `violates(base)` holds."""
         return tuple(base for base in self.bases if violates(base))
+
+    def in_any(self, found: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+        """The bases that some of the findings have, in order."""
+        return self.violating({base for bases in found for base in bases}.__contains__)
 
 
 def of(
@@ -47,7 +52,7 @@ def of(
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
-    return Placements(line, tuple(range(0, line, min(step, line))), why)
+    return Placements(line, tuple(range(0, line, gcd(step, line))), why)
 
 
 def lines(base: int, start: int, end: int, line_size: int) -> range:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations, pairwise, product
+from time import process_time
 
 import pytest
 from hypothesis import assume, given, settings
@@ -42,6 +43,8 @@ class TestBases:
         (64, 128, 8, (0, 64)),
         (8, 256, 128, (0, 128)),
         (8, 32, 16, (0, 16)),
+        (24, 64, 8, tuple(range(0, 64, 8))),  # no alignment that C has; a damaged input can say so
+        (0, 64, 16, (0, 16, 32, 48)),
     ])  # fmt: skip
     def test_are_multiples_of_the_larger_alignment(self, align, line_size, min_align, bases):
         layout = Layout(struct("s", 128, member("a", 0, 8), align=align))
@@ -355,3 +358,23 @@ def test_verdicts_without_bases_are_the_slow_models(rule, data, judged):
     kind, holds = rule(World(data, judged, 64))
     verdict = kind.check(context(judged))
     assert (verdict.outcome, verdict.bases, verdict.total) == (Outcome.KEPT if holds else Outcome.BROKEN, (), 0)
+
+
+HUGE = 1 << 64
+EVERY_KIND = [
+    Separate((("a",), ("b",))), Together(("a", "b")), Adjacent(("a", "b")), Order(("a", "b")),
+    Isolated(("a",), neighbours=True), LineStart(("a", "b")), NoStraddle(("a", "b")), Distance(("a", "b"), 1),
+    Offset(("b",), 1), Size(max_lines=1), Lines(("a", "b"), 1), Holes(), AccessApart(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("line_size", [1, 64, 1 << 16])
+def test_no_size_that_an_input_can_claim_takes_long(kind, line_size):
+    """A field of 2 to the 64 bytes, on lines of 1 byte to 64 KiB: counted, never enumerated."""
+    judged = struct("huge", 3 * HUGE, member("a", 0, HUGE), member("b", 2 * HUGE, HUGE))
+    accesses = (Access("a", "hot-read"), Access("b", "hot-write"))
+    started = process_time()
+    verdict = kind.check(context(judged, *accesses, line_size=line_size))
+    assert verdict.outcome is not Outcome.UNKNOWN
+    assert process_time() - started < 5

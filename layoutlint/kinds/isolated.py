@@ -79,7 +79,7 @@ class Isolated:
         note = f"bytes outside of the object are on a line of theirs in {share}"
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")
-        bases = placements.violating(lambda base: base in outside or base in verdict.bases)
+        bases = placements.in_any((outside, verdict.bases))
         message = note if verdict is kept else f"{verdict.message}; {note}"
         line = placements.line_size
         advice = f"align the struct to {line} bytes, so that it begins and ends with a line"

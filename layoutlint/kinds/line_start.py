@@ -54,7 +54,7 @@ class LineStart:
         places, placements = context.places(self.fields), context.placements
         inside = {place: _inside(place, placements) for place in places}
         wrong = tuple(place for place in places if inside[place])
-        bases = placements.violating(lambda base: any(base in found for found in inside.values()))
+        bases = placements.in_any(inside.values())
         if not wrong:
             begins = "begins" if len(places) == 1 else "begin"
             return judge(placements, (), f"{listing(places)} {begins} a line in every placement", places, "")

@@ -8,7 +8,7 @@ from typing import ClassVar
 from layoutlint.kinds.demands import need_some
 from layoutlint.kinds.wording import first_few, keep_whole, tolerated
 from layoutlint.layout import Place
-from layoutlint.placement import Placements, lines_of
+from layoutlint.placement import Placements, line_count
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
@@ -61,7 +61,7 @@ class NoStraddle:
             message = f"{listing(places)} {stays} on one line in all {total} placements"
             return judge(placements, (), message, places, "")
         says = [_says(place, found, placements) for place, found in straddling.items()]
-        bases = placements.violating(lambda base: any(base in found for found in straddling.values()))
+        bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerated(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
@@ -69,9 +69,9 @@ class NoStraddle:
 
 def _straddling(place: Place, placements: Placements) -> tuple[int, ...]:
     """The bases at which a field touches more than one line."""
-    return placements.violating(lambda base: len(lines_of(place, base, placements.line_size)) > 1)
+    return placements.violating(lambda base: line_count((place,), base, placements.line_size) > 1)
 
 
 def _says(place: Place, found: tuple[int, ...], placements: Placements) -> str:
-    most = max(len(lines_of(place, base, placements.line_size)) for base in found)
+    most = max(line_count((place,), base, placements.line_size) for base in found)
     return f"{spell(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"

@@ -34,7 +34,7 @@ def judge_apart(
     says = [
         f"{say(a)} shares a line with {say(b)} in {len(found[a, b])} of {total} placements" for a, b in worst
     ]
-    bases = placements.violating(lambda base: any(base in bases for bases in found.values()))
+    bases = placements.in_any(found.values())
     evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
     return judge(
         placements, bases, first_few(says, "pairs"), evidence, move_apart(*_nearest(worst), placements)

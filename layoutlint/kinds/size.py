@@ -90,7 +90,7 @@ class Size:
 
     def _count_lines(self, size: int, message: str, is_broken: bool, placements: Placements) -> Verdict:
         most = self.max_lines or 0
-        counts = {base: len(lines(base, 0, size, placements.line_size)) for base in placements.bases}
+        counts = {base: _lines(base, size, placements.line_size) for base in placements.bases}
         over = placements.violating(lambda base: counts[base] > most)
         bases = placements.bases if is_broken else over
         message += f" on {line_numbers(counts.values())}"
@@ -100,7 +100,7 @@ class Size:
         if size > most * line:
             advice = f"take away at least {size - most * line} bytes, to get to {most * line}"
         else:
-            fewest = line_numbers([len(lines(0, 0, size, line))])
+            fewest = line_numbers([_lines(0, size, line)])
             advice = f"align the struct to {line} bytes: it then touches {fewest}"
         return judge(placements, bases, message, (), self._advice(size) or advice)
 
@@ -114,3 +114,9 @@ class Size:
             over = size % self.multiple_of
             return f"take away {over} bytes, or add {self.multiple_of - over}"
         return ""
+
+
+def _lines(base: int, size: int, line_size: int) -> int:
+    """How many lines an object touches; `len` would refuse what a damaged input can claim."""
+    found = lines(base, 0, size, line_size)
+    return found.stop - found.start
