@@ -13,7 +13,11 @@ from layoutlint.reports.styled import Line, line
 CELL = 8
 _ROW = 64
 """Bytes drawn in one row; a longer line takes several."""
-_MOST_ROWS = 10
+_MOST_LINES = 12
+_ENDS = 3
+"""Lines drawn at the beginning of a field that goes over many; its last line is drawn as well."""
+_Span = tuple[int, int, str]
+"""First address, one past the last, and the mark of these bytes."""
 OTHER, HOLE, OUTSIDE = ".", "-", " "
 COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
@@ -34,56 +38,55 @@ def style_of(letter: str) -> str:
 def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, width: int) -> Iterator[Line]:
     """The lines that `places` touch in an object at `base`, one character per byte.
 
-    Capitals are the places, `.` another field, `-` a hole or padding, blank what is not the object's.
+    Letters are the places, `.` another field, `-` a hole or padding, blank what is not the object's.
     """
     per_row = min(_ROW if width >= 92 else _ROW // 2, line_size)
-    bytes_ = _bytes(layout, places, base)
-    touched = sorted(
-        {n for place in places if place.bit_size is not None for n in lines_of(place, base, line_size)}
-    )
+    known = [place for place in places if place.bit_size is not None]
+    spans = _spans(layout, known, letters(places), base)
     yield line(" " * 11, (_ruler(per_row), "dim"))
-    rows = [
-        (number, start, _row(bytes_, number * line_size + start, per_row))
-        for number in touched
-        for start in range(0, line_size, per_row)
+    before: int | None = None
+    chosen = _chosen(known, base, line_size)
+    for number in chosen[:_MOST_LINES]:
+        if before is not None and number > before + 1:
+            yield line("  ...")
+        for start in range(0, line_size, per_row):
+            text = _row(spans, number * line_size + start, per_row)
+            yield _drawn(f"    +{start}" if start else f"line {number}", text)
+        before = number
+    if len(chosen) > _MOST_LINES:
+        yield line("  ... (further lines are not drawn)")
+
+
+def _chosen(places: Iterable[Place], base: int, line_size: int) -> list[int]:
+    """The lines to draw: of each field the first ones and the last."""
+    numbers: set[int] = set()
+    for place in places:
+        touched = lines_of(place, base, line_size)
+        numbers.update(touched[:_ENDS], touched[-1:])
+    return sorted(numbers)
+
+
+def _spans(layout: Layout, places: Sequence[Place], letter: dict[str, str], base: int) -> list[_Span]:
+    """What to paint, one over the other: the object, its fields, and the smallest of `places` last."""
+    sized = [place for place in layout.places if place.bit_size is not None and not place.is_flexible]
+    largest_first = sorted(places, key=lambda place: -(place.size or 0))
+    return [
+        (base, base + layout.size, HOLE),
+        *((base + place.offset, base + place.end, OTHER) for place in sized),
+        *((base + p.offset, base + p.end, letter[p.path]) for p in largest_first if not p.is_empty),
     ]
-    yield from _folded(rows)
 
 
-def _bytes(layout: Layout, places: Sequence[Place], base: int) -> dict[int, str]:
-    """The character of each byte of the object and of the places, by its address."""
-    drawn = dict.fromkeys(range(base, base + layout.size), HOLE)
-    for place in layout.places:
-        if place.bit_size is not None and not place.is_flexible:
-            drawn.update(dict.fromkeys(range(base + place.offset, base + place.end), OTHER))
-    letter = letters(places)
-    for place in sorted(places, key=lambda p: -(p.size or 0)):
-        if place.bit_size is not None and not place.is_empty:
-            drawn.update(dict.fromkeys(range(base + place.offset, base + place.end), letter[place.path]))
-    return drawn
-
-
-def _row(drawn: dict[int, str], start: int, length: int) -> str:
-    return "".join(drawn.get(address, OUTSIDE) for address in range(start, start + length))
+def _row(spans: Iterable[_Span], start: int, length: int) -> str:
+    cells = [OUTSIDE] * length
+    for first, stop, mark in spans:
+        low, high = max(first - start, 0), min(stop - start, length)
+        cells[low:high] = mark * max(high - low, 0)
+    return "".join(cells)
 
 
 def _ruler(length: int) -> str:
     return " ".join(f"{start:<{CELL}}" for start in range(0, length, CELL))
-
-
-def _folded(rows: Iterable[tuple[int, int, str]]) -> Iterator[Line]:
-    """Rows, of which neighbours that look the same are drawn once."""
-    for shown, (text, run) in enumerate(groupby(rows, key=lambda row: row[2])):
-        same = list(run)
-        if shown == _MOST_ROWS:
-            yield line(" " * 11, ("(further lines are not drawn)", "dim"))
-            return
-        number, start, _ = same[0]
-        label = f"line {number}" if not start else f"    +{start}"
-        yield _drawn(label, text)
-        if len(same) > 1:
-            more = f"(and {len(same) - 1} more rows like it, up to line {same[-1][0]})"
-            yield line(" " * 11, (more, "dim"))
 
 
 def _drawn(label: str, text: str) -> Line:

@@ -42,7 +42,7 @@ def _finding(finding: Finding, width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
     yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
-    yield line("  --> ", (str(finding.place), "cyan"), f" in {finding.input}" if finding.input else "")
+    yield from _where(finding, width)
     yield line(
         "  ",
         described(finding),
@@ -55,6 +55,16 @@ def _finding(finding: Finding, width: int) -> Iterator[Line]:
     yield line()
     yield from _geometry(finding, width)
     yield from _words(finding, width)
+
+
+def _where(finding: Finding, width: int) -> Iterator[Line]:
+    """The source, and the input in which it was found; in one line where that fits."""
+    place, found = str(finding.place), f"in {finding.input}" if finding.input else ""
+    if 7 + len(place) + len(found) <= width:
+        yield line("  --> ", (place, "cyan"), f" {found}")
+    else:
+        yield line("  --> ", (place, "cyan"))
+        yield line(f"      {found}")
 
 
 def _how_often(verdict: Verdict) -> str:
@@ -94,9 +104,9 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
 
 
 def _caption(verdict: Verdict, base: int, line_size: int) -> str:
-    start = f"starts at byte {base} of one" if verdict.total else "starts on one"
+    where = f"at byte {base}" if verdict.total else "at the start"
     marks = f"`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
-    return f"lines of {line_size} bytes, of an object that {start} ({marks}):"
+    return f"an object {where} of a {line_size}-byte line ({marks}):"
 
 
 def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:

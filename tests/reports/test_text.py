@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import Source
+from layoutlint.model import Source, target_named
 from layoutlint.reports import text
 from layoutlint.rule import Coverage, Outcome, Report
 from tests.build import context, member, struct
@@ -49,7 +49,7 @@ def test_the_witness_base_is_drawn():
     of_struct = struct("pair", 72, member("a", 0, 8), member("b", 8, 8), member("c", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(48,))
     drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
-    assert "of an object that starts at byte 48 of one" in drawn
+    assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
 
 
@@ -76,3 +76,19 @@ def test_an_unknown_size_is_never_zero():
     verdict = replace(FINDINGS[2].verdict, evidence=(place,), outcome=Outcome.UNKNOWN)
     rendered = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),)))
     assert "  A        0      ??  odd  odd.h:4\n" in rendered
+
+
+def test_a_huge_field_is_drawn_by_its_ends():
+    of_struct = struct("ring", 1 << 30, member("head", 0, 8), member("slots", 8, (1 << 30) - 8))
+    verdict = APART.kind.__class__((("head",), ("slots",))).check(context(of_struct))
+    rows = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),))).splitlines()
+    drawn = [row.split("|")[0].strip() for row in rows if row.startswith(("  line ", "  ..."))]
+    assert drawn == ["line 0", "line 1", "line 2", "...", f"line {(1 << 24) - 1}"]
+
+
+def test_a_longer_line_takes_several_rows():
+    of_struct = replace(struct("wide", 256, member("a", 0, 8), member("b", 200, 8)), target=target_named("s390x"))
+    verdict = APART.kind.__class__((("a",), ("b",))).check(context(of_struct))
+    rows = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),))).splitlines()
+    drawn = [row[2:10].strip() for row in rows if row.startswith(("  line ", "      +"))]
+    assert drawn == ["line 0", "+64", "+128", "+192"]
