@@ -59,6 +59,8 @@ CASES = [
          "`text` at 8..11, `number` at 8..15, `last` at 16..23 stand side by side, at most 0 bytes apart"),
     Case("parts of different fields", NESTED, {"fields": ("a", "lock.owner")}, BROKEN, (),
          "`lock.count` at 8..15 stands between `a` at 0..7 and `lock.owner` at 16..23"),
+    Case("behind a whole and its part", NESTED, {"fields": ("lock", "lock.owner", "z"), "max_gap": 0}, KEPT, (),
+         "`lock` at 8..47, `lock.owner` at 16..23, `z` at 48..55 stand side by side, at most 0 bytes apart"),
     Case("across an empty field", EMPTY, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..7, `b` at 8..15 stand side by side, at most 0 bytes apart"),
     Case("across a marker", GROUPED, {"fields": ("a", "b")}, KEPT, (),
