@@ -5,6 +5,7 @@ Standard library only, no input or output. Sizes and offsets are in bits; alignm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -98,6 +99,11 @@ class CType(NamedTuple):
         return f"{self.left}{glue}{name}{self.right}"
 
 
+_QUALIFIERS = ("const", "volatile", "restrict", "_Atomic")
+_QUALIFIED_POINTER = re.compile(rf"\*((?: (?:{'|'.join(_QUALIFIERS)}))*)$")
+_LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(_QUALIFIERS)}) )*")
+
+
 def pointer_to(pointee: CType) -> CType:
     """A pointer to `pointee`, with the parentheses that arrays and functions need."""
     if pointee.right.startswith(("[", "(")):
@@ -117,10 +123,21 @@ def function_of(result: CType, parameters: tuple[str, ...]) -> CType:
 
 
 def qualified(inner: CType, qualifier: str) -> CType:
-    """`inner` with `const`, `volatile` or `restrict`: before a named type, behind a pointer's star."""
-    if inner.left.endswith("*"):
-        return CType(f"{inner.left} {qualifier}", inner.right)
-    return CType(f"{qualifier} {inner.left}", inner.right)
+    """`inner` with `const`, `volatile` or `restrict`: before a named type, behind a pointer's star.
+
+    Several stand in one order, whatever the input's: compilers nest them as they come.
+    """
+    pointer = _QUALIFIED_POINTER.search(inner.left)
+    if pointer is not None:
+        words = _in_order((*pointer[1].split(), qualifier))
+        return CType(" ".join((inner.left[: pointer.start(1)], *words)), inner.right)
+    name = _LEADING_QUALIFIERS.sub("", inner.left)
+    words = _in_order((*inner.left[: len(inner.left) - len(name)].split(), qualifier))
+    return CType(" ".join((*words, name)), inner.right)
+
+
+def _in_order(qualifiers: tuple[str, ...]) -> list[str]:
+    return sorted(set(qualifiers), key=_QUALIFIERS.index)
 
 
 @dataclass(frozen=True, slots=True)
