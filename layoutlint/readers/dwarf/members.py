@@ -250,8 +250,8 @@ class Decoder:
                 raise Damaged(f"the alignment of member {member.name} is no number")
             place = (member.name, kind, offset, size, is_bitfield, align, id(source))
             field = Field(
-                member.name, kind.spelling, offset, size, is_bitfield, kind.aggregate, kind.dims, kind.members,
-                align, source,
+                member.name, kind.spelling, offset, size, is_bitfield, kind.aggregate, kind.dims,
+                kind.members, align, source,
             )  # fmt: skip
             known = self._fields[key] = self._placed.setdefault(place, field)
         return known

@@ -39,8 +39,8 @@ class _Found:
     def struct(self, target: Target) -> Struct:
         body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
-            self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source, self.origin,
-            aliases,
+            self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
+            self.origin, aliases,
         )  # fmt: skip
 
 
@@ -74,18 +74,26 @@ class Selection:
         }
 
     def take(self, unit: Unit) -> list[tuple[int, str]]:
-        """Reads one unit; positions and reasons of what is damaged in it. Raises DAMAGE for the whole unit."""
+        """Reads one unit; where it is damaged and why. Raises DAMAGE when all of it is."""
         plan, _, behind = unit.root
         if not plan.has_children:
             return []
         damaged = []
-        data = bytes(unit.data[unit.offset : unit.end])
-        for hit in walk(data, behind - unit.offset, self._order, unit.plans, self._names(unit)):
+        for position in self._hits(unit, behind):
             try:
-                self._take(_entry(unit, unit.offset + hit))
+                self._take(_entry(unit, position))
             except DAMAGE as error:
-                damaged.append((unit.offset + hit, reason(error)))
+                damaged.append((position, reason(error)))
         return damaged
+
+    def _hits(self, unit: Unit, position: int) -> list[int]:
+        """Where entries of interest start, among the children of the root."""
+        data = bytes(unit.data[unit.offset : unit.end])
+        try:
+            hits = walk(data, position - unit.offset, self._order, unit.plans, self._names(unit))
+        except Damaged as error:
+            raise Damaged(error.reason, unit.offset + (error.position or 0)) from error
+        return [unit.offset + hit for hit in hits]
 
     def structs(self) -> tuple[Struct, ...]:
         """What was found, in the order of the file; incomplete ones only where nothing completes them."""
@@ -123,7 +131,9 @@ class Selection:
         elif DECLARATION in entry.values:
             self._add_incomplete(entry, name, alias)
             return
-        if self._in_bulk and alias is None and name not in self._wanted.names and self._is_known(entry, name):
+        is_bulk = self._in_bulk and alias is None and name not in self._wanted.names
+        fingerprint = _fingerprint(entry, name) if is_bulk else None
+        if fingerprint in self._prints:
             return
         unit = entry.unit
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
@@ -134,6 +144,8 @@ class Selection:
             found = self._found[key] = _Found(name, KEYWORDS[entry.plan.tag], body, source, unit.name)
         if alias is not None:
             found.aliases.add(alias)
+        if fingerprint is not None:
+            self._prints.add(fingerprint)
 
     def _add_incomplete(self, entry: _Entry, name: str, alias: str | None) -> None:
         if not self._asked_for(alias or name):
@@ -152,17 +164,14 @@ class Selection:
         wanted = self._wanted
         return Wanted(wanted.names, wanted.patterns).matches(name)
 
-    def _is_known(self, entry: _Entry, name: str) -> bool:
-        """Whether another unit has the definition: the same name, place, size and length of its entries."""
-        values, unit = entry.values, entry.unit
-        number = values.get(_DECL_FILE)
-        path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
-        length = unit.after(entry.plan, values, entry.behind) - entry.behind
-        key = (name, entry.plan.tag, path, values.get(_DECL_LINE), values.get(BYTE_SIZE), length)
-        if key in self._prints:
-            return True
-        self._prints.add(key)
-        return False
+
+def _fingerprint(entry: _Entry, name: str) -> tuple[object, ...]:
+    """What a definition that other units repeat has in common: name, place, size, length of its entries."""
+    values, unit = entry.values, entry.unit
+    number = values.get(_DECL_FILE)
+    path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
+    length = unit.after(entry.plan, values, entry.behind) - entry.behind
+    return name, entry.plan.tag, path, values.get(_DECL_LINE), values.get(BYTE_SIZE), length
 
 
 def reason(error: Exception) -> str:
@@ -213,6 +222,7 @@ def _indices(unit: Unit, offsets: frozenset[int]) -> set[bytes]:
     width = unit.shape.offset_size
     mark = ("<" if unit.shape.little_endian else ">") + ("I" if width == 4 else "Q")
     table = bytes(unit.sections.string_offsets[start : end - (end - start) % width])
-    numbers = [number for number, (offset,) in enumerate(struct.iter_unpack(mark, table)) if offset in offsets]
+    strings = struct.iter_unpack(mark, table)
+    numbers = [number for number, (offset,) in enumerate(strings) if offset in offsets]
     order = unit.shape.order
     return {number.to_bytes(size, order) for number in numbers for size in (1, 2, 3, 4) if number < 256**size}
