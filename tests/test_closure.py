@@ -12,6 +12,8 @@ import pytest
 
 from layoutlint import reports
 from layoutlint.kinds import KINDS
+from layoutlint.model import TARGETS
+from layoutlint.readers.losses import LOSSES
 from tests import cli_doc
 from tests.command import ROOT
 
@@ -145,3 +147,19 @@ def test_the_narrated_code_exists(name):
 
 def test_the_narration_names_code():
     assert len(set(CODE_NAMES)) > 20
+
+
+class TestReaders:
+    READERS_DOC = (ROOT / "docs/readers.md").read_text()
+
+    def test_what_each_input_loses_is_what_the_document_says(self):
+        documented = re.findall(r"^\| (.+) \| (.+) \|$", self.READERS_DOC.split("## DWARF")[1].split("## Linux trees")[0], re.M)
+        told = {row for row in documented if row not in (("cannot be known", "how it shows"), ("---", "---"))}
+        assert told == {(loss.what, loss.shows) for loss in LOSSES}
+
+    def test_every_target_is_documented(self):
+        documented = re.findall(r"^\| `(\S+)` \| (\d+) \| (\w+) \| (\d+) \| (\d+) \|$", self.READERS_DOC, re.M)
+        assert documented == [
+            (t.name, str(t.pointer_size * 8), "little" if t.little_endian else "big", str(t.line_size), str(t.min_align))
+            for t in TARGETS
+        ]
