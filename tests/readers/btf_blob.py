@@ -88,3 +88,14 @@ def one_of_each() -> bytes:
         record(name(".data"), DATASEC, 4, 22, 0, 4, vlen=1), record(name("hot"), DECL_TAG, at["holder"], 0xFFFFFFFF),
     )  # fmt: skip
     return blob(b"".join(types), strings.bytes)
+
+
+_BASE_STRINGS = Strings("list_head", "next", "long int")
+BASE = blob(
+    record(_BASE_STRINGS.add("list_head"), STRUCT, 8, _BASE_STRINGS.add("next"), 2, 0, vlen=1)
+    + record(_BASE_STRINGS.add("long int"), INT, 8, 64),
+    _BASE_STRINGS.bytes,
+)
+_OWN = len(_BASE_STRINGS.bytes)
+SPLIT = blob(record(_OWN, STRUCT, 16, _BASE_STRINGS.add("next"), 1, 0, _OWN + 7, 2, 64, vlen=2), b"module\0size\0")
+"""A module's `struct module { struct list_head next; long size; }` on top of BASE, which has the former."""

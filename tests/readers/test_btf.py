@@ -12,7 +12,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import btf
 from tests.readers import btf_blob as kinds
-from tests.readers.btf_blob import INT, LONG, STRUCT, Strings, blob, record, ring_of, swapped
+from tests.readers.btf_blob import BASE, INT, LONG, SPLIT, STRUCT, Strings, blob, record, ring_of, swapped
 
 ALL = Wanted(everything=True)
 RING = Wanted(names=frozenset({"ring"}))
@@ -285,16 +285,6 @@ def test_a_kernel_is_told_by_structs_that_only_it_has(tmp_path, missing):
 
 
 # Split BTF, as a module's.
-
-BASE_STRINGS = Strings("list_head", "next", "long int")
-BASE = blob(
-    record(BASE_STRINGS.add("list_head"), STRUCT, 8, BASE_STRINGS.add("next"), 2, 0, vlen=1)
-    + record(BASE_STRINGS.add("long int"), INT, 8, 64),
-    BASE_STRINGS.bytes,
-)
-_OWN = len(BASE_STRINGS.bytes)
-SPLIT = blob(record(_OWN, STRUCT, 16, BASE_STRINGS.add("next"), 1, 0, _OWN + 7, 2, 64, vlen=2), b"module\0size\0")
-
 
 def expect_module(reading: Reading, base: object) -> None:
     (built,) = reading.structs

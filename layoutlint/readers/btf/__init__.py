@@ -45,7 +45,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         raise ReadError(image.path, "has no .BTF")
     notes = image.notes
     if distilled:
-        source = _blob(image.path, data, _blob(f"{image.path}: .BTF.base", distilled))
+        source = _blob(image.path, data, _blob(image.path, distilled, what="BTF in .BTF.base"))
         notes = (*notes, _DISTILLED)
     else:
         source = _on_base(image.path, data, options.btf_base)
@@ -78,11 +78,11 @@ def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
     return source
 
 
-def _blob(path: str, data: Data, base: Blob | None = None) -> Blob:
+def _blob(path: str, data: Data, base: Blob | None = None, what: str = "BTF") -> Blob:
     try:
         return Blob(data, base)
     except Damaged as error:
-        raise ReadError(path, f"damaged BTF: {error.reason}") from error
+        raise ReadError(path, f"damaged {what}: {error.reason}") from error
 
 
 def _base(path: str) -> Blob:
