@@ -15,6 +15,9 @@ _VECTOR = re.compile(r"__attribute__\(\(__vector_size__\((\d+) \* sizeof\((.*)\)
 _DIMENSIONS = re.compile(r"(?:\[\d*\])+")
 
 
+_Side = tuple[str, Callable[[Field], object]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Eyes:
     """What is left to compare when what either reader loses is taken away."""
@@ -24,7 +27,8 @@ class _Eyes:
     def text(self, member: Field) -> str:
         spelled = str(member.type)
         if "vector" in self.lost:
-            spelled = _VECTOR.sub("", spelled)
+            vector = _VECTOR.match(spelled)
+            spelled = _VECTOR.sub("", spelled) + (f"[{vector[1]}]" if vector else "")
         if "atomic" in self.lost:
             spelled = spelled.replace("_Atomic ", "")
         if "zero-length" in self.lost:
@@ -35,11 +39,18 @@ class _Eyes:
 
     def dims(self, member: Field) -> tuple[int | None, ...]:
         dims = member.dims
+        vector = _VECTOR.match(str(member.type))
+        if "vector" in self.lost and vector:
+            dims = (*dims, int(vector[1]))
         if "zero-length" in self.lost:
             dims = tuple(count or None for count in dims)
         if "dimensions" in self.lost and dims:
             dims = (math.prod(count or 0 for count in dims) or None,)
         return dims
+
+    def is_gone(self, *members: Field) -> bool:
+        """Whether one of them is what pahole leaves of an `_Atomic` type."""
+        return "atomic" in self.lost and any(str(member.type) == "void" for member in members)
 
     def is_bitfield(self, member: Field) -> bool:
         whole = member.bit_size in (8, 16, 32, 64) and member.bit_offset % member.bit_size == 0
@@ -74,16 +85,18 @@ def _members(path: str, ours: tuple[Field, ...], theirs: tuple[Field, ...], eyes
 
 
 def _member(path: str, a: Field, b: Field, eyes: _Eyes) -> Iterator[str]:
-    sides: tuple[tuple[str, Callable[[Field], object]], ...] = (
+    place: tuple[_Side, ...] = (
         ("name", lambda field: field.name),
-        ("type", eyes.text),
         ("bit_offset", lambda field: field.bit_offset),
+    )
+    rest: tuple[_Side, ...] = (
+        ("type", eyes.text),
         ("bit_size", lambda field: field.bit_size),
         ("is_bitfield", eyes.is_bitfield),
         ("aggregate", lambda field: field.aggregate),
         ("dims", eyes.dims),
     )
-    for what, of in sides:
+    for what, of in place if eyes.is_gone(a, b) else (*place, *rest):
         if of(a) != of(b):
             yield f"{path}: {what} {of(a)!r} and {of(b)!r}"
     yield from _members(path, a.members, b.members, eyes)
