@@ -12,7 +12,7 @@ from itertools import pairwise
 from layoutlint.model import Field, Struct
 
 _GLOB = re.compile(r"[*?]|\[(?!\d+\])")
-_STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)")
+_STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,19}\])*)")
 _PROOF_OF_ALIGNMENT = 16
 """A gap of this many bytes proves alignment; smaller ones may be unnamed bit-fields (`long : 64`)."""
 
@@ -140,37 +140,20 @@ class Layout:
 
     def expanded(self) -> Iterator[Place]:
         """Every named field at every depth, an outer one before its members; of arrays the first element."""
-        return _deep(self.struct.fields, "", 0, self.struct.aggregate == "union")
+        return _deep((self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
     def find(self, path: str) -> Place | None:
         """The field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None when there is none."""
-        fields, prefix, base, is_union = self.struct.fields, "", 0, self.struct.aggregate == "union"
-        place: Place | None = None
-        for step in path.split("."):
-            parsed = _STEP.fullmatch(step)
-            if parsed is None:
-                return None
-            name, indices = parsed[1], tuple(int(i) for i in re.findall(r"\d+", parsed[2]))
-            place = next((p for p in _named(fields, prefix, base, is_union) if p.field.name == name), None)
-            if place is not None and indices:
-                place = _element(place, indices)
-            if place is None:
-                return None
-            fields, prefix, base = place.field.members, place.path + ".", place.bit_offset
-            is_union = place.field.aggregate == "union"
-        return place
+        return None if is_pattern(path) else next(iter(self.match(path)), None)
 
     def match(self, pattern: str) -> tuple[Place, ...]:
-        """The fields that a path or fnmatch pattern means; a pattern with dots looks that deep."""
-        if not is_pattern(pattern):
-            place = self.find(pattern)
-            return () if place is None else (place,)
-        depth = pattern.count(".")
-        return tuple(
-            place
-            for place in (self.expanded() if depth else self.places)
-            if place.path.count(".") == depth and fnmatchcase(place.path, pattern)
-        )
+        """The fields that a path means, any step of which can be an fnmatch pattern (`ring[2].*`)."""
+        places: tuple[Place, ...] = ()
+        scopes: list[_Scope] = [(self.struct.fields, "", 0, self.struct.aggregate == "union")]
+        for step in pattern.split("."):
+            places = tuple(place for scope in scopes for place in _step(scope, step))
+            scopes = [_scope(place) for place in places]
+        return places
 
     def others(self, chosen: Iterable[Place]) -> tuple[Place, ...]:
         """The fields that are neither chosen nor part of a chosen one.
@@ -249,7 +232,7 @@ class Layout:
         return tuple(sorted((p.bit_offset, self._end(p.bit_offset, p.bit_size)) for p in self.places))
 
     def _end(self, start: int, size: int | None) -> int:
-        """Where a field ends; one of unknown size may take all that is behind it: no hole is claimed there."""
+        """Where a field ends; one of unknown size may take all behind it, and no hole is claimed there."""
         return max(start, self.bit_size) if size is None else start + size
 
 
@@ -271,11 +254,32 @@ def _named(
             yield Place(prefix + member.name, start, member.bit_size, member, marker)
 
 
-def _deep(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Iterator[Place]:
-    for place in _named(fields, prefix, base, is_union):
+_Scope = tuple[tuple[Field, ...], str, int, bool]
+"""Members, and what `_named` must know of them."""
+
+
+def _scope(place: Place) -> _Scope:
+    member = place.field
+    return member.members, f"{place.path}.", place.bit_offset, member.aggregate == "union"
+
+
+def _step(scope: _Scope, step: str) -> Iterator[Place]:
+    """The members that one step of a path means, or the element of one."""
+    if is_pattern(step):
+        yield from (place for place in _named(*scope) if fnmatchcase(place.field.name or "", step))
+        return
+    parsed = _STEP.fullmatch(step)
+    place = parsed and next((place for place in _named(*scope) if place.field.name == parsed[1]), None)
+    if parsed and place:
+        element = _element(place, tuple(map(int, re.findall(r"\d+", parsed[2])))) if parsed[2] else place
+        if element is not None:
+            yield element
+
+
+def _deep(scope: _Scope) -> Iterator[Place]:
+    for place in _named(*scope):
         yield place
-        member = place.field
-        yield from _deep(member.members, place.path + ".", place.bit_offset, member.aggregate == "union")
+        yield from _deep(_scope(place))
 
 
 def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:
@@ -315,9 +319,7 @@ def _without(place: Place, chosen: list[_Steps]) -> Iterator[Place]:
         if member.dims:
             yield from _other_elements(place, chosen)
         else:
-            is_union = member.aggregate == "union"
-            inner = _named(member.members, place.path + ".", place.bit_offset, is_union)
-            yield from _rest(inner, chosen)
+            yield from _rest(_named(*_scope(place)), chosen)
 
 
 def _other_elements(array: Place, chosen: list[_Steps]) -> Iterator[Place]:

@@ -60,7 +60,7 @@ class TestFind:
 
     @pytest.mark.parametrize(("of_struct", "path"), [
         (WORDS, "e"), (WORDS, ""), (WORDS, "."), (WORDS, "a."), (WORDS, ".a"), (WORDS, "a.b"), (WORDS, "a[0]"), (WORDS, "a["),
-        (RING, "slot[4]"), (RING, "slot[-1]"), (RING, "slot[x]"), (RING, "slot[0][0]"), (RING, "slot[99999999999999999999]"),
+        (RING, "slot[4]"), (RING, "slot[-1]"), (RING, "slot[x]"), (RING, "slot[0][0]"), (RING, "slot[99999999999999999999]"), (RING, "slot[" + "9" * 5000 + "]"),
         (MATRIX, "cell[0][3]"), (TAIL, "body[0]"), (NESTED, "lock.lock"), (NESTED, "owner"),
     ])  # fmt: skip
     def test_is_not_there(self, of_struct, path):
@@ -85,6 +85,11 @@ class TestMatch:
         (DEEP, "c.?", ["c.d", "c.e"]),
         (RING, "slot[2]", ["slot[2]"]),
         (RING, "slot.*", ["slot.head", "slot.tail"]),
+        (RING, "slot[2].*", ["slot[2].head", "slot[2].tail"]),
+        (RING, "sl*.head", ["slot.head"]),
+        (MATRIX, "cell[1][2].?", ["cell[1][2].x", "cell[1][2].y"]),
+        (RING, "slot[4].*", []),
+        (WORDS, "*.*", []),
         (WORDS, "A", []),
     ])  # fmt: skip
     def test_means(self, of_struct, pattern, paths):
