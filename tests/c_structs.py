@@ -32,8 +32,24 @@ BIT_TYPES = {
     "_Bool": 1, "char": 8, "signed char": 8, "u8": 8, "short": 16, "unsigned short": 16, "int": 32, "u32": 32,
     "long": 64, "unsigned long": 64, "u64": 64, "enum colour": 32, "volatile u32": 32, "__int128": 128,
 }  # fmt: skip
-BIT_TYPES_32 = {**BIT_TYPES, "long": 32, "unsigned long": 32}
-NOT_ON_32 = ("__int128", "unsigned __int128")
+INT128 = frozenset({"__int128", "unsigned __int128"})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What C offers to a program: its types, and the widths of those of bit-fields."""
+
+    scalars: tuple[str, ...]
+    bits: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def on(cls, pointer_size: int, without: frozenset[str]) -> Words:
+        """Those of a target whose `long` is as wide as a pointer."""
+        if pointer_size == 4:
+            without |= INT128
+        scalars = tuple(name for name in SCALARS + UNEVEN if name not in without)
+        widths = {name: pointer_size * 8 if "long" in name.split() else width for name, width in BIT_TYPES.items()}
+        return cls(scalars, tuple((name, width) for name, width in widths.items() if name not in without))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +175,8 @@ DIMS = st.lists(st.sampled_from((1, 2, 3, 5, 0)), min_size=1, max_size=3).map(tu
 
 
 @st.composite
-def _scalar(draw: st.DrawFn, names: _Names, bits: dict[str, int]) -> Member:
-    usable = [name for name in SCALARS + UNEVEN if len(bits) == len(BIT_TYPES) or name not in NOT_ON_32]
-    spelled = draw(st.sampled_from(usable))
+def _scalar(draw: st.DrawFn, names: _Names, words: Words) -> Member:
+    spelled = draw(st.sampled_from(words.scalars))
     if spelled in UNEVEN:
         return Member(names.fresh(), spelled, attributes=draw(MEMBER_ATTRIBUTES))
     dims = draw(st.one_of(st.just(()), st.just(()), DIMS))
@@ -170,21 +185,21 @@ def _scalar(draw: st.DrawFn, names: _Names, bits: dict[str, int]) -> Member:
 
 
 @st.composite
-def _bitfield(draw: st.DrawFn, names: _Names, bits: dict[str, int]) -> Member:
-    spelled = draw(st.sampled_from(sorted(bits)))
+def _bitfield(draw: st.DrawFn, names: _Names, words: Words) -> Member:
+    spelled, widest = draw(st.sampled_from(words.bits))
     kind = draw(st.sampled_from(("named",) * 8 + ("unnamed", "zero")))
     if kind == "zero":
         return Member(None, spelled, width=0)
-    width = draw(st.integers(1, bits[spelled]))
+    width = draw(st.integers(1, widest))
     if kind == "unnamed":
         return Member(None, spelled, width=width)
     return Member(names.fresh(), spelled, width=width, attributes=draw(MEMBER_ATTRIBUTES))
 
 
 @st.composite
-def _nested(draw: st.DrawFn, names: _Names, bits: dict[str, int], depth: int) -> Member:
+def _nested(draw: st.DrawFn, names: _Names, words: Words, depth: int) -> Member:
     aggregate = draw(st.sampled_from(("struct", "union")))
-    body = tuple(draw(st.lists(_member(names, bits, depth - 1, ()), min_size=1, max_size=4)))
+    body = tuple(draw(st.lists(_member(names, words, depth - 1, ()), min_size=1, max_size=4)))
     attributes = draw(TYPE_ATTRIBUTES)
     if draw(st.booleans()):
         return Member(None, aggregate, body=body, is_inline=True, type_attributes=attributes)
@@ -200,20 +215,20 @@ def _embedded(draw: st.DrawFn, names: _Names, earlier: tuple[CStruct, ...]) -> M
 
 
 def _member(
-    names: _Names, bits: dict[str, int], depth: int, earlier: tuple[CStruct, ...]
+    names: _Names, words: Words, depth: int, earlier: tuple[CStruct, ...]
 ) -> st.SearchStrategy[Member]:
-    choices = [_scalar(names, bits), _bitfield(names, bits), _bitfield(names, bits)]
+    choices = [_scalar(names, words), _bitfield(names, words), _bitfield(names, words)]
     if depth:
-        choices.append(_nested(names, bits, depth))
+        choices.append(_nested(names, words, depth))
     if earlier:
         choices.append(_embedded(names, earlier))
     return st.one_of(choices)
 
 
 @st.composite
-def _struct(draw: st.DrawFn, number: int, names: _Names, bits: dict[str, int], earlier: tuple[CStruct, ...]) -> CStruct:
+def _struct(draw: st.DrawFn, number: int, names: _Names, words: Words, earlier: tuple[CStruct, ...]) -> CStruct:
     aggregate = draw(st.sampled_from(("struct",) * 5 + ("union",)))
-    members = draw(st.lists(_member(names, bits, 2, earlier), min_size=1, max_size=8))
+    members = draw(st.lists(_member(names, words, 2, earlier), min_size=1, max_size=8))
     if aggregate == "struct" and draw(st.integers(0, 5)) == 0:
         first = Member(names.fresh(), "int")
         members = [first, *members, Member(names.fresh(), draw(st.sampled_from(("char", "u64", "void *"))), dims=(None,))]
@@ -222,15 +237,15 @@ def _struct(draw: st.DrawFn, number: int, names: _Names, bits: dict[str, int], e
 
 
 @st.composite
-def programs(draw: st.DrawFn, pointer_size: int = 8) -> tuple[CStruct, ...]:
+def programs(
+    draw: st.DrawFn, pointer_size: int = 8, without: frozenset[str] = frozenset()
+) -> tuple[CStruct, ...]:
     """Up to a dozen structs, each of which may embed earlier ones without a flexible tail."""
-    names, bits = _Names(), BIT_TYPES
-    if pointer_size == 4:
-        bits = {name: width for name, width in BIT_TYPES_32.items() if name not in NOT_ON_32}
+    names, words = _Names(), Words.on(pointer_size, without)
     made: tuple[CStruct, ...] = ()
     for number in range(draw(st.integers(1, 12))):
         whole = tuple(s for s in made if not any(None in m.dims for m in s.members))
-        made = (*made, draw(_struct(number, names, bits, whole)))
+        made = (*made, draw(_struct(number, names, words, whole)))
     return made
 
 

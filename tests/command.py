@@ -11,10 +11,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 120
 
 
-def run(*arguments: str | Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     return subprocess.run(
         [sys.executable, "-m", "layoutlint", *map(str, arguments)],
-        cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL,
+        cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ _SIZE = re.compile(r"/\* size: (\d+), cachelines:")
 _BYTES = re.compile(r"/\*\s+(\d+)\s+(\d+) \*/$")
 _BITS = re.compile(r"/\*\s+(\d+):\s*(\d+)\s+(\d+) \*/$")
 _ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)")
+_TAGGED = re.compile(r"(?:struct|union) (\w+)$")
 _WIDTH = re.compile(r":(\d+)$")
 _POINTED = re.compile(r"\(\*+\s*(?:const |volatile )*(\w+)\s*[)\[(]")
 _LAST = re.compile(r"(\w+)\s*(?:\[\d*\])*$")
@@ -41,9 +42,11 @@ class Shape:
     size: int | None
     spots: tuple[tuple[str, Spot], ...]
     """Fields by dotted path, those of types defined in place included."""
+    unnamed: tuple[tuple[str, str, int], ...] = ()
+    """Unnamed members with a tag (`-fms-extensions`): the path before their fields, the tag, the first bit."""
 
 
-def listing(path: Path | str, *options: str) -> Iterator[Shape]:
+def listing(path: Path | str, *options: str) -> list[Shape]:
     """What `pahole OPTIONS PATH` prints; skips the test where pahole is missing."""
     if shutil.which("pahole") is None:
         pytest.skip("pahole is not installed")
@@ -51,21 +54,35 @@ def listing(path: Path | str, *options: str) -> Iterator[Shape]:
         ["pahole", *options, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
     ) as process:
         assert process.stdout is not None
-        yield from shapes(process.stdout)
+        return shapes(process.stdout)
 
 
-def shapes(lines: Iterable[str]) -> Iterator[Shape]:
+def shapes(lines: Iterable[str]) -> list[Shape]:
     """The structs of a listing."""
+    found = list(_parsed(lines))
+    tagged = {shape.name: shape for shape in found}
+    return [replace(shape, spots=tuple(_opened(shape, tagged))) if shape.unnamed else shape for shape in found]
+
+
+def _opened(shape: Shape, tagged: dict[str, Shape]) -> Iterator[tuple[str, Spot]]:
+    """The fields of a struct with those of its unnamed members, of which the listing shows the tag alone."""
+    yield from shape.spots
+    for prefix, tag, first in shape.unnamed:
+        for path, spot in _opened(tagged[tag], tagged):
+            yield prefix + path, replace(spot, bit_offset=spot.bit_offset + first)
+
+
+def _parsed(lines: Iterable[str]) -> Iterator[Shape]:
     stream = (line.strip() for line in lines)
     for line in stream:
         head = _HEAD.match(line)
         if head:
             block = _block(stream)
-            yield Shape(head[2], head[1], block.size, tuple(block.spots))
+            yield Shape(head[2], head[1], block.size, tuple(block.spots), tuple(block.unnamed))
         elif _TYPEDEF_HEAD.match(line):
             block = _block(stream)
             aggregate = "union" if "union" in line else "struct"
-            yield Shape(_name(block.tail), aggregate, block.size, tuple(block.spots))
+            yield Shape(_name(block.tail), aggregate, block.size, tuple(block.spots), tuple(block.unnamed))
 
 
 @dataclass(slots=True)
@@ -75,6 +92,7 @@ class _Block:
     spots: list[tuple[str, Spot]]
     size: int | None = None
     tail: str = ""
+    unnamed: list[tuple[str, str, int]] = field(default_factory=list)
 
 
 def _block(stream: Iterator[str]) -> _Block:
@@ -102,13 +120,17 @@ def _nested(block: _Block, inner: _Block) -> None:
     if "*" not in text:
         prefix = f"{name}." if name else ""
         block.spots.extend((prefix + path, row) for path, row in inner.spots)
+        block.unnamed.extend((prefix + path, tag, first) for path, tag, first in inner.unnamed)
     if name:
         block.spots.append((name, spot))
 
 
 def _member(block: _Block, line: str) -> None:
     spot, text = _spot(line)
-    if spot is not None and _name(text):
+    tag = _TAGGED.match(text)
+    if spot is not None and tag:
+        block.unnamed.append(("", tag[1], spot.bit_offset))
+    elif spot is not None and _name(text):
         block.spots.append((_name(text), spot))
 
 

@@ -15,7 +15,7 @@ from layoutlint.layout import Layout
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests.c_probe import Facts, ask, ask_object, compile_c, need
-from tests.c_structs import CStruct, leaves, programs, settled, source
+from tests.c_structs import INT128, CStruct, leaves, programs, settled, source
 
 EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "15"))
 """Programs per test, of about six structs each; more find more."""
@@ -114,7 +114,7 @@ def test_libclang_says_what_gcc_compiles(tmp_path, structs):
 
 
 @PROFILE
-@given(structs=programs())
+@given(structs=programs(without=frozenset({"_Complex float", "_Atomic int"})))  # pahole writes no BTF for these
 def test_btf_says_what_the_program_says(tmp_path, structs):
     facts = ask("gcc", structs, tmp_path)
     built = compile_c("gcc", source(structs), tmp_path / "btf.o", "-c", "-g")
@@ -124,24 +124,25 @@ def test_btf_says_what_the_program_says(tmp_path, structs):
 
 
 TARGETS = [
-    # compiler, flags for it and for libclang, pointer size
-    ("gcc", ("-m32",), 4),
-    ("clang", ("-m32",), 4),
-    ("clang", ("--target=aarch64-linux-gnu",), 8),
-    ("clang", ("--target=armv7-linux-gnueabihf",), 4),
-    ("clang", ("--target=s390x-linux-gnu",), 8),
-    ("clang", ("--target=powerpc64-linux-gnu",), 8),
-    ("clang", ("--target=mips-linux-gnu",), 4),
-    ("clang", ("--target=riscv64-linux-gnu",), 8),
+    # compiler, flags for it and for libclang, pointer size, types to leave out
+    ("gcc", ("-m32",), 4, frozenset()),
+    ("clang", ("-m32",), 4, frozenset()),
+    ("clang", ("--target=aarch64-linux-gnu",), 8, frozenset()),
+    ("clang", ("--target=armv7-linux-gnueabihf",), 4, frozenset()),
+    # clang aligns __int128 to 16 up to version 14 and to 8, as the ABI of s390x says, in the libclang of today
+    ("clang", ("--target=s390x-linux-gnu",), 8, INT128),
+    ("clang", ("--target=powerpc64-linux-gnu",), 8, frozenset()),
+    ("clang", ("--target=mips-linux-gnu",), 4, frozenset()),
+    ("clang", ("--target=riscv64-linux-gnu",), 8, frozenset()),
 ]
 
 
-@pytest.mark.parametrize(("compiler", "flags", "pointer_size"), TARGETS, ids=[" ".join((t[0], *t[1])) for t in TARGETS])
-def test_other_targets(compiler, flags, pointer_size, tmp_path):
+@pytest.mark.parametrize(("compiler", "flags", "pointer_size", "without"), TARGETS, ids=[" ".join((t[0], *t[1])) for t in TARGETS])
+def test_other_targets(compiler, flags, pointer_size, without, tmp_path):
     count: Counter[str] = Counter()
 
     @PROFILE
-    @given(structs=programs(pointer_size))
+    @given(structs=programs(pointer_size, without))
     def check(structs):
         facts = ask_object(compiler, structs, tmp_path, *flags)
         for version in (3, 5):
