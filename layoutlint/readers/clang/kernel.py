@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.model import Reading, ReadOptions, Wanted
 from layoutlint.readers.clang import search, units
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
@@ -60,13 +60,9 @@ class _KernelReader:
         told = units.reading(path, self.outcome, self.wanted, self.notes)
         return replace(told, config=self.tree.config, is_kernel=True)
 
-    def run(self, parts: Sequence[Unit]) -> tuple[Struct, ...]:
-        """Parse units and add what they gave; of one struct read twice, the believable reading stays."""
-        if not parts:
-            return ()
-        new = units.run(parts, self.wanted, self.options)
-        self.outcome = units.Outcome(self.outcome.parsed + new.parsed, self.outcome.failed + new.failed)
-        return new.structs
+    def run(self, parts: Sequence[Unit]) -> None:
+        """Parse units and add what they gave."""
+        self.outcome = self.outcome.plus(units.run(parts, self.wanted, self.options))
 
     def read_named(self) -> None:
         """The headers that rule files name, in one unit; those outside include/ through a source."""
@@ -107,16 +103,31 @@ class _KernelReader:
         return None
 
     def read_public(self, headers: Sequence[str]) -> None:
-        """Headers in one unit; where they disturb one another, the disturbed ones each in its own."""
-        if not headers:
-            return
-        before = self.outcome
-        structs = self.run([self.group(headers)])
-        spoilt = {struct.name for struct in structs if struct.problem}
-        if len(headers) == 1 or not (spoilt or self.outcome.parsed[-1].errors):
-            return
-        self.outcome = before
-        self.run([self.group([header]) for header in headers])
+        """Headers in one unit, except those that have errors there: each of these in its own."""
+        apart = self.run_together(headers)
+        self.run([self.group([header]) for header in apart])
+
+    def run_together(self, headers: Sequence[str]) -> list[str]:
+        """Parse one unit of the headers that bear one another; the others are returned."""
+        left, apart = list(headers), list[str]()
+        wanted = Wanted() if self.wanted.everything else self.wanted
+        while left:
+            unit = self.group(left)
+            new = units.run([unit], wanted, self.options)
+            blamed = {self._at(unit, offset) for one in new.parsed for offset in one.blamed} - {None}
+            if not blamed or len(headers) == 1:
+                self.outcome = self.outcome.plus(
+                    new if wanted is self.wanted else units.run([unit], self.wanted, self.options)
+                )
+                break
+            apart += [header for number, header in enumerate(left) if number in blamed]
+            left = [header for number, header in enumerate(left) if number not in blamed]
+        return apart
+
+    @staticmethod
+    def _at(unit: Unit, offset: int) -> int | None:
+        """Which #include line of a group, from 0, stands at an offset."""
+        return None if offset < 0 else (unit.text or "").encode()[:offset].count(b"\n")
 
     def group(self, headers: Sequence[str]) -> Unit:
         """One unit that includes some headers."""
@@ -207,10 +218,16 @@ class _KernelReader:
                 return
 
     def read_everything(self) -> None:
-        """Every struct of the headers below include/linux and include/net."""
+        """Every struct of the headers below include/linux and include/net that can be read together."""
         include = os.path.join(self.tree.source, "include")
         roots = [os.path.join(include, name) for name in _PUBLIC_FIRST]
-        self.run([self.group(sorted(search.files(roots, (".h",)), key=self._rank))])
+        headers = sorted(search.files(roots, (".h",)), key=self._rank)
+        apart = self.run_together(headers)
+        if apart:
+            self.notes.append(
+                f"of {len(headers)} headers {len(apart)} are left out, which have errors beside the others, "
+                f"such as {relative_to(self.tree.roots, apart[0])}"
+            )
 
     def _rank(self, file: str) -> tuple[int, str]:
         name = self.include_name(file) or file

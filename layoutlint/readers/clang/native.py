@@ -200,11 +200,11 @@ class Spot:
         self.file, self.line, self.column, self.offset = file.value, line.value, column.value, offset.value
 
 
-def contents(lib: Any, unit: int, file: int, start: int, length: int) -> bytes:
-    """Bytes of a file as libclang read it; fewer at its end."""
+def contents(lib: Any, unit: int, file: int) -> bytes:
+    """A file as libclang read it."""
     size = c_size_t()
     at = lib.clang_getFileContents(unit, file, byref(size))
-    return ctypes.string_at(at + start, max(0, min(length, size.value - start))) if at else b""
+    return ctypes.string_at(at, size.value) if at else b""
 
 
 def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:

@@ -47,6 +47,8 @@ class Parsed:
     """Wanted definitions, then wanted names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order."""
+    blamed: tuple[int, ...]
+    """For each error, where in `main` the directive stands that led to it, in bytes; -1 for none."""
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
@@ -61,7 +63,8 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         types = Types(lib, places)
         problems = Problems(lib, handle, places, types, complaints, tuple(listing.variables))
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
-    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints))
+        blamed = problems.blamed() if complaints else ()
+    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed)
 
 
 @contextmanager

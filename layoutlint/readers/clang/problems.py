@@ -44,33 +44,48 @@ class Problems:
     diagnostics: tuple[Diagnostic, ...]
     variables: tuple[Cursor, ...] = ()
     """Variables at file scope."""
-    _spoilt: dict[int, str | None] = field(default_factory=dict)
+    _local: dict[int, str | None] = field(default_factory=dict)
+    _texts: dict[int, bytes] = field(default_factory=dict)
+    _leading: dict[int | None, tuple[int, ...]] = field(default_factory=dict)
 
     def of(self, record: Cursor) -> str | None:
         """Why the layout of a struct cannot be believed; None when nothing speaks against it."""
         if not self.diagnostics and not self._would_be_attributes:
             return None
-        key = record.data[0]
-        if key not in self._spoilt:
-            self._spoilt[key] = self._find(record)
-        return self._spoilt[key]
-
-    def _find(self, record: Cursor) -> str | None:
-        declarations = _Dependencies(self.lib).of(record)
-        stretches = [s for d in declarations for s in self._stretches(d)]
-        for diagnostic in self.diagnostics:
-            if any(s.has(diagnostic.file, diagnostic.offset) for s in stretches):
-                return diagnostic.text
+        declarations = self._dependencies.of(record)
         for declaration in declarations:
-            variable = self._would_be_attributes.get(self._extent(declaration)[:2])
-            if variable is not None:
-                return self._undefined(variable, declaration)
+            key = declaration.data[0]
+            if key not in self._local:
+                self._local[key] = self._find(declaration)
+            if self._local[key] is not None:
+                return self._local[key]
         for diagnostic in self.diagnostics:
             if diagnostic.is_global and not self._is_before(record, diagnostic):
                 return diagnostic.text
-        if any(self.lib.clang_isInvalidDeclaration(d) for d in declarations) and self.diagnostics:
-            return self.diagnostics[0].text
+        is_invalid = any(map(self.lib.clang_isInvalidDeclaration, declarations))
+        return self.diagnostics[0].text if is_invalid and self.diagnostics else None
+
+    def _find(self, declaration: Cursor) -> str | None:
+        """What is wrong inside one declaration."""
+        for stretch in self._stretches(declaration):
+            for diagnostic in self._by_file.get(stretch.file, ()):
+                if stretch.has(diagnostic.file, diagnostic.offset):
+                    return diagnostic.text
+        variable = self._would_be_attributes.get(self._extent(declaration)[:2])
+        if variable is not None:
+            return self._undefined(variable, declaration)
         return None
+
+    @cached_property
+    def _by_file(self) -> dict[int | None, list[Diagnostic]]:
+        found: dict[int | None, list[Diagnostic]] = {}
+        for diagnostic in self.diagnostics:
+            found.setdefault(diagnostic.file, []).append(diagnostic)
+        return found
+
+    @cached_property
+    def _dependencies(self) -> _Dependencies:
+        return _Dependencies(self.lib)
 
     def _undefined(self, variable: Cursor, record: Cursor) -> str:
         spot = Spot(self.lib, self.lib.clang_getCursorLocation(variable))
@@ -94,16 +109,30 @@ class Problems:
     def _stretches(self, declaration: Cursor) -> list[Extent]:
         """A declaration up to its semicolon, and the files that are included inside it."""
         found = [self._to_semicolon(self._extent(declaration))]
+        for stretch in found:
+            for file, at in self._included_by.get(stretch.file, ()):
+                if stretch.has(at.file, at.offset):
+                    found.append(Extent(file, 0, None))
+        return found
+
+    @cached_property
+    def _included_by(self) -> dict[int | None, list[tuple[int, Spot]]]:
+        """What each file includes that another has not included before."""
+        found: dict[int | None, list[tuple[int, Spot]]] = {}
+        seen: set[int] = set()
         for file, at in self._inclusions:
-            if any(stretch.has(at.file, at.offset) for stretch in found):
-                found.append(Extent(file, 0, None))
+            if file not in seen:
+                seen.add(file)
+                found.setdefault(at.file, []).append((file, at))
         return found
 
     def _to_semicolon(self, extent: Extent) -> Extent:
-        if extent.file is None or extent.end is None:
+        if extent.file not in self._by_file or extent.file is None or extent.end is None:
             return extent
-        behind = native.contents(self.lib, self.unit, extent.file, extent.end, _TAIL)
-        return extent._replace(end=extent.end + max(0, behind.find(b";")))
+        if extent.file not in self._texts:
+            self._texts[extent.file] = native.contents(self.lib, self.unit, extent.file)
+        semicolon = self._texts[extent.file].find(b";", extent.end, extent.end + _TAIL)
+        return extent._replace(end=max(extent.end, semicolon))
 
     @cached_property
     def _inclusions(self) -> list[tuple[int, Spot]]:
@@ -123,60 +152,78 @@ class Problems:
 
     def _position(self, file: int | None, offset: int) -> tuple[int, ...]:
         """Offsets of the #include directives that lead to a place, from the unit's own file inwards."""
-        position: tuple[int, ...] = (offset,)
+        if file not in self._leading:
+            self._leading[file] = self._lead(file)
+        return (*self._leading[file], offset)
+
+    def _lead(self, file: int | None) -> tuple[int, ...]:
+        offsets: list[int] = []
         seen = set()
         while file in self._includers and file not in seen:
             seen.add(file)
             at = self._includers[file]
-            position = (at.offset, *position)
+            offsets.append(at.offset)
             file = at.file
         # What -include names is read before the unit's file, from a buffer without a name.
-        return (0 if file is None else 1, *position)
+        return (0 if file is None else 1, *reversed(offsets))
+
+    def blamed(self) -> tuple[int, ...]:
+        """For each diagnostic, the offset in the unit's own file of what leads to it; -1 for none."""
+        positions = (self._position(d.file, d.offset) for d in self.diagnostics)
+        return tuple(position[1] if position[0] else -1 for position in positions)
 
 
 @dataclass(slots=True)
 class _Dependencies:
-    """The declarations that decide a struct's layout: itself, and what it takes by value or counts with."""
+    """Which declarations decide a struct's layout: itself, and what it takes by value or counts with."""
 
     lib: Any
-    _found: dict[int, Cursor] = field(default_factory=dict)
+    _direct: dict[int, list[Cursor]] = field(default_factory=dict)
 
     def of(self, record: Cursor) -> list[Cursor]:
         """The definition of a struct, first, and all that it depends on."""
-        self._follow(record)
-        return list(self._found.values())
+        found = {record.data[0]: record}
+        todo = [record]
+        while todo:
+            for dependency in self._of_one(todo.pop()):
+                if dependency.data[0] not in found:
+                    found[dependency.data[0]] = dependency
+                    todo.append(dependency)
+        return list(found.values())
 
-    def _follow(self, declaration: Cursor) -> None:
+    def _of_one(self, declaration: Cursor) -> list[Cursor]:
         key = declaration.data[0]
-        if key is None or key in self._found:
-            return
-        self._found[key] = declaration
-        native.visit(self.lib, declaration, self._take)
+        if key not in self._direct:
+            found: list[Cursor] = []
 
-    def _take(self, child: Cursor, parent: Cursor) -> int:
+            def take(child: Cursor, parent: Cursor) -> int:
+                found.extend(self._meant(child, parent))
+                return native.RECURSE
+
+            native.visit(self.lib, declaration, take)
+            self._direct[key] = [cursor for cursor in found if cursor.data[0] is not None]
+        return self._direct[key]
+
+    def _meant(self, child: Cursor, parent: Cursor) -> list[Cursor]:
+        """The declarations that one part of a declaration depends on."""
         lib = self.lib
         if child.kind == native.FIELD:
-            self._follow_record(lib.clang_getCursorType(child))
-        elif child.kind == native.TYPE_REF:
-            self._take_type(child, parent)
-        elif child.kind == native.DECL_REF:
+            return self._record(lib.clang_getCursorType(child))
+        if child.kind == native.TYPE_REF:
+            meant = lib.clang_getCursorReferenced(child)
+            if meant.kind in (native.TYPEDEF, native.ENUM):
+                return [meant, *self._record(lib.clang_getCursorType(meant))]
+            if FIRST_EXPRESSION <= parent.kind <= LAST_EXPRESSION:
+                return [lib.clang_getCursorDefinition(meant)]
+        if child.kind == native.DECL_REF:
             meant = lib.clang_getCursorReferenced(child)
             is_constant = meant.kind == ENUM_CONSTANT
-            self._follow(lib.clang_getCursorSemanticParent(meant) if is_constant else meant)
-        return native.RECURSE
+            return [lib.clang_getCursorSemanticParent(meant) if is_constant else meant]
+        return []
 
-    def _take_type(self, child: Cursor, parent: Cursor) -> None:
-        lib = self.lib
-        meant = lib.clang_getCursorReferenced(child)
-        if meant.kind in (native.TYPEDEF, native.ENUM):
-            self._follow(meant)
-            self._follow_record(lib.clang_getCursorType(meant))
-        elif FIRST_EXPRESSION <= parent.kind <= LAST_EXPRESSION:
-            self._follow(lib.clang_getCursorDefinition(meant))
-
-    def _follow_record(self, of: native.Type) -> None:
+    def _record(self, of: native.Type) -> list[Cursor]:
         """The struct that a type is, or is an array of; not what it points to."""
-        lib = self.lib
-        element, _ = Types.element(lib, of)
-        if element.kind == RECORD:
-            self._follow(lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(element)))
+        element, _ = Types.element(self.lib, of)
+        if element.kind != RECORD:
+            return []
+        return [self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(element))]

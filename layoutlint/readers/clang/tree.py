@@ -99,6 +99,8 @@ class Tree:
         words += [
             f"-D{name}=layoutlint" for name in ("KBUILD_MODNAME", "KBUILD_BASENAME", "__KBUILD_MODNAME")
         ]
+        if self.config.issuperset(("FUNCTION_TRACER", "HAVE_FENTRY")):
+            words += ["-DCC_USING_FENTRY"]
         # BTF tags on pointers would hide the types behind them.
         words += ["-Dbtf_type_tag(x)="]
         if self.arch == "arm":

@@ -28,6 +28,10 @@ class Outcome:
         """Every definition, the first that differs from those before it."""
         return merged(struct for one in self.parsed for struct in one.structs)
 
+    def plus(self, more: Outcome) -> Outcome:
+        """Both outcomes, in this order."""
+        return Outcome(self.parsed + more.parsed, self.failed + more.failed)
+
 
 def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     """Parse the units; the result does not depend on the number of jobs."""
