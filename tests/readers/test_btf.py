@@ -78,13 +78,13 @@ BAD = [
     ("typedefs of one another", blob(ring_of(2) + record(6, kinds.TYPEDEF, 3) + record(1, kinds.TYPEDEF, 2)),
      "damaged BTF: type 3 goes through more than 100 others, or in a circle"),
     ("const of itself", blob(ring_of(2) + record(0, kinds.CONST, 2)),
-     "damaged BTF: type 2 goes through more than 100 others, or in a circle"),
+     "damaged BTF: type 2 and others refer to one another in a circle"),
     ("a struct inside itself", blob(ring_of(1)), "damaged BTF: type 1 contains itself"),
     ("structs inside one another", blob(ring_of(2) + ring_of(1)), "damaged BTF: type 1 contains itself"),
     ("an array of itself", blob(ring_of(2) + record(0, kinds.ARRAY, 0, 2, 2, 1)),
-     "damaged BTF: type 2 goes through more than 100 others, or in a circle"),
+     "damaged BTF: type 2 and others refer to one another in a circle"),
     ("pointers in a circle", blob(ring_of(2) + record(0, kinds.PTR, 3) + record(0, kinds.PTR, 2)),
-     "damaged BTF: type 3 goes through more than 100 others, or in a circle"),
+     "damaged BTF: type 3 and others refer to one another in a circle"),
     ("a thousand typedefs", blob(ring_of(2) + typedefs(1000)), "damaged BTF: type 2 goes through more than 100 others, or in a circle"),
     ("types that double", blob(ring_of(2) + doubling(64)),
      "damaged BTF: the spelling of type 55 is longer than 16384 characters"),
@@ -111,7 +111,7 @@ def test_bad_input(tmp_path, data, reason):
 
 @pytest.mark.parametrize(("data", "reason"), [case[1:] for case in BAD if len(case[1]) > 24 and "9e eb" not in case[2]])
 def test_bad_input_in_the_other_byte_order(tmp_path, data, reason):
-    with pytest.raises(ReadError, match="damaged BTF|split"):
+    with pytest.raises(ReadError, match=r"damaged BTF|split"):
         read(tmp_path, swapped(data))
 
 

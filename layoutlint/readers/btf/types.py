@@ -68,7 +68,7 @@ class Decoder:
         if type_id in self._open:
             raise Damaged(f"type {type_id} contains itself")
         if depth > DEEPEST:
-            raise Damaged(f"type {type_id} stands more than {DEEPEST} types deep in others")
+            raise Damaged(f"type {type_id} stands {DEEPEST} types deep in others")
         self._open.add(type_id)
         try:
             known = self._types[type_id] = self._decode(type_id, depth + 1)
@@ -157,7 +157,7 @@ class Decoder:
         known = self._spellings.get(type_id)
         if known is None:
             if depth > DEEPEST:
-                raise Damaged(f"type {type_id} goes through more than {DEEPEST} others, or in a circle")
+                raise Damaged(f"type {type_id} and others refer to one another in a circle")
             known = self._spell(type_id, depth + 1)
             if len(known.left) + len(known.right) > _LONGEST:
                 raise Damaged(f"the spelling of type {type_id} is longer than {_LONGEST} characters")
