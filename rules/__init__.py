@@ -1,0 +1,1 @@
+"""The shipped packs of rules, as package data (`layoutlint.rulepacks`)."""

@@ -60,5 +60,5 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         if choice is None or not has.get(choice):
             missing = choice.upper() if choice else "debug information (neither DWARF nor BTF)"
             raise ReadError(path, f"has no {missing}; build it with `-g`, or give its vmlinux or debug file")
-        reader = dwarf if choice == "dwarf" else btf
-        return reader.read_elf(image, wanted, options)
+        read_elf = dwarf.read_elf if choice == "dwarf" else btf.read_elf
+        return read_elf(image, wanted, options)
