@@ -54,7 +54,8 @@ def _take(unit: Unit, selection: Selection, skipped: Counter[str]) -> list[str]:
             skipped[unit.language] += 1
             return []
         if unit.split_file is not None:
-            return [f"{unit.name}: its types stand in {unit.split_file} (split DWARF), which is not read"]
+            what = f"its types stand in {unit.split_file} (split DWARF), which is not read"
+            return [f"{unit.section}+{unit.offset:#x}: {what}"]
         return [f"{unit.section}+{position:#x}: {why}" for position, why in selection.take(unit)]
     except DAMAGE as error:
         position = getattr(error, "position", None)

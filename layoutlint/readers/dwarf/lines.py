@@ -96,7 +96,10 @@ def files(data: Data, offset: int, comp_dir: str, strings: Strings) -> Files:
     if version >= 5:
         directories, position = _entries(header, 0, strings, width)
         names, _ = _entries(header, position, strings, width)
-        return Files(comp_dir, tuple(name for name, _ in directories), tuple(names), 0)
+        folders = tuple(name for name, _ in directories)
+        # Type units do not repeat the compilation directory; it is the first of the table.
+        start = comp_dir or b"".join(folders[:1]).decode(errors="replace")
+        return Files(start, folders, tuple(names), 0)
     return _old(header, comp_dir)
 
 

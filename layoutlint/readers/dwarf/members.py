@@ -9,7 +9,7 @@ from layoutlint.model import Aggregate, CType, Field, Source, Target
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan, at, tag
 from layoutlint.readers.dwarf.forms import Damaged, uleb
-from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, TYPE, Spelling, Type
+from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _MEMBER: Final = tag("member")
@@ -19,7 +19,6 @@ _DATA_BIT_OFFSET: Final = at("data_bit_offset")
 _LOCATION: Final = at("data_member_location")
 _DECL_FILE: Final = at("decl_file")
 _DECL_LINE: Final = at("decl_line")
-SIGNATURE: Final = at("signature")
 _ENCODING: Final = at("encoding")
 DECLARATION: Final = at("declaration")
 _COMPLEX: Final = 3  # DW_ATE_complex_float

@@ -11,9 +11,9 @@ from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
 from layoutlint.readers.dwarf.abbrev import Plan, at
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.index import Index
-from layoutlint.readers.dwarf.members import DECLARATION, SIGNATURE, Body, Decoder
+from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
 from layoutlint.readers.dwarf.scan import walk
-from layoutlint.readers.dwarf.types import BYTE_SIZE, DEEPEST, KEYWORDS, QUALIFIERS, TYPE, TYPEDEF
+from layoutlint.readers.dwarf.types import BYTE_SIZE, DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
 from layoutlint.readers.dwarf.unit import NAME, Sections, Unit, Values
 
 _DECL_FILE: Final = at("decl_file")
@@ -141,7 +141,9 @@ class Selection:
         key = (name, entry.plan.tag, id(body), id(source))
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = _Found(name, KEYWORDS[entry.plan.tag], body, source, unit.name)
+            found = self._found[key] = _Found(
+                name, KEYWORDS[entry.plan.tag], body, source, unit.name or (source.file if source else "")
+            )  # fmt: skip
         if alias is not None:
             found.aliases.add(alias)
         if fingerprint is not None:
@@ -196,7 +198,8 @@ def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
             return naming, None
         entry = _entry(*target)
         if entry.plan.tag in KEYWORDS:
-            return naming, entry
+            defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
+            return naming, entry if defined is None else _entry(*defined)
         if entry.plan.tag == TYPEDEF:
             naming = entry.unit.text(entry.plan, entry.values, NAME) or naming
         elif entry.plan.tag not in QUALIFIERS:

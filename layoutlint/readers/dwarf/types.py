@@ -13,6 +13,7 @@ from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 TYPE: Final = at("type")
 BYTE_SIZE: Final = at("byte_size")
 ALIGNMENT: Final = at("alignment")
+SIGNATURE: Final = at("signature")
 _COUNT: Final = at("count")
 _UPPER_BOUND: Final = at("upper_bound")
 _LOWER_BOUND: Final = at("lower_bound")
@@ -126,7 +127,8 @@ class Spelling:
         kind = plan.tag
         name = unit.text(plan, values, NAME)
         if kind in _TAGGED:
-            return tagged(_TAGGED[kind], name)
+            defined = unit.reference(plan, values, SIGNATURE) if name is None else None
+            return tagged(_TAGGED[kind], name) if defined is None else self.at(*defined, depth)
         if kind == POINTER:
             return pointer_to(self.of(unit, plan, values, depth))
         if kind in QUALIFIERS:
@@ -158,4 +160,6 @@ class Spelling:
             for child, inner, _ in unit.children(plan, behind)
             if child.tag in (_PARAMETER, _MORE)
         )
-        return spelled or (("void",) if _PROTOTYPED in values else ())
+        if _PROTOTYPED in values:
+            return spelled or ("void",)
+        return () if spelled == ("...",) else spelled

@@ -33,7 +33,7 @@ _UNIT_TYPES: Final = {value: name for name, value in ENUM_DW_UT.items()}
 _C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
 _ASSEMBLERS: Final = frozenset((0x8001, 0x31))
 _LANGUAGES: Final[dict[object, str]] = {
-    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++") for name, number in ENUM_DW_LANG.items()
+    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ") for name, number in ENUM_DW_LANG.items()
 }
 
 Values = dict[int, int | bytes]
@@ -172,9 +172,10 @@ class Unit:
 
     @cached_property
     def name(self) -> str:
-        """The source file, relative to the compilation directory when inside it."""
+        """The source file, relative to the compilation directory when inside it; empty for type units."""
         plan, values, _ = self.root
-        return lines.tidy(self._comp_dir, self.text(plan, values, NAME) or "")
+        name = self.text(plan, values, NAME)
+        return "" if name is None else lines.tidy(self._comp_dir, name)
 
     @property
     def _comp_dir(self) -> str:
