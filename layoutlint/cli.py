@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -342,12 +343,12 @@ def _write(path: Path, text: str) -> None:
     """Write a whole file or none: beside it first, then into its place; raises UsageError."""
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")  # a pipe or device has no place to be put into
+            path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into
             return
         path = path.resolve()
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
             whole = Path(folder, path.name)
-            whole.write_text(text, encoding="utf-8")
+            whole.write_text(text, "utf-8", "backslashreplace")
             os.replace(whole, path)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
@@ -364,6 +365,9 @@ def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
     arguments, flags = _split(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # the same bytes in every locale, for every file name
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:

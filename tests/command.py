@@ -17,6 +17,6 @@ def run(
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     return subprocess.run(
-        [sys.executable, "-m", "layoutlint", *map(str, arguments)],
-        cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "layoutlint", *arguments],
+        cwd=cwd, env={**kept, **environment}, capture_output=True, encoding="utf-8", timeout=seconds, stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,10 @@ def no_c(folder: Path) -> None:
     (folder / "input" / "notes.txt").write_text("nothing\n")
 
 
+def pipe(folder: Path) -> None:
+    os.mkfifo(folder / "input")
+
+
 def empty_folder(folder: Path) -> None:
     (folder / "input").mkdir()
 
@@ -67,6 +72,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
     ("empty file", raw(b""), ["input: the file is empty"]),
     ("bytes of no kind", raw(b"PK\3\4\0\0\0\0"),
      ["input: neither ELF, BTF nor C text (it starts with the bytes 50 4b 03 04)"]),
+    ("pipe", pipe, ["input: is a pipe or a device; readers need a file that they can read twice"]),
     ("directory without C", no_c,
      ["input: holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"]),
     ("empty directory", empty_folder,

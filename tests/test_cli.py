@@ -214,6 +214,21 @@ def test_compiler_flags_behind_dashes_and_as_an_option(project):
     assert run("check", "flagged.h", cwd=project).returncode == 3
 
 
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "en_US.ISO-8859-1"])
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
+def test_any_file_name_in_any_locale(project, locale, format_):
+    """One that is no UTF-8, and one with letters that few locales have."""
+    names = [os.fsdecode(b"\xff.h"), "\N{SNOWMAN}.h"]
+    for name in names:
+        shutil.copy(project / "ring.h", project / name)
+    plain = {"LC_ALL": locale, "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    outputs = [f"{format_}=written", "--format", format_]
+    done = run("check", *map(os.fsencode, names), "--output", *outputs, cwd=project, **plain)
+    assert (done.returncode, done.stderr if format_ != "github" else "") == (1, "")
+    if format_ in ("json", "sarif"):
+        assert json.loads(done.stdout) == json.loads((project / "written").read_text("utf-8"))
+
+
 def test_explain_says_why(project):
     done = run("explain", "ring-sides-apart", cwd=project)
     told = " ".join(done.stdout.split())

@@ -19,6 +19,8 @@ def sniff(path: str) -> str:
     try:
         if Path(path).is_dir():
             return "clang"
+        if Path(path).exists() and not Path(path).is_file():
+            raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
         with open(path, "rb") as file:
             head = file.read(_SNIFFED)
     except OSError as error:
