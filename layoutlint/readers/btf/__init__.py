@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Target, Wanted
@@ -86,22 +85,25 @@ def _blob(path: str, data: Data, base: Blob | None = None, what: str = "BTF") ->
 
 
 def _base(path: str) -> Blob:
-    data = _content(path)
-    if data.startswith(b"\x7fELF"):
-        with elf.opened(path) as image:
-            section = image.section(".BTF")
-            if section is None:
-                raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
-            data = bytes(section)
-    source = _blob(path, data)
+    source = _blob(path, _of_elf(path) if _content(path, 4) == b"\x7fELF" else _content(path))
     if source.is_split:
         raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
     return source
 
 
-def _content(path: str) -> bytes:
+def _of_elf(path: str) -> bytes:
+    with elf.opened(path) as image:
+        section = image.section(".BTF")
+        if section is None:
+            raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
+        return bytes(section)
+
+
+def _content(path: str, most: int = -1) -> bytes:
+    """The file, or its first bytes. Raises ReadError; also when there is nothing in it."""
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read(most)
     except OSError as error:
         raise ReadError(path, (error.strerror or str(error)).lower()) from error
     if not data:

@@ -21,6 +21,7 @@ KINDS: Final = (
 # Words behind struct btf_type: once per type, and for each of its vlen elements.
 _ONCE: Final = {INT: 1, ARRAY: 3, VAR: 1, DECL_TAG: 1}
 _EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64: 3}
+_NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3}
 _RECORD: Final = 3
 _KINDS_POSSIBLE: Final = 128
 
@@ -168,10 +169,25 @@ class Blob:
             position = self._strings.find(needle, position + 1)
 
     def fits_base(self) -> bool:
-        """Whether its names are whole strings; on top of a wrong base they start anywhere."""
-        strings, everything = self._strings, frozenset(range(_KINDS_POSSIBLE))
-        own = (name - self._first_string for _, name in self.own(everything))
-        return all(start <= 0 or (start <= len(strings) and not strings[start - 1]) for start in own)
+        """Whether its names are whole strings, which they are not on top of a wrong base."""
+        own = range(self.first_id, self.end_id)
+        return all(self._is_whole(name) for type_id in own for name in self._uses(type_id))
+
+    def _uses(self, type_id: int) -> Iterator[int]:
+        """The offsets of the names of a type and of its members or parameters."""
+        start, kind = self._starts[type_id - self.first_id], self.kinds[type_id - self.first_id]
+        yield self._words[start]
+        width = _NAMED_ELEMENTS.get(kind)
+        if width is not None:
+            first = start + _RECORD
+            yield from self._words[first : first + width * (self._words[start + 1] & 0xFFFFFF) : width]
+
+    def _is_whole(self, offset: int) -> bool:
+        """Whether a string starts here; libbpf refers to no tails of strings."""
+        if self.base is not None and offset < self._first_string:
+            return self.base._is_whole(offset)
+        start = offset - self._first_string
+        return start == 0 or (start < len(self._strings) and not self._strings[start - 1])
 
 
 class _Header:
