@@ -114,7 +114,7 @@ class _KernelReader:
         while left:
             unit = self.group(left)
             new = units.run([unit], wanted, self.options)
-            blamed = {self._at(unit, offset) for one in new.parsed for offset in one.blamed} - {None}
+            blamed = self._blamed(left, unit, new)
             if not blamed or len(headers) == 1:
                 self.outcome = self.outcome.plus(
                     new if wanted is self.wanted else units.run([unit], self.wanted, self.options)
@@ -124,10 +124,17 @@ class _KernelReader:
             left = [header for number, header in enumerate(left) if number not in blamed]
         return apart
 
-    @staticmethod
-    def _at(unit: Unit, offset: int) -> int | None:
-        """Which #include line of a group, from 0, stands at an offset."""
-        return None if offset < 0 else (unit.text or "").encode()[:offset].count(b"\n")
+    def _blamed(self, headers: Sequence[str], unit: Unit, new: units.Outcome) -> set[int]:
+        """Which headers of a group have errors: those in which one stands, else those that lead to one."""
+        numbers = {relative_to(self.tree.roots, header): number for number, header in enumerate(headers)}
+        text = (unit.text or "").encode()
+        found = set()
+        for file, offset in (place for one in new.parsed for place in one.blamed):
+            if file in numbers:
+                found.add(numbers[file])
+            elif offset >= 0:
+                found.add(text[:offset].count(b"\n"))
+        return found
 
     def group(self, headers: Sequence[str]) -> Unit:
         """One unit that includes some headers."""

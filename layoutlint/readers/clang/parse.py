@@ -47,8 +47,8 @@ class Parsed:
     """Wanted definitions, then wanted names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order."""
-    blamed: tuple[int, ...]
-    """For each error, where in `main` the directive stands that led to it, in bytes; -1 for none."""
+    blamed: tuple[tuple[str, int], ...]
+    """For each error its file, and where in `main` the directive stands that led there (-1: nowhere)."""
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:

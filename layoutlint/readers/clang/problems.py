@@ -96,9 +96,16 @@ class Problems:
 
     @cached_property
     def _would_be_attributes(self) -> dict[tuple[int | None, int], Cursor]:
-        """Variables named like an attribute, by where their declaration starts."""
-        named = [v for v in self.variables if _ATTRIBUTE_LIKE.match(native.spelling(self.lib, v))]
-        return {self._extent(variable)[:2]: variable for variable in reversed(named)}
+        """Variables named like an attribute, by the start of their declaration, which defines a struct as well."""
+        lib, found = self.lib, {}
+        for variable in self.variables:
+            of = lib.clang_getCanonicalType(lib.clang_getCursorType(variable))
+            if of.kind != RECORD or not _ATTRIBUTE_LIKE.match(native.spelling(lib, variable)):
+                continue
+            start = self._extent(variable)[:2]
+            if start == self._extent(lib.clang_getTypeDeclaration(of))[:2]:
+                found.setdefault(start, variable)
+        return found
 
     def _extent(self, cursor: Cursor) -> Extent:
         whole = self.lib.clang_getCursorExtent(cursor)
@@ -167,10 +174,10 @@ class Problems:
         # What -include names is read before the unit's file, from a buffer without a name.
         return (0 if file is None else 1, *reversed(offsets))
 
-    def blamed(self) -> tuple[int, ...]:
-        """For each diagnostic, the offset in the unit's own file of what leads to it; -1 for none."""
-        positions = (self._position(d.file, d.offset) for d in self.diagnostics)
-        return tuple(position[1] if position[0] else -1 for position in positions)
+    def blamed(self) -> tuple[tuple[str, int], ...]:
+        """For each diagnostic its file, and the offset in the unit's own file that leads there (-1: none)."""
+        places = [(d.file, self._position(d.file, d.offset)) for d in self.diagnostics]
+        return tuple((self.places.shown(file), at[1] if at[0] else -1) for file, at in places)
 
 
 @dataclass(slots=True)
