@@ -313,7 +313,9 @@ WRONG_BASES = [
     ("split itself", SPLIT, "base", "is split BTF itself, and so cannot be the base of a module's"),
     ("damaged", BASE[:30], "base", "damaged BTF: its strings end at 89, behind the end of the data at 30"),
     ("other byte order", swapped(BASE), "input", "damaged BTF: its byte order is not that of its base"),
-    ("of another kernel", blob(LONG, b"\0x\0"), "input",
+    ("of a smaller kernel", blob(LONG, b"\0x\0"), "input",
+     "its names do not fit {base}, which is not the base that it was made on"),
+    ("of a larger kernel", blob(LONG * 2, b"\0" + 9 * b"something_else\0"), "input",
      "its names do not fit {base}, which is not the base that it was made on"),
 ]  # fmt: skip
 
