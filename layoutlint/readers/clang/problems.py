@@ -96,8 +96,9 @@ class Problems:
 
     @cached_property
     def _would_be_attributes(self) -> dict[tuple[int | None, int], Cursor]:
-        """Variables named like an attribute, by the start of their declaration, which defines a struct as well."""
-        lib, found = self.lib, {}
+        """Variables named like an attribute, by the start of the struct that their declaration defines."""
+        lib = self.lib
+        found: dict[tuple[int | None, int], Cursor] = {}
         for variable in self.variables:
             of = lib.clang_getCanonicalType(lib.clang_getCursorType(variable))
             if of.kind != RECORD or not _ATTRIBUTE_LIKE.match(native.spelling(lib, variable)):
