@@ -59,7 +59,7 @@ class Decoder:
         self._fields: dict[tuple[_Member, Type, int], Field] = {}
         self._placed: dict[tuple[object, ...], Field] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
-        self._sources: dict[tuple[str, int | None], Source] = {}
+        self._sources: dict[tuple[str, object], Source] = {}
 
     def body(
         self, unit: Unit, position: int, plan: Plan, values: Values, behind: int, depth: int = 0
@@ -126,15 +126,12 @@ class Decoder:
         return self._source(unit, values.get(_DECL_FILE), values.get(_DECL_LINE))
 
     def _source(self, unit: Unit, number: object, line: object) -> Source | None:
-        if number is None:
+        path = unit.path(number)
+        if path is None:
             return None
-        known = unit.sources.get((number, line))
+        known = self._sources.get((path, line))
         if known is None:
-            path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
-            if path is None:
-                return None
-            place = path, line if isinstance(line, int) else None
-            known = unit.sources[number, line] = self._sources.setdefault(place, Source(*place))
+            known = self._sources[path, line] = Source(path, line if isinstance(line, int) else None)
         return known
 
     def at(self, unit: Unit, position: int, depth: int = 0) -> Type:

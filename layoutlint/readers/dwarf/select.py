@@ -170,8 +170,7 @@ class Selection:
 def _fingerprint(entry: _Entry, name: str) -> tuple[object, ...]:
     """What a definition that other units repeat has in common: name, place, size, length of its entries."""
     values, unit = entry.values, entry.unit
-    number = values.get(_DECL_FILE)
-    path = unit.files.path(number) if unit.files is not None and isinstance(number, int) else None
+    path = unit.path(values.get(_DECL_FILE))
     length = unit.after(entry.plan, values, entry.behind) - entry.behind
     return name, entry.plan.tag, path, values.get(_DECL_LINE), values.get(BYTE_SIZE), length
 

@@ -15,7 +15,7 @@ from layoutlint.readers.dwarf.forms import Damaged, uleb, variable
 from layoutlint.readers.elf import Data, Image
 
 if TYPE_CHECKING:
-    from layoutlint.model import CType, Source
+    from layoutlint.model import CType
     from layoutlint.readers.dwarf.index import Index
     from layoutlint.readers.dwarf.members import Body
     from layoutlint.readers.dwarf.types import Type
@@ -33,7 +33,8 @@ _UNIT_TYPES: Final = {value: name for name, value in ENUM_DW_UT.items()}
 _C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
 _ASSEMBLERS: Final = frozenset((0x8001, 0x31))
 _LANGUAGES: Final[dict[object, str]] = {
-    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ") for name, number in ENUM_DW_LANG.items()
+    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ")
+    for name, number in ENUM_DW_LANG.items()
 }
 
 Values = dict[int, int | bytes]
@@ -89,8 +90,8 @@ class Unit:
         """Types already decoded, by position."""
         self.spellings: dict[int, CType] = {}
         """Types already spelled, by position."""
-        self.sources: dict[tuple[object, object], Source] = {}
-        """Places already named, by file number and line."""
+        self._paths: dict[object, str | None] = {None: None}
+        """Files already named, by number."""
         self._header()
 
     def _header(self) -> None:
@@ -195,6 +196,14 @@ class Unit:
             return lines.files(sections.line, offset, self._comp_dir, strings)
         except IndexError as error:
             raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
+
+    def path(self, number: object) -> str | None:
+        """The file that a DW_AT_decl_file means; None for none. Raises Damaged."""
+        if number not in self._paths:
+            if self.files is None or not isinstance(number, int):
+                return None
+            self._paths[number] = self.files.path(number)
+        return self._paths[number]
 
     def entry(self, position: int) -> tuple[Plan | None, int]:
         """The plan of an entry (None for a closing null entry) and where its attributes start."""
@@ -327,7 +336,7 @@ class Unit:
             self.types.clear()
             self.bodies.clear()
             self.spellings.clear()
-            self.sources.clear()
+            self._paths = {None: None}
             self.__dict__.pop("files", None)
             self.__dict__.pop("plans", None)
 
