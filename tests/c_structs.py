@@ -76,7 +76,7 @@ class Member:
         else:
             spelled = self.type
         array = "".join(f"[{'' if count is None else count}]" for count in self.dims)
-        name = self.declarator.format((self.name or "") + array)
+        name = self.declarator.replace("{}", (self.name or "") + array)
         width = "" if self.width is None else f" : {self.width}"
         return f"{indent}{spelled} {name}{width}{self.attributes};\n"
 
@@ -180,7 +180,7 @@ def _scalar(draw: st.DrawFn, names: _Names, words: Words) -> Member:
     if spelled in UNEVEN:
         return Member(names.fresh(), spelled, attributes=draw(MEMBER_ATTRIBUTES))
     dims = draw(st.one_of(st.just(()), st.just(()), DIMS))
-    declarator = draw(st.sampled_from(("{}",) * 8 + ("(*{})(int)", "(*{})[3]")))
+    declarator = draw(st.sampled_from(("{}",) * 8 + ("(*{})(int)", "(*{})[3]", "(*{})(int [2][3], char (void), ...)")))
     return Member(names.fresh(), spelled, declarator, dims, None, draw(MEMBER_ATTRIBUTES))
 
 

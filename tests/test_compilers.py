@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from layoutlint.layout import Layout
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
+from tests import agreement
 from tests.c_probe import Facts, ask, ask_object, compile_c, need
 from tests.c_structs import INT128, CStruct, leaves, programs, settled, source
 
@@ -156,6 +157,22 @@ def test_other_targets(compiler, flags, pointer_size, without, tmp_path):
 
     check()
     assert count["structs"] >= EXAMPLES
+
+
+@PROFILE
+@given(structs=programs())
+def test_readers_say_the_same(tmp_path, structs):
+    """All that a reader says of what gcc compiled, types included."""
+    path = tmp_path / "structs.c"
+    path.write_text(source(structs))
+    built = compile_c("gcc", source(structs), tmp_path / "structs", "-c", "-gdwarf-5")
+    dwarf, clang = (
+        {s.name: s for s in read(str(at), names(structs), ReadOptions()).structs} for at in (built, path)
+    )
+    assert len(dwarf) == len(clang) == len(structs)
+    alike = sorted(settled(structs))
+    found = [line for name in alike for line in agreement.differences(dwarf[name], clang[name], "dwarf", "clang")]
+    assert found == []
 
 
 @PROFILE

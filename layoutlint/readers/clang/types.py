@@ -124,10 +124,20 @@ class Types:
         if of.kind == UNPROTOTYPED:
             return function_of(result, ())
         count = lib.clang_getNumArgTypes(of)
-        words = [str(self.spelled(lib.clang_getArgType(of, i), depth + 1)) for i in range(count)]
+        words = [str(self._parameter(lib.clang_getArgType(of, i), depth + 1)) for i in range(count)]
         if lib.clang_isFunctionTypeVariadic(of):
             words.append("...")
         return function_of(result, tuple(words) or ("void",))
+
+    def _parameter(self, of: Type, depth: int) -> CType:
+        """A parameter as C adjusts it: libclang shows the array or function that was written (C17 6.7.6.3)."""
+        lib = self.lib
+        canonical = lib.clang_getCanonicalType(of)
+        if canonical.kind in ARRAYS:
+            array = of if of.kind in ARRAYS else canonical
+            return pointer_to(self.spelled(lib.clang_getElementType(array), depth))
+        spelled = self.spelled(of, depth)
+        return pointer_to(spelled) if canonical.kind in (PROTOTYPE, UNPROTOTYPED) else spelled
 
     def shape(self, of: Type) -> Shape:
         """Size, alignment, dimensions and members of a type, seen through its typedefs."""
