@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import statistics
 from pathlib import Path
@@ -15,7 +16,7 @@ from layoutlint.kinds import KINDS
 from layoutlint.model import TARGETS
 from layoutlint.readers.losses import LOSSES
 from tests import cli_doc
-from tests.command import ROOT
+from tests.command import ROOT, run
 
 MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -163,3 +164,42 @@ class TestReaders:
             (t.name, str(t.pointer_size * 8), "little" if t.little_endian else "big", str(t.line_size), str(t.min_align))
             for t in TARGETS
         ]
+
+
+def keys(value: object, path: str = "") -> set[str]:
+    """Every key of a JSON value, as docs/json.md spells it."""
+    if isinstance(value, list):
+        return {key for entry in value for key in keys(entry, f"{path}[]")}
+    if not isinstance(value, dict):
+        return set()
+    own = {f"{path}.{key}".lstrip(".") for key in value}
+    return own | {key for name, inner in value.items() for key in keys(inner, f"{path}.{name}".lstrip("."))}
+
+
+class TestJson:
+    SECTIONS = re.split(r"^## ", (ROOT / "docs/json.md").read_text(), flags=re.M)[1:]
+
+    def documented(self, command: str) -> set[str]:
+        section = next(text for text in self.SECTIONS if text.startswith(command))
+        return set(re.findall(r"^\| `(\S+)` \|", section, re.M))
+
+    def test_check(self):
+        done = run("check", "docs/example/ring.h", "docs/example/none.h", "--rules", "docs/example", "--format", "json")
+        report = json.loads(done.stdout)
+        assert report["findings"]
+        assert report["unread"]
+        assert keys(report) == self.documented("layoutlint check")
+
+    def test_show(self, tmp_path):
+        (tmp_path / "holed.h").write_text("struct holed { char a; long b; };\n")
+        shown = json.loads(run("show", tmp_path / "holed.h", "holed", "--format", "json").stdout)
+        assert keys(shown) == self.documented("layoutlint show")
+
+
+def test_every_document_that_the_code_names_exists():
+    named = {
+        (str(path.relative_to(ROOT)), document)
+        for path in [*MODULES, *(ROOT / "rules").rglob("*.toml"), *(ROOT / "fixtures").rglob("*.c")]
+        for document in re.findall(r"\bdocs/[\w/-]+\.\w+", path.read_text())
+    }
+    assert {pair for pair in named if not (ROOT / pair[1]).is_file()} == set()
