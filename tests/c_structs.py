@@ -201,7 +201,7 @@ def _nested(draw: st.DrawFn, names: _Names, words: Words, depth: int) -> Member:
     aggregate = draw(st.sampled_from(("struct", "union")))
     body = tuple(draw(st.lists(_member(names, words, depth - 1, ()), min_size=1, max_size=4)))
     attributes = draw(TYPE_ATTRIBUTES)
-    if draw(st.booleans()):
+    if any(leaves(body)) and draw(st.booleans()):
         return Member(None, aggregate, body=body, is_inline=True, type_attributes=attributes)
     dims = draw(st.one_of(st.just(()), st.just(()), DIMS))
     return Member(names.fresh(), aggregate, "{}", dims, None, draw(MEMBER_ATTRIBUTES), body, True, attributes)
