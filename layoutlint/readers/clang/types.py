@@ -78,9 +78,12 @@ class Types:
             return CType(native.text(lib, lib.clang_getTypeSpelling(of)))
         if kind in (POINTER, BLOCK_POINTER):
             return pointer_to(self.spelled(lib.clang_getPointeeType(of), depth + 1))
-        if kind in (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY, VECTOR, EXT_VECTOR):
+        if kind in (*ARRAYS, VECTOR, EXT_VECTOR):
             element = self.spelled(lib.clang_getElementType(of), depth + 1)
-            return array_of(element, _count(lib, of))
+            count = _count(lib, of)
+            if kind in ARRAYS:
+                return array_of(element, count)
+            return CType(f"__attribute__((__vector_size__({count} * sizeof({element})))) {element}")
         if kind in (PROTOTYPE, UNPROTOTYPED):
             return self._function(of, depth)
         if kind == ELABORATED:
