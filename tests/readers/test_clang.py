@@ -120,6 +120,9 @@ SPELLED = [
     ("int (*m[4])(void)", "int (*[4])(void)"),
     ("int (*m)(struct other *, unsigned, ...)", "int (*)(struct other *, unsigned int, ...)"),
     ("int (*m)()", "int (*)()"),
+    ("int (*m)(u32 [4], name, char *[], char **[2])", "int (*)(u32 *, char *, char **, char ***)"),
+    ("int (*m)(const name, const int, char *const)", "int (*)(const char *, const int, char * const)"),
+    ("int (*m)(int (u32), va)", "int (*)(int (*)(u32), struct __va_list_tag *)"),
     ("void (*m)(int (*)(u32))", "void (*)(int (*)(u32))"),
     ("struct { int a; } m", "struct {...}"),
     ("union { int a; } m[2]", "union {...}[2]"),
@@ -135,7 +138,7 @@ SPELLED = [
 
 @pytest.mark.parametrize(("declaration", "spelled"), SPELLED, ids=[spelled for _, spelled in SPELLED])
 def test_types_are_spelled_as_in_debug_information(tmp_path, declaration, spelled):
-    text = f"typedef unsigned u32; typedef struct {{ int i; }} untagged; enum colour {{ RED }};\nstruct s {{ int first; {declaration}; }};"
+    text = f"typedef unsigned u32; typedef char name[4]; typedef __builtin_va_list va; typedef struct {{ int i; }} untagged; enum colour {{ RED }};\nstruct s {{ int first; {declaration}; }};"
     assert str(read(tmp_path, text)["s"].fields[1].type) == spelled
 
 

@@ -133,14 +133,24 @@ class Types:
         return function_of(result, tuple(words) or ("void",))
 
     def _parameter(self, of: Type, depth: int) -> CType:
-        """A parameter as C adjusts it: libclang shows the array or function that was written (C17 6.7.6.3)."""
+        """A parameter's type adjusted (C11 6.7.6.3p7): libclang gives arrays and functions as written."""
         lib = self.lib
-        canonical = lib.clang_getCanonicalType(of)
-        if canonical.kind in ARRAYS:
-            array = of if of.kind in ARRAYS else canonical
-            return pointer_to(self.spelled(lib.clang_getElementType(array), depth))
-        spelled = self.spelled(of, depth)
-        return pointer_to(spelled) if canonical.kind in (PROTOTYPE, UNPROTOTYPED) else spelled
+        kind = lib.clang_getCanonicalType(of).kind
+        if kind in (PROTOTYPE, UNPROTOTYPED):
+            return pointer_to(self.spelled(of, depth))
+        if kind not in ARRAYS:
+            return self.spelled(of, depth)
+        outer: list[str] = []
+        while of.kind in (ELABORATED, TYPEDEF):
+            outer += self._qualifiers(of)
+            if of.kind == TYPEDEF:
+                of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
+            else:
+                of = lib.clang_Type_getNamedType(of)
+        element = self.spelled(lib.clang_getElementType(of), depth)
+        for qualifier in outer:
+            element = qualified(element, qualifier)
+        return pointer_to(element)
 
     def shape(self, of: Type) -> Shape:
         """Size, alignment, dimensions and members of a type, seen through its typedefs."""
