@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -61,7 +62,7 @@ def check(
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
-    findings = (*judged, *_missing(rules, judged, options))
+    findings = (*judged, *_missing(rules, judged, readings, options))
     return _report(readings, unread, rules, findings, options)
 
 
@@ -108,9 +109,10 @@ def judge(
         lenient = rule.shipped or options.ignore_missing
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
+        definitions = Counter(s.name for s in structs)
         for struct in structs:
             verdict = _verdict(rule, struct, _intents(pack, struct), options)
-            if len([s for s in structs if s.name == struct.name]) > 1:
+            if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             yield Finding(rule, struct, verdict, reading.path)
 
@@ -167,13 +169,15 @@ def _verdict(rule: Rule, struct: Struct, intents: tuple[StructIntent, ...], opti
     return verdict
 
 
-def _missing(rules: tuple[Rule, ...], judged: list[Finding], options: Options) -> Iterator[Finding]:
+def _missing(
+    rules: tuple[Rule, ...], judged: list[Finding], readings: list[Reading], options: Options
+) -> Iterator[Finding]:
     """A finding for each rule whose struct no input has; shipped ones may name what a kernel lacks."""
     if options.ignore_missing:
         return
     found = {finding.rule for finding in judged}
     for rule in rules:
-        if rule in found or rule.shipped:
+        if rule in found or rule.shipped or all(_excluded(rule, r) for r in readings):
             continue
         yield Finding(rule, None, unknown(f"struct {rule.struct} is in none of the inputs"), "")
 
@@ -193,7 +197,10 @@ def _report(
     coverage = _coverage(readings, rules, ordered)
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     if readings and not coverage.structs and not told and not options.ignore_missing:
-        unread = [*unread, Unread("rules", "nothing was judged: no input has a struct that they name")]
+        why = "no input has a struct that they name"
+        if rules and len(coverage.skipped) == len(rules):
+            why = "they are for other targets or configurations"
+        unread = [*unread, Unread("rules", f"nothing was judged: {why}")]
     return Report(
         readings=tuple(readings),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),

@@ -1,0 +1,212 @@
+"""Rules times inputs, in memory: which findings come out, in which order, and with which status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from layoutlint import lint, readers
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.kinds.access import AccessApart
+from layoutlint.kinds.separate import Separate
+from layoutlint.kinds.together import Together
+from layoutlint.lint import Options
+from layoutlint.model import Reading, Source, Struct, Unread, target_named
+from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent, When
+from tests.build import X86_64, member, struct
+
+NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
+FAR = struct("ring", 136, member("head", 0, 8), member("tail", 128, 8))
+DECLARED = Struct("ring", "struct", None, None, (), X86_64, Source("example.h", 1), "other.c")
+DAMAGED = replace(NEAR, problem="ring.h:3: error: unknown type name 'lung'")
+OTHER = struct("other", 8, member("a", 0, 8))
+APART = Rule("apart", "ring", Separate((("head",), ("tail",))), Severity.ERROR, "a test", Source("rules.toml", 1))
+JOINT = replace(APART, id="joint", kind=Together(("head", "tail")))
+LOST = replace(APART, id="lost", struct="lost")
+SHIPPED = replace(LOST, id="shipped", shipped=True)
+
+
+def when(*config: str, arch: tuple[str, ...] = ()) -> Rule:
+    return replace(APART, when=When(config, arch))
+
+
+def inputs(monkeypatch: pytest.MonkeyPatch, **structs: tuple[Struct, ...] | str) -> tuple[str, ...]:
+    """Inputs that hold some structs, or (a string) that cannot be read for that reason."""
+
+    def read(path, wanted, options):
+        held = structs[path]
+        if isinstance(held, str):
+            raise ReadError(path, held)
+        return Reading(path, "dwarf", X86_64, tuple(s for s in held if wanted.matches(s.name)))
+
+    monkeypatch.setattr(readers, "read", read)
+    return tuple(structs)
+
+
+def check(monkeypatch, rules, structs, *, kernel=(), **options):
+    paths = inputs(monkeypatch, **structs)
+    packs = (Pack("mine", "rules.toml", tuple(rules)),) if rules else ()
+    return lint.check(paths, packs, tuple(kernel), Options(**options))
+
+
+CASES = [
+    # id, rules, inputs, options, (rule, outcome) of what is not kept, status
+    ("kept", [APART], {"a": (FAR,)}, {}, [], 0),
+    ("broken in some placements", [APART], {"a": (NEAR,)}, {}, [("apart", "at-risk")], 1),
+    ("which need not fail", [APART], {"a": (NEAR,)}, {"fail_on": Outcome.BROKEN}, [("apart", "at-risk")], 0),
+    ("which a rule tolerates", [replace(JOINT, tolerate=0.125)], {"a": (NEAR,)}, {}, [], 0),
+    ("but no more of them", [replace(JOINT, tolerate=0.12)], {"a": (NEAR,)}, {}, [("joint", "at-risk")], 1),
+    ("broken in all", [JOINT], {"a": (FAR,)}, {"fail_on": Outcome.BROKEN}, [("joint", "broken")], 1),
+    ("which nothing tolerates", [replace(JOINT, tolerate=1.0)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
+    ("a note", [replace(JOINT, severity=Severity.NOTE)], {"a": (FAR,)}, {}, [("joint", "broken")], 0),
+    ("a warning", [replace(JOINT, severity=Severity.WARNING)], {"a": (FAR,)}, {}, [("joint", "broken")], 1),
+    ("larger lines", [JOINT], {"a": (FAR,)}, {"line_size": 256}, [("joint", "at-risk")], 1),
+    ("aligned objects", [JOINT], {"a": (NEAR,)}, {"min_align": 64}, [], 0),
+    ("no such struct", [APART, LOST], {"a": (FAR,)}, {}, [("lost", "unknown")], 3),
+    ("no such struct, allowed", [APART, LOST], {"a": (FAR,)}, {"allow_unknown": True}, [("lost", "unknown")], 0),
+    ("no such struct, ignored", [APART, LOST], {"a": (FAR,)}, {"ignore_missing": True}, [], 0),
+    ("no such struct, shipped", [APART, SHIPPED], {"a": (FAR,)}, {}, [], 0),
+    ("struct in one of two inputs", [APART], {"a": (OTHER,), "b": (FAR,)}, {}, [], 0),
+    ("findings outweigh unknowns", [APART, LOST], {"a": (NEAR,)}, {}, [("apart", "at-risk"), ("lost", "unknown")], 1),
+    ("declared only", [APART], {"a": (DECLARED,)}, {}, [("apart", "unknown")], 3),
+    ("declared here, defined there", [APART], {"a": (DECLARED,), "b": (FAR,)}, {}, [], 0),
+    ("declared only, ignored", [APART], {"a": (DECLARED,)}, {"ignore_missing": True}, [], 0),
+    ("damaged", [APART], {"a": (DAMAGED,)}, {}, [("apart", "unknown")], 3),
+    ("damaged, not ignored", [APART], {"a": (DAMAGED,)}, {"ignore_missing": True}, [("apart", "unknown")], 3),
+    ("damaged here, whole there", [APART], {"a": (DAMAGED,), "b": (FAR,)}, {}, [("apart", "unknown")], 3),
+    ("no such field", [replace(APART, kind=Separate((("heads",), ("tail",))))], {"a": (FAR,)}, {}, [("apart", "unknown")], 3),
+    ("unreadable", [APART], {"a": (FAR,), "b": "damaged"}, {}, [], 3),
+    ("unreadable, allowed", [APART], {"a": (FAR,), "b": "damaged"}, {"allow_unknown": True}, [], 0),
+    ("all unreadable", [APART], {"a": "damaged"}, {}, [], 3),
+    ("pattern", [replace(APART, struct="r*")], {"a": (NEAR, OTHER)}, {}, [("apart", "at-risk")], 1),
+    ("one struct of a pattern", [replace(APART, struct="*")], {"a": (FAR, OTHER)}, {"only": "ring"}, [], 0),
+    ("rules for other structs", [APART, LOST], {"a": (FAR,)}, {"only": "ring"}, [], 0),
+    ("other architecture", [APART, replace(LOST, when=When((), ("s390x",)))], {"a": (FAR,)}, {}, [], 0),
+    ("this architecture", [when(arch=("s390x", "x86*"))], {"a": (NEAR,)}, {}, [("apart", "at-risk")], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rules", "structs", "options", "expected", "status"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_findings_and_status(monkeypatch, rules, structs, options, expected, status):
+    report = check(monkeypatch, rules, structs, **options)
+    assert sorted((f.rule.id, f.verdict.outcome.value) for f in report.findings) == expected
+    assert report.exit_status == status
+
+
+NOTHING = [
+    # id, rules, inputs, options, why a run that judged nothing is not green
+    ("shipped rules, no such struct", [SHIPPED], {}, "no input has a struct that they name"),
+    ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "no input has a struct that they name"),
+    ("other struct asked for", [APART], {"only": "other"}, "no input has a struct that they name"),
+    ("other architecture", [when(arch=("s390x",))], {}, "they are for other targets or configurations"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "options", "why"), [case[1:] for case in NOTHING], ids=[case[0] for case in NOTHING])
+def test_nothing_judged_is_never_0(monkeypatch, rules, options, why):
+    report = check(monkeypatch, rules, {"a": (FAR, OTHER)}, **options)
+    assert report.unread == (Unread("rules", f"nothing was judged: {why}"),)
+    assert report.exit_status == 3
+
+
+CONFIGURATIONS = [
+    # what the rule wants, what is configured, whether it judges
+    (("SMP",), {"SMP"}, True),
+    (("SMP",), set(), False),
+    (("!SMP",), set(), True),
+    (("!SMP",), {"SMP"}, False),
+    (("SMP", "!NUMA"), {"SMP"}, True),
+    (("SMP", "!NUMA"), {"SMP", "NUMA"}, False),
+    (("SMP",), None, True),
+]
+
+
+@pytest.mark.parametrize(("wanted", "configured", "judges"), CONFIGURATIONS)
+def test_when_configured(wanted, configured, judges):
+    config = None if configured is None else frozenset(configured)
+    reading = Reading("tree", "clang", X86_64, (FAR,), config=config)
+    found = list(lint.judge(reading, Pack("p", "p.toml", (when(*wanted),)), Options()))
+    assert bool(found) == judges
+
+
+def test_skipped_rules_are_counted_with_the_reason(monkeypatch):
+    report = check(monkeypatch, [APART, replace(LOST, when=When((), ("arm*",)))], {"a": (FAR,)})
+    assert report.coverage.skipped == ("lost: for arm*, not x86_64",)
+    assert report.coverage.unresolved == ()
+    assert (report.coverage.rules, report.coverage.applied, report.coverage.structs) == (2, 1, 1)
+
+
+def test_no_rules_at_all_is_bad_usage(monkeypatch):
+    with pytest.raises(UsageError, match="no rules apply to these inputs"):
+        check(monkeypatch, [], {"a": (FAR,)})
+
+
+def test_every_definition_of_a_name_is_judged_and_named(monkeypatch):
+    other = replace(FAR, source=Source("other.h", 7), origin="other.c")
+    report = check(monkeypatch, [JOINT], {"a": (NEAR, other)}, fail_on=Outcome.BROKEN)
+    assert sorted(f.verdict.message.split(" (the definition ")[1] for f in report.findings) == [
+        "at example.h:1 in example.c)", "at other.h:7 in other.c)",
+    ]  # fmt: skip
+    assert report.exit_status == 1
+
+
+def test_one_definition_needs_no_name(monkeypatch):
+    report = check(monkeypatch, [APART], {"a": (NEAR,)})
+    assert "definition" not in report.findings[0].verdict.message
+
+
+def test_kernel_packs_judge_kernels_alone(monkeypatch):
+    pack = Pack("kernel/p", "p.toml", (replace(APART, shipped=True),), kernel=True)
+    readings = {"vmlinux": True, "program": False}
+
+    def read(path, wanted, options):
+        return Reading(path, "dwarf", X86_64, (NEAR,), is_kernel=readings[path])
+
+    monkeypatch.setattr(readers, "read", read)
+    report = lint.check(tuple(readings), (), (pack,), Options())
+    assert [finding.input for finding in report.findings] == ["vmlinux"]
+
+
+def test_readers_are_told_what_only_kernels_need(monkeypatch):
+    asked = []
+
+    def read(path, wanted, options):
+        asked.append(wanted)
+        return Reading(path, "clang", X86_64, (FAR,))
+
+    monkeypatch.setattr(readers, "read", read)
+    mine = Pack("mine", "m.toml", (APART,), (StructIntent("ring", Source("m.toml", 1), header="ring.h"),))
+    kernel = Pack("kernel/p", "p.toml", (replace(APART, shipped=True), SHIPPED, replace(SHIPPED, struct="*_sock")), kernel=True)
+    lint.check(("a",), (mine,), (kernel,), Options())
+    assert asked[0].names == {"ring", "lost"}
+    assert asked[0].kernel == {"lost", "*_sock"}
+    assert asked[0].headers == (("ring", "ring.h"),)
+    assert (asked[0].outside_kernels().names, asked[0].outside_kernels().patterns) == ({"ring"}, ())
+
+
+def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):
+    hot = (Access("head", "hot-write"), Access("tail", "hot-read"))
+    intent = StructIntent("ring", Source("m.toml", 1), accesses=hot, placement="line")
+    rule = replace(APART, kind=AccessApart())
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, (NEAR,)))
+    verdict = lint.check(("a",), (Pack("m", "m.toml", (rule,), (intent,)),), (), Options()).findings[0].verdict
+    assert (verdict.outcome, verdict.bases, verdict.total) == (Outcome.BROKEN, (0,), 1)
+
+
+def test_findings_are_sorted_by_place_struct_and_rule(monkeypatch):
+    early = struct("early", 16, member("head", 0, 8, source=Source("a.h", 9)), member("tail", 8, 8))
+    late = struct("late", 16, member("head", 0, 8, source=Source("b.h", 2)), member("tail", 8, 8))
+    rules = [replace(APART, id=id_, struct=name) for name in ("late", "early") for id_ in ("z", "b")]
+    report = check(monkeypatch, rules, {"b": (late,), "a": (early,)})
+    assert [(f.struct.name, f.rule.id) for f in report.findings] == [
+        ("early", "b"), ("early", "z"), ("late", "b"), ("late", "z"),
+    ]  # fmt: skip
+
+
+def test_the_line_is_the_targets(monkeypatch):
+    on_s390 = replace(FAR, target=target_named("s390x"))
+    report = check(monkeypatch, [APART], {"a": (on_s390,)})
+    assert (report.findings[0].verdict.line_size, report.findings[0].verdict.outcome) == (256, Outcome.AT_RISK)
