@@ -1,0 +1,169 @@
+"""Compilation databases, folders and kernel trees: which units are read, with which flags."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.model import ReadOptions, Wanted
+from layoutlint.readers import clang
+
+S = Wanted(frozenset(["s"]))
+
+
+def write(folder: Path, **files: str) -> None:
+    """Files by name; `__` in a keyword stands for `/` and the last `_` for the dot."""
+    for name, text in files.items():
+        stem, _, suffix = name.replace("__", "/").rpartition("_")
+        path = folder / f"{stem}.{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def sizes(path, wanted: Wanted = S, **options: object) -> list[tuple[str, int | None, str]]:
+    reading = clang.read(str(path), wanted, ReadOptions(**options))
+    return [(s.name, s.bit_size, s.origin) for s in reading.structs]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Three units that include one header, two of them alike; and one that does not."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, inc__s_h="struct s { char c; CELL a; };\n", one_c='#include "s.h"\n', two_c='#include "s.h"\n',
+          three_c='#include "s.h"\n', four_c="int main(void) { return 0; }\n", long_rsp="-DCELL='long long'\n")  # fmt: skip
+    entries = [
+        {"directory": ".", "file": "one.c", "arguments": ["cc", "-Iinc", "-DCELL=int", "-c", "one.c", "-o", "one.o"]},
+        {"directory": ".", "file": "two.c", "command": "cc -I inc -D CELL=int -fconserve-stack -MD -MF two.d -c two.c"},
+        {"directory": ".", "file": "three.c", "command": "cc -Iinc @long.rsp -c three.c"},
+        {"directory": ".", "file": "four.c", "arguments": ["cc", "-DCELL=gone", "-c", "four.c"]},
+    ]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", ["compile_commands.json", "."])
+def test_each_distinct_definition_stands(project, name, jobs):
+    assert sizes(name, jobs=jobs) == [("s", 64, "one.c"), ("s", 128, "three.c")]
+
+
+def test_only_units_that_can_define_what_is_wanted_are_parsed(project):
+    (project / "two.c").write_text("#error not to be read\n")
+    reading = clang.read(".", S, ReadOptions())
+    assert ([s.origin for s in reading.structs], reading.unread) == (["one.c", "three.c"], ())
+
+
+def test_flags_of_the_command_line_come_behind_those_of_the_database(project):
+    assert sizes("compile_commands.json", flags=("-UCELL", "-DCELL=short")) == [("s", 32, "one.c")]
+
+
+def test_nothing_wanted_in_a_database(project):
+    reading = clang.read(".", Wanted(frozenset(["other"])), ReadOptions())
+    assert (reading.structs, reading.notes) == ((), ("no text of the 4 units and their headers defines a wanted struct",))
+
+
+def test_a_folder_of_headers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, a_h="struct s { int a; };", b__b_h='#include "gone.h"\nstruct t { int a; };', c_h="#error unused\n")
+    assert sizes(".") == [("s", 32, "a.h")]
+    reading = clang.read(".", Wanted(frozenset(["nowhere"])), ReadOptions())
+    assert (reading.structs, reading.unread, reading.notes) == ((), (), ("no text of the 3 C files below . defines a wanted struct",))
+
+
+def test_a_folder_without_c(tmp_path):
+    with pytest.raises(ReadError, match=r"holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"):
+        clang.read(str(tmp_path), S, ReadOptions())
+
+
+KERNEL = {
+    "Makefile": "VERSION = 6\nPATCHLEVEL = 12\nKBUILD_CFLAGS += -funsigned-char\n",
+    "include/linux/kconfig.h": "#include <generated/autoconf.h>\n",
+    "include/linux/compiler_types.h": "#define __private\n",
+    "include/linux/s.h": "#ifdef CONFIG_SMP\nstruct s { long a; };\n#else\nstruct s { char a; };\n#endif\n",
+    "include/linux/locked.h": "#define context_lock_struct(name) struct name\ncontext_lock_struct(locked) {\n\tint a;\n};\n",
+    "arch/x86/include/asm/types.h": "",
+    "kernel/private.h": "struct hidden { first_t a; };\n",
+    "kernel/user.c": "typedef char first_t[3];\n#include \"private.h\"\n",
+}  # fmt: skip
+CONFIGURED = {
+    "include/generated/autoconf.h": "#define CONFIG_SMP 1\n#define CONFIG_X86_64 1\n",
+    "include/config/auto.conf": 'CONFIG_SMP=y\nCONFIG_X86_64=y\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\nCONFIG_NAME="y"\n',
+}
+
+
+def lay(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def in_place(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    return lay(folder / "linux", KERNEL | CONFIGURED), ()
+
+
+def with_build_link(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    source = lay(folder / "linux", KERNEL)
+    (source / "build").symlink_to(lay(folder / "out", CONFIGURED))
+    return source, ()
+
+
+def with_o(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    return lay(folder / "linux", KERNEL), (f"O={lay(folder / 'out', CONFIGURED)}",)
+
+
+def build_folder(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    source = lay(folder / "linux", KERNEL)
+    return lay(folder / "out", CONFIGURED | {"Makefile": f"# Automatically generated\ninclude {source}/Makefile\n"}), ()
+
+
+def relocated_package(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    lay(folder / "linux-headers-6.12-common", KERNEL)
+    makefile = {"Makefile": "include /usr/src/nowhere/linux-headers-6.12-common/Makefile\n"}
+    return lay(folder / "linux-headers-6.12-amd64", CONFIGURED | makefile), ()
+
+
+@pytest.mark.parametrize("layout", [in_place, with_build_link, with_o, build_folder, relocated_package])
+def test_kernel_trees(tmp_path, layout):
+    path, flags = layout(tmp_path)
+    wanted = Wanted(frozenset(["s", "locked", "hidden", "nowhere"]), headers=(("s", "linux/s.h"),))
+    reading = clang.read(str(path), wanted, ReadOptions(flags=flags))
+    assert [(s.name, s.bit_size, str(s.source), s.origin, s.problem) for s in reading.structs] == [
+        ("s", 64, "include/linux/s.h:2", "include/linux/s.h", None),
+        ("locked", 32, "include/linux/locked.h:2", "include/linux/locked.h", None),
+        ("hidden", 24, "kernel/private.h:1", "kernel/user.c", None),
+    ]
+    assert (reading.target.name, reading.is_kernel, reading.unread) == ("x86_64", True, ())
+    assert reading.config == {"SMP", "X86_64", "EXT4_FS"}
+    assert reading.notes == ("no file of this tree defines struct nowhere",)
+
+
+def test_a_header_of_a_kernel_has_the_flags_of_its_tree(tmp_path):
+    path, _ = in_place(tmp_path)
+    assert sizes(path / "include/linux/s.h") == [("s", 64, "include/linux/s.h")]
+    assert sizes(path / "kernel/private.h", Wanted(frozenset(["hidden"]))) == [("hidden", 24, "kernel/user.c")]
+
+
+def test_headers_that_do_not_bear_one_another(tmp_path):
+    path, _ = in_place(tmp_path)
+    lay(path, {"include/linux/clash.h": "struct s { int other; };\nstruct t { char a; };\n"})
+    wanted = Wanted(frozenset(["s", "t"]), headers=(("s", "linux/s.h"), ("t", "linux/clash.h")))
+    reading = clang.read(str(path), wanted, ReadOptions())
+    assert {(s.name, s.bit_size, s.problem) for s in reading.structs} == {("s", 64, None), ("s", 32, None), ("t", 8, None)}
+
+
+def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
+    path, _ = in_place(tmp_path)
+    lay(path, {"include/linux/bad.h": "#error of another machine\n"})
+    reading = clang.read(str(path), Wanted(everything=True), ReadOptions())
+    assert {s.name for s in reading.structs} == {"s", "locked"}
+    assert reading.notes == ("of 5 headers 1 are left out, which have errors beside the others, such as include/linux/bad.h",)
+
+
+def test_a_kernel_that_is_not_configured(tmp_path):
+    lay(tmp_path / "linux", KERNEL)
+    with pytest.raises(ReadError, match=r"is a kernel tree that is not configured: .*/include/generated/autoconf.h is not there"):
+        clang.read(str(tmp_path / "linux"), S, ReadOptions())

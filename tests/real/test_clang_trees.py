@@ -1,0 +1,63 @@
+"""Configured header trees of real kernels, read without a compiler, and how long that takes beside libclang's own parse."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from layoutlint.layout import Layout
+from layoutlint.model import ReadOptions, Wanted
+from layoutlint.readers import read
+from layoutlint.readers.clang import parse
+
+pytestmark = pytest.mark.real
+
+NAMED = Wanted(
+    frozenset(["address_space", "rw_semaphore", "pcpu_chunk"]),
+    headers=(("address_space", "linux/fs.h"), ("rw_semaphore", "linux/rwsem.h"), ("pcpu_chunk", "mm/percpu-internal.h")),
+)
+TREES = [
+    # tree, vmlinux of the same configuration or None
+    ("headers", None),
+    ("next-headers", "next"),
+    ("newest-headers", "newest"),
+]
+
+
+@pytest.mark.parametrize(("tree", "vmlinux"), TREES, ids=[tree for tree, _ in TREES])
+def test_structs_of_a_header_tree(kernel, tree, vmlinux):
+    reading = read(str(kernel(tree)), NAMED, ReadOptions())
+    structs = {s.name: s for s in reading.structs}
+    assert {name: s.problem for name, s in structs.items()} == {"address_space": None, "rw_semaphore": None}
+    assert (reading.unread, reading.is_kernel, reading.target.name) == ((), True, "x86_64")
+    assert reading.notes == ("struct pcpu_chunk is defined in mm/percpu-internal.h, and this tree has no mm/",)
+    assert {"SMP", "X86_64", "RWSEM_SPIN_ON_OWNER"} <= (reading.config or set())
+    if vmlinux is not None:
+        built = read(str(kernel(vmlinux)), Wanted(frozenset(structs)), ReadOptions(reader="btf"))
+        offsets = {s.name: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for s in built.structs}
+        assert {n: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for n, s in structs.items()} == offsets
+
+
+@pytest.mark.parametrize("tree", [tree for tree, _ in TREES])
+def test_within_three_times_the_parse(kernel, tree, monkeypatch):
+    path = str(kernel(tree))
+    parsing: list[float] = []
+    parsed = parse._parsed
+
+    def timed(lib, unit):
+        start = time.perf_counter()
+        context = parsed(lib, unit)
+        handle = context.__enter__()
+        parsing.append(time.perf_counter() - start)
+        context.__exit__(None, None, None)
+        del handle
+        return parsed(lib, unit)
+
+    read(path, NAMED, ReadOptions())  # brings the files into memory
+    with monkeypatch.context() as patched:
+        patched.setattr(parse, "_parsed", timed)
+        read(path, NAMED, ReadOptions())
+    start = time.perf_counter()
+    read(path, NAMED, ReadOptions())
+    assert time.perf_counter() - start < 3 * sum(parsing)
