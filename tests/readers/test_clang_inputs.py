@@ -167,3 +167,33 @@ def test_a_kernel_that_is_not_configured(tmp_path):
     lay(tmp_path / "linux", KERNEL)
     with pytest.raises(ReadError, match=r"is a kernel tree that is not configured: .*/include/generated/autoconf.h is not there"):
         clang.read(str(tmp_path / "linux"), S, ReadOptions())
+
+
+SHUFFLED = """
+struct marked { int a, b; } __randomize_layout;
+struct calls { int (*a)(int); void (*b)(void); };
+struct kept_calls { int (*a)(int); void (*b)(void); } __no_randomize_layout;
+struct partly { int first; randomized_struct_fields_start int a, b; };
+struct holder { int a; struct marked m; };
+struct points { int a; struct marked *m; };
+"""
+
+
+def test_structs_that_a_configuration_shuffles(tmp_path):
+    path, _ = in_place(tmp_path)
+    lay(path, {
+        "include/linux/shuffled.h": SHUFFLED,
+        "include/linux/compiler_types.h": "#define __randomize_layout\n#define __no_randomize_layout\n#define randomized_struct_fields_start\n",
+        "include/config/auto.conf": "CONFIG_X86_64=y\nCONFIG_RANDSTRUCT=y\nCONFIG_RANDSTRUCT_FULL=y\n",
+    })  # fmt: skip
+    names = ("marked", "calls", "kept_calls", "partly", "holder", "points")
+    reading = clang.read(str(path), Wanted(frozenset(names)), ReadOptions())
+    by = "its fields are shuffled by CONFIG_RANDSTRUCT_FULL"
+    assert {s.name: s.problem for s in reading.structs} == {
+        "marked": f"include/linux/shuffled.h:2: {by}",
+        "calls": f"include/linux/shuffled.h:3: {by}",
+        "kept_calls": None,
+        "partly": f"include/linux/shuffled.h:5: {by}",
+        "holder": f"include/linux/shuffled.h:2: {by}",
+        "points": None,
+    }

@@ -150,7 +150,9 @@ class _KernelReader:
 
     def _unit(self, main: str, origin: str, more: tuple[str, ...], text: str | None) -> Unit:
         words = ("-xc", *self.tree.flags, *more, *self.options.flags)
-        return Unit(main, words, self.tree.build, self.tree.roots, origin, text)
+        return Unit(
+            main, words, self.tree.build, self.tree.roots, origin, text, shuffled_by=self.tree.shuffled_by
+        )
 
     def unit_of(self, file: str) -> Unit:
         """The unit that gives a file's structs: a public header by itself, others through a source."""

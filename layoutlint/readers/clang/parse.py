@@ -35,6 +35,8 @@ class Unit:
     """The content of `main` where that is not on disk."""
     problem: str | None = None
     """Why nothing that it says can be believed, known beforehand."""
+    shuffled_by: str | None = None
+    """What shuffles the fields of marked structs at build time, where something does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         listing = _Listing(lib, wanted)
         native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, places)
-        problems = Problems(lib, handle, places, types, complaints, tuple(listing.variables))
+        problems = Problems(
+            lib, handle, places, types, complaints, tuple(listing.variables), unit.shuffled_by
+        )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
         blamed = problems.blamed() if complaints else ()
     return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed)

@@ -15,6 +15,7 @@ from layoutlint.readers.clang.types import RECORD, Types
 
 _ATTRIBUTE_LIKE = re.compile(r"__|.*(?:aligned|packed|cache_?line|randomi[sz]e)", re.IGNORECASE)
 """Names that are meant as attributes, and declare a variable when no macro of that name is defined."""
+_MARKED = re.compile(rb"\b(?:__randomize_layout|randomized_struct_fields_start)\b")
 ENUM_CONSTANT = 7
 FIRST_EXPRESSION, LAST_EXPRESSION = 100, 199
 _TAIL = 2000
@@ -44,13 +45,15 @@ class Problems:
     diagnostics: tuple[Diagnostic, ...]
     variables: tuple[Cursor, ...] = ()
     """Variables at file scope."""
+    shuffled_by: str | None = None
+    """What shuffles fields at build time, where something does."""
     _local: dict[int, str | None] = field(default_factory=dict)
     _texts: dict[int, bytes] = field(default_factory=dict)
     _leading: dict[int | None, tuple[int, ...]] = field(default_factory=dict)
 
     def of(self, record: Cursor) -> str | None:
         """Why the layout of a struct cannot be believed; None when nothing speaks against it."""
-        if not self.diagnostics and not self._would_be_attributes:
+        if not self.diagnostics and not self._would_be_attributes and self.shuffled_by is None:
             return None
         declarations = self._dependencies.of(record)
         for declaration in declarations:
@@ -74,7 +77,21 @@ class Problems:
         variable = self._would_be_attributes.get(self._extent(declaration)[:2])
         if variable is not None:
             return self._undefined(variable, declaration)
-        return None
+        return self._shuffled(declaration) if self.shuffled_by is not None else None
+
+    def _shuffled(self, declaration: Cursor) -> str | None:
+        """Whether a struct is marked to be shuffled, or has function pointers only (scripts/gcc-plugins)."""
+        extent = self._to_semicolon(self._extent(declaration))
+        if declaration.kind != native.STRUCT or extent.file is None:
+            return None
+        text = self._text(extent.file)[extent.start : extent.end]
+        members = self.types.members(declaration)
+        calls = len(members) > 1 and all(
+            "(*" in m.type.left and m.type.right.startswith(")(") for m in members
+        )
+        if b"__no_randomize_layout" in text or not (calls or _MARKED.search(text)):
+            return None
+        return f"{self.places.source(declaration)}: its fields are shuffled by {self.shuffled_by}"
 
     @cached_property
     def _by_file(self) -> dict[int | None, list[Diagnostic]]:
@@ -135,12 +152,16 @@ class Problems:
         return found
 
     def _to_semicolon(self, extent: Extent) -> Extent:
-        if extent.file not in self._by_file or extent.file is None or extent.end is None:
+        is_needed = extent.file in self._by_file or self.shuffled_by is not None
+        if not is_needed or extent.file is None or extent.end is None:
             return extent
-        if extent.file not in self._texts:
-            self._texts[extent.file] = native.contents(self.lib, self.unit, extent.file)
-        semicolon = self._texts[extent.file].find(b";", extent.end, extent.end + _TAIL)
+        semicolon = self._text(extent.file).find(b";", extent.end, extent.end + _TAIL)
         return extent._replace(end=max(extent.end, semicolon))
+
+    def _text(self, file: int) -> bytes:
+        if file not in self._texts:
+            self._texts[file] = native.contents(self.lib, self.unit, file)
+        return self._texts[file]
 
     @cached_property
     def _inclusions(self) -> list[tuple[int, Spot]]:

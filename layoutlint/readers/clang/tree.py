@@ -69,6 +69,12 @@ class Tree:
         return (self.source,) if self.source == self.build else (self.source, self.build)
 
     @property
+    def shuffled_by(self) -> str | None:
+        """The option under which the compiler shuffles the fields of marked structs; None when it is off."""
+        options = ("RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_FULL", "RANDSTRUCT", "GCC_PLUGIN_RANDSTRUCT")
+        return next((f"CONFIG_{option}" for option in options if option in self.config), None)
+
+    @property
     def folders(self) -> tuple[str, ...]:
         """Where kernel headers are searched, in the order of LINUXINCLUDE."""
         arch = f"arch/{self.arch}/include"
