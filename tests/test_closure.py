@@ -10,8 +10,9 @@ import statistics
 from pathlib import Path
 
 import pytest
+import yaml
 
-from layoutlint import reports
+from layoutlint import reports, rulefile
 from layoutlint.kinds import KINDS
 from layoutlint.model import TARGETS
 from layoutlint.readers.losses import LOSSES
@@ -100,8 +101,6 @@ class TestCommandLine:
 
 def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
-    from layoutlint import rulefile
-
     shipped = {pack.path for pack in rulefile.shipped()}
     assert shipped == {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
 
@@ -203,3 +202,28 @@ def test_every_document_that_the_code_names_exists():
         for document in re.findall(r"\bdocs/[\w/-]+\.\w+", path.read_text())
     }
     assert {pair for pair in named if not (ROOT / pair[1]).is_file()} == set()
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Every example in a document, with where it stands."""
+    return [
+        (f"{path.name}-{number}", text)
+        for path in DOCUMENTS
+        for number, text in enumerate(re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S))
+    ]
+
+
+WHOLE_RULES = [(place, text) for place, text in blocks("toml") if "[[rule]]" in text]
+
+
+@pytest.mark.parametrize(("place", "text"), WHOLE_RULES, ids=[place for place, _ in WHOLE_RULES])
+def test_every_rule_in_a_document_is_valid(place, text):
+    assert rulefile.parse(text, place).rules
+
+
+@pytest.mark.parametrize(("place", "text"), blocks("yaml"), ids=[place for place, _ in blocks("yaml")])
+def test_every_hook_in_a_document_exists(place, text):
+    offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    used = [hook for repo in yaml.safe_load(text)["repos"] for hook in repo["hooks"]]
+    assert used
+    assert {hook["id"] for hook in used} <= offered
