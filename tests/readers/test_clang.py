@@ -126,6 +126,8 @@ SPELLED = [
     ("void (*m)(int (*)(u32))", "void (*)(int (*)(u32))"),
     ("struct { int a; } m", "struct {...}"),
     ("union { int a; } m[2]", "union {...}[2]"),
+    ("const struct { int a; }", "const struct {...}"),
+    ("volatile union { int a; }", "volatile union {...}"),
     ("enum { X } m", "enum {...}"),
     ("enum colour m", "enum colour"),
     ("_Atomic int m", "_Atomic int"),

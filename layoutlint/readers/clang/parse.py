@@ -62,7 +62,7 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         target = _target(lib, handle, unit)
         listing = _Listing(lib, wanted)
         native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
-        types = Types(lib, places)
+        types = Types(lib, handle, places)
         problems = Problems(
             lib, handle, places, types, complaints, tuple(listing.variables), unit.shuffled_by
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.clang import native
-from layoutlint.readers.clang.native import Cursor, Type
+from layoutlint.readers.clang.native import Cursor, Spot, Type
 from layoutlint.readers.clang.places import Places
 
 # enum CXTypeKind; base types are spelled as in GCC's debug information.
@@ -43,6 +43,7 @@ class Types:
     """The types of one translation unit; each is described once."""
 
     lib: Any
+    unit: int
     places: Places
     _spelled: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
@@ -206,9 +207,10 @@ class Types:
             return None
         shape = self.shape(of)
         size = lib.clang_getFieldDeclBitWidth(cursor) if is_bits else shape.bit_size
+        is_named = bool(name) and not name.endswith(")")
         return Field(
-            name=name if name and not name.endswith(")") else None,
-            type=self.spelled(of),
+            name=name if is_named else None,
+            type=self.spelled(of) if is_named else self._unnamed(cursor, of),
             bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
             bit_size=size,
             is_bitfield=is_bits,
@@ -218,6 +220,21 @@ class Types:
             align=shape.align,
             source=self.places.source(cursor),
         )
+
+    def _unnamed(self, field: Cursor, of: Type) -> CType:
+        """The type of an anonymous member; libclang leaves out the qualifiers that stand before it."""
+        lib = self.lib
+        spelled = self.spelled(of)
+        record = lib.clang_getCursorExtent(lib.clang_getTypeDeclaration(of))
+        start = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(field)))
+        end = Spot(lib, lib.clang_getRangeStart(record))
+        if start.file is None or start.file != end.file or start.offset >= end.offset:
+            return spelled
+        written = native.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
+        for qualifier in ("volatile", "const"):
+            if qualifier.encode() in written:
+                spelled = qualified(spelled, qualifier)
+        return spelled
 
 
 def _count(lib: Any, array: Type) -> int | None:
