@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutlint.errors import ReadError
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.clang import native
 from layoutlint.readers.clang.native import Cursor, Spot, Type
@@ -23,8 +24,8 @@ UNPROTOTYPED, PROTOTYPE = 110, 111
 CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY = 112, 113, 114, 115
 ELABORATED, ATTRIBUTED, EXT_VECTOR, ATOMIC, TAG_ATTRIBUTED = 119, 163, 176, 177, 178
 ARRAYS = (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY)
-DEEPEST = 200
-"""Types nested deeper than this are spelled by libclang; no C compiler accepts parentheses much deeper."""
+DEEPEST = 64
+"""Types nested deeper are spelled by libclang, structs refused: no C that is written by hand goes so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Types:
     _spelled: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
+    _depth: int = 0
 
     def spelled(self, of: Type, depth: int = 0) -> CType:
         """How a type is written, built from its structure."""
@@ -193,8 +195,13 @@ class Types:
         if key is None:
             return ()
         if key not in self._members:
+            if self._depth > DEEPEST:
+                place = self.places.source(record)
+                raise ReadError(place.file, f"line {place.line}: structs are nested more than {DEEPEST} deep")
+            self._depth += 1
             cursors = native.fields_of(self.lib, self.lib.clang_getCursorType(record))
             found = [self._field(cursor) for cursor in cursors]
+            self._depth -= 1
             self._members[key] = tuple(member for member in found if member is not None)
         return self._members[key]
 
