@@ -109,6 +109,9 @@ class Tree:
             words += ["-DCC_USING_FENTRY"]
         # BTF tags on pointers would hide the types behind them.
         words += ["-Dbtf_type_tag(x)="]
+        # It changes no layout; on pointers (__counted_by_ptr) it is an error in a clang that is older than
+        # the compiler which the configuration was made for.
+        words += ["-D__counted_by__(x)="]
         if self.arch == "arm":
             words += [f"-D__LINUX_ARM_ARCH__={n}" for name, n in _ARM_VERSIONS if name in self.config][:1]
         words += [f"-I{folder}" for folder in self.folders]
