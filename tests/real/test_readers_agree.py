@@ -18,13 +18,27 @@ Definitions = dict[str, list[Struct]]
 
 PAIRS = [
     # kernel and reader, kernel and reader, at least so many names in common
-    ("cloud", "dwarf", "cloud", "btf", 5_000),
-    ("next", "dwarf", "next", "btf", 6_000),
-    ("newest", "dwarf", "newest", "btf", 6_000),
-    ("next", "dwarf", "next-headers", "clang", 3_000),
-    ("next", "btf", "next-headers", "clang", 3_000),
-    ("newest", "dwarf", "newest-headers", "clang", 3_000),
+    ("cloud", "dwarf", "cloud", "btf", 7_000),
+    ("next", "dwarf", "next", "btf", 8_000),
+    ("newest", "dwarf", "newest", "btf", 9_000),
+    ("next", "dwarf", "next-headers", "clang", 3_800),
+    ("next", "btf", "next-headers", "clang", 3_800),
+    ("newest", "dwarf", "newest-headers", "clang", 4_000),
+    ("newest", "btf", "newest-headers", "clang", 4_000),
 ]
+
+PRIVATE = "sources have a struct of this name of their own, and the one in the header is in no unit of this kernel"
+TRANSPARENT = "gcc writes no members of a transparent union that a typedef names into debug information"
+CALLED = "libclang opens a typedef below the calling convention that stands beside it; only the type's spelling differs"
+EXPLAINED = {
+    "aes_encrypt_arg": TRANSPARENT,
+    "cstate": PRIVATE,
+    "efi_runtime_services_t": CALLED,
+    "mac_addr": PRIVATE,
+    "map_info": PRIVATE,
+    "port": PRIVATE,
+    "release_pages_arg": TRANSPARENT,
+}
 
 
 @cache
@@ -53,5 +67,6 @@ def test_readers_agree(kernel, kernel_a, reader_a, kernel_b, reader_b, least):
     ours, theirs = definitions(kernel(kernel_a), reader_a), definitions(kernel(kernel_b), reader_b)
     both = ours.keys() & theirs.keys()
     print(f"{kernel_a} {reader_a} and {kernel_b} {reader_b}: {len(both)} structs in common, of {len(ours)} and {len(theirs)}")
-    assert disagreements(ours, theirs, reader_a, reader_b) == {}
+    found = disagreements(ours, theirs, reader_a, reader_b)
+    assert {name: lines for name, lines in found.items() if name not in EXPLAINED} == {}
     assert len(both) >= least
