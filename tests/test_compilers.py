@@ -14,12 +14,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from layoutlint.layout import Layout
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
-from tests import agreement
+from tests import agreement, pahole
 from tests.c_probe import Facts, ask, ask_object, compile_c, need
 from tests.c_structs import INT128, CStruct, leaves, programs, settled, source
 
 EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "15"))
 """Programs per test, of about six structs each; more find more."""
+NOT_IN_PAHOLE = frozenset({"_Complex float", "_Atomic int"})
+"""What pahole 1.24 neither lists nor writes as BTF."""
 PROFILE = settings(
     max_examples=EXAMPLES, deadline=None, derandomize="LAYOUTLINT_EXAMPLES" not in os.environ, database=None,
     phases=[Phase.explicit, Phase.generate],  # each compilation takes long, and a difference names its field
@@ -115,7 +117,7 @@ def test_libclang_says_what_gcc_compiles(tmp_path, structs):
 
 
 @PROFILE
-@given(structs=programs(without=frozenset({"_Complex float", "_Atomic int"})))  # pahole writes no BTF for these
+@given(structs=programs(without=NOT_IN_PAHOLE))
 def test_btf_says_what_the_program_says(tmp_path, structs):
     facts = ask("gcc", structs, tmp_path)
     built = compile_c("gcc", source(structs), tmp_path / "btf.o", "-c", "-g")
@@ -173,6 +175,23 @@ def test_readers_say_the_same(tmp_path, structs):
     alike = sorted(settled(structs))
     found = [line for name in alike for line in agreement.differences(dwarf[name], clang[name], "dwarf", "clang")]
     assert found == []
+
+
+@PROFILE
+@given(structs=programs(without=NOT_IN_PAHOLE))
+def test_pahole_says_what_the_program_says(tmp_path, structs):
+    """The oracles agree with one another, and tests/pahole.py reads what pahole prints."""
+    facts = ask("gcc", structs, tmp_path)
+    built = compile_c("gcc", source(structs), tmp_path / "structs", "-c", "-g")
+    need("pahole")
+    for shape in pahole.listing(built, "-F", "dwarf"):
+        told = facts.get(shape.name)
+        if told is not None:
+            assert shape.size in (None, told.size)
+            spots = {path: (spot.bit_offset, spot.bit_size) for path, spot in shape.spots}
+            known = {path: spot for path, spot in told.spots.items() if path in spots and spot[1] is not None}
+            assert {path: spots[path] for path in known} == known
+            assert known.keys() >= {path for path in told.spots if "." not in path and told.spots[path][1] is not None}
 
 
 @PROFILE
