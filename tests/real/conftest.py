@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,20 @@ import pytest
 from tests.real import kernels
 
 
-def _kernel(name: str) -> Path:
+@cache
+def _attempt(name: str) -> Path | str:
+    """The path, or why there is none: one attempt for all tests of a run."""
     try:
         return kernels.fetch(name)
     except kernels.Unavailable as reason:
-        pytest.skip(str(reason))
+        return str(reason)
+
+
+def _kernel(name: str) -> Path:
+    at = _attempt(name)
+    if isinstance(at, str):
+        pytest.skip(at)
+    return at
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ def fetch(name: str) -> Path:
     at = found(name)
     if at is not None:
         return at
-    _require_tools()
+    _require_tools(name)
     try:
         with _alone(name):
             if found(name) is None:
@@ -104,12 +104,12 @@ def version(at: Path) -> tuple[int, int]:
     return int(numbers[1]), int(numbers[2])
 
 
-def _require_tools() -> None:
+def _require_tools(name: str) -> None:
     if os.environ.get("LAYOUTLINT_OFFLINE"):
-        raise Unavailable("not downloaded yet, and LAYOUTLINT_OFFLINE is set")
+        raise Unavailable(f"kernel {name}: not downloaded yet, and LAYOUTLINT_OFFLINE is set")
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        raise Unavailable(f"this machine has no {', '.join(missing)} to get it with")
+        raise Unavailable(f"kernel {name}: this machine has no {', '.join(missing)} to get it with")
 
 
 @contextmanager
@@ -123,10 +123,10 @@ def _alone(name: str) -> Iterator[None]:
 
 def _unpack(kernel: Kernel) -> None:
     options = _apt_options(kernel.release)
-    _run(["apt-get", *options, "update", "-qq"], kernel.name)
+    _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], f"kernel {kernel.name}")
     packages = _packages(kernel, options)
     with tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
-        _run(["apt-get", *options, "download", "-qq", *packages], kernel.name, cwd=into)
+        _run(["apt-get", *options, "download", "-qq", *packages], f"kernel {kernel.name}", cwd=into)
         root = Path(into, "root")
         root.mkdir()
         for package in sorted(Path(into).glob("*.deb")):
@@ -183,7 +183,7 @@ def _packages(kernel: Kernel, options: list[str]) -> list[str]:
 
 def _dependency(options: list[str], package: str, wanted: str) -> str:
     limits = ["--no-suggests", "--no-conflicts", "--no-breaks", "--no-recommends"]
-    listed = _run(["apt-cache", *options, "depends", *limits, package], package)
+    listed = _run(["apt-cache", *options, "depends", *limits, package], f"package {package}")
     match = re.search(rf"Depends: ({wanted})", listed)
     if match is None:
         raise Unavailable(f"the package {package} depends on no {wanted}")
@@ -193,7 +193,7 @@ def _dependency(options: list[str], package: str, wanted: str) -> str:
 def _extract(kernel: Kernel, package: Path, root: Path) -> None:
     """Unpack a package; of an image only vmlinux, because its modules would take gigabytes."""
     if kernel.is_headers:
-        _run(["dpkg-deb", "-x", str(package), str(root)], kernel.name)
+        _run(["dpkg-deb", "-x", str(package), str(root)], f"kernel {kernel.name}")
         return
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE) as packed:
         subprocess.run(["tar", "-x", "--wildcards", "*/vmlinux", "*/vmlinux-*"], stdin=packed.stdout, cwd=root, check=False)
