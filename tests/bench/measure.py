@@ -123,8 +123,8 @@ def _budget(case: Case, other: Case | None) -> tuple[str, str]:
     return ", ".join(name for name, _ in limits), ", ".join(f"{share:.0%}" for _, share in limits)
 
 
-def document(measured: list[Case], rounds: int) -> str:
-    """docs/benchmarks.md."""
+def document(measured: list[Case], rounds: int, load: float) -> str:
+    """docs/benchmarks.md; `load` is how many other processes wanted a processor when measuring began."""
     kernel, tree = kernels.fetch("cloud"), kernels.fetch("next-headers")
     size = kernel.stat().st_size / 1e6
     return f"""# Benchmarks
@@ -136,7 +136,8 @@ medians of {rounds} rounds. Peak memory is the largest resident set of the proce
 `{kernel.name}` ({size:.0f} MB); the header tree is `{tree.name}`. libclang's own parse is a process that parses the same
 text with the same flags through `clang.cindex`, and does nothing else. The DWARF scanner runs as plain Python.
 
-Machine: {_processor()}, {os.cpu_count()} processors; Python {platform.python_version()}; {_pahole()}.
+Machine: {_processor()}, {os.cpu_count()} processors; Python {platform.python_version()}; {_pahole()}. Load average before the
+first round: {load:.1f}; the nearer it is to the number of processors, the further wall time lies above cpu time.
 
 {table(measured)}
 """
@@ -166,8 +167,9 @@ def main() -> int:
     except kernels.Unavailable as reason:
         print(reason, file=sys.stderr)
         return 1
+    load = os.getloadavg()[0]
     measure(measured, options.rounds)
-    options.output.write_text(document(measured, options.rounds))
+    options.output.write_text(document(measured, options.rounds, load))
     print(table(measured))
     return 0
 
