@@ -85,6 +85,26 @@ LOSSES: tuple[Loss, ...] = (
         "`aligned` on a struct that clang compiled (up to 16 at least), on anything before gcc 8; `packed`",
         "the alignment is what members, size and gaps prove, and can be less than the true one",
     ),
+    Loss(
+        "dwarf", "bit-field-of-clang",
+        "that a bit-field as wide as its type is one, where clang compiled it (up to 16 at least)",
+        "an ordinary member; under `packed`, where it starts inside a byte, the struct is unknown",
+    ),
+    Loss(
+        "dwarf", "atomic-before-5",
+        "`_Atomic`, before DWARF 5",
+        "the type is spelled without it; size and offset are right",
+    ),
+    Loss(
+        "dwarf", "transparent-union",
+        "the members of a union that a typedef makes transparent, where gcc compiled it (up to 12 at least)",
+        "the union has none, and rules on it are unknown",
+    ),
+    Loss(
+        "dwarf", "local",
+        "structs local to functions: only what stands at the top level of a unit is read, as by pahole",
+        "they are not there: a rule that names them is not found",
+    ),
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from layoutlint.model import Aggregate, CType, Field, Source, Target
@@ -35,6 +36,22 @@ class Body:
     align: int | None
     """As the input states it."""
     fields: tuple[Field, ...]
+
+    def problem(self, aggregate: Aggregate) -> str | None:
+        """What no compiler lays out so, and the debug information must lack; None if all is well.
+
+        GCC leaves out the members of a union that a typedef makes transparent (`transparent_union`), clang
+        the position of a bit-field that is as wide as its type (`packed`).
+        """
+        if aggregate == "union":
+            if self.fields or not self.bit_size:
+                return None
+            return f"the debug information has none of the members of its {self.bit_size // 8} bytes"
+        ordered = sorted(self.fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
+        for low, high in pairwise(ordered):
+            if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
+                return f"`{low.name}` and `{high.name}` overlap in the debug information"
+        return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

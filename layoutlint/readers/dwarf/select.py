@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -20,6 +21,9 @@ _DECL_FILE: Final = at("decl_file")
 _DECL_LINE: Final = at("decl_line")
 _FEW: Final = 500
 """Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
+_OFTEN: Final = 8
+"""When everything is read, a definition that units repeat is compared in full so many times. A header that
+means something else in each unit (Linux's drivers/iommu/generic_pt) is included by few."""
 
 DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
 """What reading past the end or into nonsense raises."""
@@ -40,7 +44,7 @@ class _Found:
         body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
-            self.origin, aliases,
+            self.origin, aliases, body.problem(self.aggregate),
         )  # fmt: skip
 
 
@@ -65,7 +69,7 @@ class Selection:
         self._decoder = Decoder(target)
         self._found: dict[tuple[object, ...], _Found] = {}
         self._incomplete: dict[str, _Found] = {}
-        self._prints: set[tuple[object, ...]] = set()
+        self._prints: Counter[tuple[object, ...]] = Counter()
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
         self._offsets = frozenset() if self._in_bulk else _offsets(wanted.names, index.sections)
@@ -131,10 +135,11 @@ class Selection:
         elif DECLARATION in entry.values:
             self._add_incomplete(entry, name, alias)
             return
-        is_bulk = self._in_bulk and alias is None and name not in self._wanted.names
-        fingerprint = _fingerprint(entry, name) if is_bulk else None
-        if fingerprint in self._prints:
-            return
+        if self._wanted.everything and alias is None:
+            fingerprint = _fingerprint(entry, name)
+            self._prints[fingerprint] += 1
+            if self._prints[fingerprint] > _OFTEN:
+                return
         unit = entry.unit
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
         source = self._decoder.source(unit, entry.values)
@@ -146,8 +151,6 @@ class Selection:
             )  # fmt: skip
         if alias is not None:
             found.aliases.add(alias)
-        if fingerprint is not None:
-            self._prints.add(fingerprint)
 
     def _add_incomplete(self, entry: _Entry, name: str, alias: str | None) -> None:
         if not self._asked_for(alias or name):
