@@ -6,7 +6,6 @@ import io
 import os
 import shlex
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,16 +13,17 @@ from typing import Any, NoReturn
 
 import click
 
-from layoutlint import __version__, lint, reports, rulefile
-from layoutlint.errors import LayoutlintError, ReadError, UsageError, did_you_mean
+from layoutlint import __version__, lint, reports, rulefile, terminal
+from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
 from layoutlint.kinds import KINDS, manual
-from layoutlint.model import Progress, ReadOptions, no_progress
+from layoutlint.model import ReadOptions
 from layoutlint.rule import Outcome, Pack, Rule
 
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_INTERNAL = 4
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would look like a finding
+EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, likewise: `layoutlint show vmlinux --all | head`
 
 _DISCOVERED = "layoutlint.toml"
 
@@ -166,9 +166,10 @@ def check(
     )
     report = lint.check(inputs, packs, kernel_packs, options)
     for name, path in files:
-        _write(path, reports.FORMATS[name](report))
+        terminal.write_whole(path, reports.FORMATS[name](report))
     if format_ == "text":
-        click.echo(reports.text.render(report, color=_colored(color), width=_width()), nl=False, color=True)
+        text = reports.text.render(report, color=terminal.colored(color), width=terminal.width())
+        click.echo(text, nl=False, color=True)
     else:
         click.echo(reports.FORMATS[format_](report), nl=False)
     sys.exit(report.exit_status)
@@ -196,11 +197,13 @@ def show(
         expand=more["expand"],
         line_size=more["line_size"],
         min_align=more["min_align"],
-        color=_colored(more["color"]),
-        width=_width(),
+        color=terminal.colored(more["color"]),
+        width=terminal.width(),
     )
     for chunk in reports.SHOW_FORMATS[format_](shown.structs, options):
         sys.stdout.write(chunk)
+    for note in shown.notes:
+        click.echo(f"layoutlint: note: {note}", err=True)
     for trouble in shown.troubles:
         click.echo(f"layoutlint: {trouble}", err=True)
     sys.exit(EXIT_UNKNOWN if shown.troubles and not more["allow_unknown"] else 0)
@@ -281,7 +284,7 @@ def _discovered() -> tuple[str, ...]:
 def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     return ReadOptions(
         flags=(*_words(more["quoted_flags"] or ""), *flags),
-        progress=_progress(more["progress"]),
+        progress=terminal.progress_on_stderr(more["progress"]),
         jobs=more["jobs"],
         reader=more["reader"],
         btf_base=more["btf_base"],
@@ -296,36 +299,6 @@ def _words(quoted: str) -> tuple[str, ...]:
         raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
 
 
-def _progress(asked: bool | None) -> Progress:
-    """Progress on stderr: one line that is written over on a terminal, lines of their own elsewhere."""
-    terminal = sys.stderr.isatty()
-    if not (terminal if asked is None else asked):
-        return no_progress
-    shown = -1
-
-    def progress(what: str, done: int, total: int) -> None:
-        nonlocal shown
-        percent = 100 if done >= total else done * 100 // total
-        if percent == shown or (not terminal and percent % 10):
-            return
-        shown = percent
-        ending = "\r" if terminal and percent < 100 else "\n"
-        sys.stderr.write(f"{what}: {percent} %{ending}")
-        sys.stderr.flush()
-
-    return progress
-
-
-def _colored(choice: str) -> bool:
-    if choice != "auto":
-        return choice == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _width() -> int:
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
-
-
 def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
     """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
     outputs = []
@@ -337,21 +310,6 @@ def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
             )
         outputs.append((name, Path(path)))
     return outputs
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a whole file or none: beside it first, then into its place; raises UsageError."""
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into
-            return
-        path = path.resolve()
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-            whole = Path(folder, path.name)
-            whole.write_text(text, "utf-8", "backslashreplace")
-            os.replace(whole, path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -382,7 +340,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # The reader of our output has left (`| head`); nothing more can be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_INTERNAL)
+        sys.exit(EXIT_BROKEN_PIPE)
     except Exception as error:
         if os.environ.get("LAYOUTLINT_DEBUG"):
             traceback.print_exc()

@@ -246,10 +246,11 @@ def _exit_status(findings: list[Finding], unread: list[Unread], options: Options
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Structs to show, and what could not be shown, as sentences."""
+    """Structs to show, what could not be shown, and what the user should know of it, as sentences."""
 
     structs: tuple[Struct, ...]
     troubles: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
@@ -265,4 +266,4 @@ def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
         troubles += [
             f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
         ]
-    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)))
+    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)), reading.notes)

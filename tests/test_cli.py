@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import cli, lint
+from layoutlint import cli, lint, terminal
 from tests.command import ROOT, run
 
 EXAMPLE = ROOT / "docs" / "example"
@@ -173,7 +173,7 @@ class TestOutput:
 
         monkeypatch.setattr(os, "replace", fail)
         with pytest.raises(Exception, match=r"report.json"):
-            cli._write(target, "new")
+            terminal.write_whole(target, "new")
         assert target.read_text() == "old"
         assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 

@@ -98,7 +98,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "transparent-union",
         "the members of a union that a typedef makes transparent, where gcc compiled it (up to 12 at least)",
-        "the union has none, and rules on it are unknown",
+        "rules on the union are unknown; `show --all` leaves it out, and says so",
     ),
     Loss(
         "dwarf", "local",

@@ -42,7 +42,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         selection.structs(),
         image.build_id,
         _unread(image.path, unread),
-        (*image.notes, *(_skipped(language, count) for language, count in sorted(skipped.items()))),
+        (*image.notes, *(_skipped(*counted) for counted in sorted(skipped.items())), *selection.notes()),
         is_kernel=image.is_kernel,
     )
 

@@ -37,16 +37,20 @@ class Body:
     """As the input states it."""
     fields: tuple[Field, ...]
 
+    def lacks_members(self, aggregate: Aggregate) -> bool:
+        """Whether it is a union of some size and of no members."""
+        return aggregate == "union" and bool(self.bit_size) and not self.fields
+
     def problem(self, aggregate: Aggregate) -> str | None:
         """What no compiler lays out so, and the debug information must lack; None if all is well.
 
         GCC leaves out the members of a union that a typedef makes transparent (`transparent_union`), clang
         the position of a bit-field that is as wide as its type (`packed`).
         """
+        if self.lacks_members(aggregate):
+            return f"the debug information has none of the members of its {(self.bit_size or 0) // 8} bytes"
         if aggregate == "union":
-            if self.fields or not self.bit_size:
-                return None
-            return f"the debug information has none of the members of its {self.bit_size // 8} bytes"
+            return None
         ordered = sorted(self.fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
         for low, high in pairwise(ordered):
             if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:

@@ -103,7 +103,18 @@ class Selection:
         """What was found, in the order of the file; incomplete ones only where nothing completes them."""
         complete = {found.name for found in self._found.values()}
         rest = [found for name, found in self._incomplete.items() if name not in complete]
-        return tuple(found.struct(self._target) for found in (*self._found.values(), *rest))
+        shown = [found for found in self._found.values() if not self._is_left_out(found)]
+        return tuple(found.struct(self._target) for found in (*shown, *rest))
+
+    def notes(self) -> tuple[str, ...]:
+        """What everything does not include, as sentences."""
+        names = sorted({found.name for found in self._found.values() if self._is_left_out(found)})
+        what = f"left out, for want of members in the debug information: {', '.join(names)}"
+        return (what,) if names else ()
+
+    def _is_left_out(self, found: _Found) -> bool:
+        """Like an incomplete struct, a union whose members are lacking is given only where asked for."""
+        return found.body.lacks_members(found.aggregate) and not self._asked_for(found.name)
 
     def _names(self, unit: Unit) -> set[bytes] | None:
         """The references to wanted names as they stand in this unit; None to look at every name."""

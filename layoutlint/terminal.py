@@ -1,0 +1,58 @@
+"""What the command line does to terminals and files: progress, colour, width, whole files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from layoutlint.errors import UsageError
+from layoutlint.model import Progress, no_progress
+
+
+def progress_on_stderr(asked: bool | None) -> Progress:
+    """Progress on stderr: one line that is written over on a terminal, lines of their own elsewhere."""
+    is_terminal = sys.stderr.isatty()
+    if not (is_terminal if asked is None else asked):
+        return no_progress
+    shown = -1
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 if done >= total else done * 100 // total
+        if percent == shown or (not is_terminal and percent % 10):
+            return
+        shown = percent
+        ending = "\r" if is_terminal and percent < 100 else "\n"
+        sys.stderr.write(f"{what}: {percent} %{ending}")
+        sys.stderr.flush()
+
+    return progress
+
+
+def colored(choice: str) -> bool:
+    """Whether text is coloured, for `auto`, `always` or `never` (NO_COLOR: no-color.org)."""
+    if choice != "auto":
+        return choice == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Columns of the terminal on stdout; 100 where there is none."""
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a whole file or none: beside it first, then into its place; raises UsageError."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into
+            return
+        path = path.resolve()
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            whole = Path(folder, path.name)
+            whole.write_text(text, "utf-8", "backslashreplace")
+            os.replace(whole, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
