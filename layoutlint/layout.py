@@ -13,8 +13,9 @@ from layoutlint.model import Field, Struct
 
 _GLOB = re.compile(r"[*?]|\[(?!\d+\])")
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,19}\])*)")
-_PROOF_OF_ALIGNMENT = 16
-"""A gap of this many bytes proves alignment; smaller ones may be unnamed bit-fields (`long : 64`)."""
+_TELLING_GAP = 16
+"""A gap of so many bytes suggests alignment. It proves none: Linux's old_timex32 ends in eleven unnamed
+bit-fields of 32 bits, which no debug information shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class Layout:
 
     @cached_property
     def align(self) -> Alignment:
-        """The stated alignment, else the largest that the members, the size and the gaps prove."""
+        """The stated alignment, else the one that follows from the members and the size."""
         if self.struct.align is not None:
             return Alignment(self.struct.align, "stated by the input")
         natural = Alignment(
@@ -207,20 +208,27 @@ class Layout:
         )
         while self.size and self.size % natural.value:
             natural = Alignment(natural.value // 2, natural.basis)
-        return max(natural, *self._proofs(), key=lambda a: a.value)
+        return natural
 
-    def _proofs(self) -> Iterator[Alignment]:
-        """Alignments that a gap proves: padding is always shorter than the alignment that caused it."""
-        yield Alignment(1, "")
-        gaps = [(self.size, self.bit_padding // 8, f"{self.bit_padding // 8} bytes of padding behind it")]
+    @cached_property
+    def suggested_align(self) -> Alignment | None:
+        """A larger alignment that gaps suggest where the input states none; None when nothing does."""
+        if self.struct.align is not None:
+            return None
+        largest = max(self._suggestions(), key=lambda a: a.value, default=self.align)
+        return largest if largest.value > self.align.value else None
+
+    def _suggestions(self) -> Iterator[Alignment]:
+        """Alignments that would explain a gap: padding is shorter than the alignment that caused it."""
+        gaps = [(self.size, self.bit_padding // 8, f"{self.bit_padding // 8} bytes of padding at its end")]
         tiles = self.items if self.struct.aggregate == "struct" else ()
         for hole, place in pairwise(tiles):
             if isinstance(hole, Hole) and isinstance(place, Place):
                 gaps.append((place.offset, hole.bit_size // 8, f"the hole before `{place.path}`"))
         for boundary, gap, basis in gaps:
             value = 1 << gap.bit_length()
-            if gap >= _PROOF_OF_ALIGNMENT and boundary % value == 0 and self.size % value == 0:
-                yield Alignment(value, f"inferred from {basis}")
+            if gap >= _TELLING_GAP and boundary % value == 0 and self.size % value == 0:
+                yield Alignment(value, f"suggested by {basis}")
 
     @cached_property
     def _blocks(self) -> tuple[Place, ...]:

@@ -10,7 +10,7 @@ from functools import partial
 
 from layoutlint import placement, readers
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.layout import Layout, is_pattern
+from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, no_progress
 from layoutlint.rule import (
     CannotTell,
@@ -154,8 +154,29 @@ def _verdict(rule: Rule, struct: Struct, intents: tuple[StructIntent, ...], opti
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
+    verdict = _judged(rule, layout, layout.align, intents, options)
+    other = layout.suggested_align
+    if other is None:
+        return verdict
+    if_so = _judged(rule, layout, other, intents, options)
+    return verdict if verdict.outcome is if_so.outcome else _undecided(layout.align, verdict, other, if_so)
+
+
+def _undecided(align: Alignment, verdict: Verdict, other: Alignment, if_so: Verdict) -> Verdict:
+    """The verdict where the alignment decides and the input does not state it."""
+    return unknown(
+        f"the input does not state the alignment: {verdict.outcome.value} if it is {align.value} "
+        f"({align.basis}), {if_so.outcome.value} if it is {other.value} ({other.basis}); give the headers or "
+        f"DWARF of gcc, or say `placement` in the rule file"
+    )
+
+
+def _judged(
+    rule: Rule, layout: Layout, align: Alignment, intents: tuple[StructIntent, ...], options: Options
+) -> Verdict:
+    """The verdict for one alignment."""
     on_line = any(intent.placement == "line" for intent in intents)
-    placements = placement.of(layout, options.line_size, options.min_align, starts_on_line=on_line)
+    placements = placement.of(layout, options.line_size, options.min_align, on_line, align)
     accesses = tuple(access for intent in intents for access in intent.accesses)
     try:
         verdict = rule.kind.check(Context(layout, placements, accesses))

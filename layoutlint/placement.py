@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import gcd
 
-from layoutlint.layout import Layout, Place
+from layoutlint.layout import Alignment, Layout, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,13 @@ def of(
     line_size: int | None = None,
     min_align: int | None = None,
     starts_on_line: bool = False,
+    align: Alignment | None = None,
 ) -> Placements:
     """The placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
 
     `line_size` and `min_align`, in bytes, override the target's. `starts_on_line` says that every object
-    starts on one of the target's own lines. Raises ValueError unless sizes are powers of two.
+    starts on one of the target's own lines; `align` takes the place of the layout's. Raises ValueError
+    unless sizes are powers of two.
     """
     target = layout.struct.target
     line = target.line_size if line_size is None else line_size
@@ -44,7 +46,7 @@ def of(
     for value in (line, smallest):
         if value < 1 or value & (value - 1):
             raise ValueError(f"{value} is not a power of two")
-    align = layout.align
+    align = align or layout.align
     step = max(align.value, smallest, target.line_size if starts_on_line else 1)
     if step > max(align.value, smallest):
         why = "the rule file says that objects start on a line"

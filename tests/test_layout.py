@@ -255,12 +255,25 @@ class TestAlignment:
         (struct("odd", 9, member("a", 0, 8, align=8), member("b", 8, 1), align=None), 1, "natural alignment of its members"),
         (struct("bits", 4, bits("a", 0, 3), align=None), 1, "natural alignment of its members"),
         (struct("none", 0, align=None), 1, "natural alignment of its members"),
-        (gap(24, 64), 32, "inferred from the hole before `b`"),
-        (gap(56, 128), 64, "inferred from the hole before `b`"),
-        (gap(8, 32), 8, "natural alignment of its members"),
-        (struct("padded", 192, member("a", 0, 136, align=8), align=None), 64, "inferred from 56 bytes of padding behind it"),
         (struct("off", 40, member("a", 0, 8, align=8), member("b", 32, 8, align=8), align=None), 8, "natural alignment of its members"),
     ], ids=lambda value: value.name if isinstance(value, Struct) else "")  # fmt: skip
     def test_is_stated_or_follows(self, of_struct, value, basis):
         found = Layout(of_struct).align
         assert (found.value, found.basis) == (value, basis)
+        assert Layout(of_struct).suggested_align is None
+
+    @pytest.mark.parametrize(("of_struct", "value", "basis"), [
+        (gap(24, 64), 32, "suggested by the hole before `b`"),
+        (gap(56, 128), 64, "suggested by the hole before `b`"),
+        (struct("padded", 192, member("a", 0, 136, align=8), align=None), 64, "suggested by 56 bytes of padding at its end"),
+        # the layout of old_timex32 in Linux 6.12, whose padding is unnamed bit-fields and whose alignment is 4
+        (struct("timex", 128, member("a", 0, 84, align=4), align=None), 64, "suggested by 44 bytes of padding at its end"),
+    ], ids=lambda value: value.name if isinstance(value, Struct) else "")  # fmt: skip
+    def test_a_gap_suggests_more_and_proves_nothing(self, of_struct, value, basis):
+        layout = Layout(of_struct)
+        assert layout.align.value < value
+        assert (layout.suggested_align.value, layout.suggested_align.basis) == (value, basis)
+
+    @pytest.mark.parametrize("of_struct", [gap(8, 32), replace(gap(56, 128), align=8)], ids=["small gap", "stated"])
+    def test_suggests_nothing(self, of_struct):
+        assert Layout(of_struct).suggested_align is None

@@ -196,6 +196,30 @@ def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):
     assert (verdict.outcome, verdict.bases, verdict.total) == (Outcome.BROKEN, (0,), 1)
 
 
+PADDED = struct("ring", 128, member("head", 0, 8, align=8), member("tail", 64 - 16, 8, align=8), member("c", 64, 8), align=None)
+
+
+@pytest.mark.parametrize(
+    ("held", "outcome"),
+    [
+        (PADDED, "unknown"),  # starts 48 apart: at risk if aligned to 8, one line if aligned to 64
+        (replace(PADDED, align=8), "at-risk"),
+        (replace(PADDED, align=64), "broken"),
+        (replace(FAR, bit_size=256 * 8, align=None), None),  # kept either way
+    ],
+    ids=["not stated", "8", "64", "either way"],
+)
+def test_an_alignment_that_decides_and_is_not_stated_makes_it_unknown(monkeypatch, held, outcome):
+    found = check(monkeypatch, [APART], {"a": (held,)}).findings
+    assert [finding.verdict.outcome.value for finding in found] == ([outcome] if outcome else [])
+    if outcome == "unknown":
+        assert found[0].verdict.message == (
+            "the input does not state the alignment: at-risk if it is 8 (natural alignment of its members), broken "
+            "if it is 64 (suggested by 56 bytes of padding at its end); give the headers or DWARF of gcc, or say "
+            "`placement` in the rule file"
+        )
+
+
 def test_findings_are_sorted_by_place_struct_and_rule(monkeypatch):
     early = struct("early", 16, member("head", 0, 8, source=Source("a.h", 9)), member("tail", 8, 8))
     late = struct("late", 16, member("head", 0, 8, source=Source("b.h", 2)), member("tail", 8, 8))

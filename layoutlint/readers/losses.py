@@ -28,7 +28,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "stated-alignment",
         "`aligned` and `packed`, on structs, members and typedefs: BTF has offsets and sizes only",
-        "the alignment is what members, size and gaps prove, and can be less than the true one",
+        "the alignment follows from members and size, and can be less than the true one; where gaps suggest "
+        "more and the verdict depends on it, that is unknown",
     ),
     Loss(
         "btf", "atomic",
@@ -83,7 +84,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "stated-alignment",
         "`aligned` on a struct that clang compiled (up to 16 at least), on anything before gcc 8; `packed`",
-        "the alignment is what members, size and gaps prove, and can be less than the true one",
+        "the alignment follows from members and size, and can be less than the true one; where gaps suggest "
+        "more and the verdict depends on it, that is unknown",
     ),
     Loss(
         "dwarf", "bit-field-of-clang",

@@ -212,8 +212,9 @@ def _attributes(struct: Struct) -> str:
     if is_packed or layout.size % largest:
         words += " __attribute__((__packed__))"
     own = max((natural(field) for field in struct.fields), default=1)
-    if layout.align.value > own and not is_packed:
-        words += f" __attribute__((__aligned__({layout.align.value})))"
+    align = (layout.suggested_align or layout.align).value
+    if align > own and not is_packed:
+        words += f" __attribute__((__aligned__({align})))"
     return words
 
 

@@ -31,6 +31,7 @@ def _struct(struct: Struct, expand: bool) -> str:
         "size": None,
         "align": struct.align,
         "align_basis": None,
+        "align_suggested": None,
         "padding": None,
         "file": source.file if source else None,
         "line": source.line if source else None,
@@ -45,6 +46,7 @@ def _struct(struct: Struct, expand: bool) -> str:
         "size": layout.size,
         "align": layout.align.value,
         "align_basis": layout.align.basis,
+        "align_suggested": layout.suggested_align.value if layout.suggested_align else None,
         "padding": layout.bit_padding // 8,
     }
     places = layout.expanded() if expand else layout.places

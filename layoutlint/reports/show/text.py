@@ -35,6 +35,9 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     placements = placement.of(layout, options.line_size, options.min_align)
     yield line(f"  {_size(layout, placements.line_size)}")
     yield from paragraph("  ", _starts(placements), options.width)
+    if layout.suggested_align is not None:
+        align = layout.suggested_align
+        yield from paragraph("  ", f"may be aligned to {align.value}: {align.basis}", options.width)
     yield line()
     yield line(("  offset    size  field", "dim"))
     yield from _Table(layout, placements.line_size, options.expand).rows()

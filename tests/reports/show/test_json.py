@@ -12,7 +12,7 @@ from layoutlint.reports import SHOW_FORMATS, ShowOptions
 from tests.build import bits, flexible, member, struct
 
 KEYS = [
-    "name", "aggregate", "size", "align", "align_basis", "padding", "file", "line", "origin", "aliases", "problem",
+    "name", "aggregate", "size", "align", "align_basis", "align_suggested", "padding", "file", "line", "origin", "aliases", "problem",
     "fields", "holes",
 ]  # fmt: skip
 INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
