@@ -102,8 +102,9 @@ def is_lacking(structs: tuple[Struct, ...], wanted: Wanted) -> bool:
 
 
 def missing(structs: Iterable[Struct], wanted: Wanted) -> tuple[str, ...]:
-    """The names that are asked for and that no struct answers to, sorted."""
-    there = {name for struct in structs for name in (struct.name, *struct.aliases)}
+    """The names that are asked for and that no struct with a definition answers to, sorted."""
+    defined = (struct for struct in structs if struct.bit_size is not None or struct.problem)
+    there = {name for struct in defined for name in (struct.name, *struct.aliases)}
     return tuple(sorted(wanted.names - there))
 
 
