@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from layoutlint.layout import Place
-from layoutlint.model import Reading
+from layoutlint.model import Reading, Struct
 from layoutlint.reports.words import struct_name
 from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
 
@@ -32,6 +32,7 @@ def _input(reading: Reading) -> dict[str, Any]:
         "target": reading.target.name,
         "build_id": reading.build_id,
         "structs": len(reading.structs),
+        "notes": list(reading.notes),
     }
 
 
@@ -41,9 +42,11 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "rule": rule.id,
         "kind": rule.kind.name,
         "struct": struct_name(finding),
+        "definition": _definition(finding.struct),
         "outcome": verdict.outcome.value,
         "severity": rule.severity.value,
         "message": verdict.message,
+        "advice": verdict.advice or None,
         "why": rule.why,
         "evidence": list(rule.evidence),
         "input": finding.input,
@@ -51,6 +54,17 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "placements": _placements(verdict),
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,
+    }
+
+
+def _definition(struct: Struct | None) -> dict[str, Any] | None:
+    if struct is None:
+        return None
+    source = struct.source
+    return {
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+        "origin": struct.origin or None,
     }
 
 

@@ -10,13 +10,13 @@ from layoutlint.reports import FORMATS
 from tests.reports.sample import CLEAN, REPORT
 
 FINDING = [
-    "rule", "kind", "struct", "outcome", "severity", "message", "why", "evidence", "input", "fields", "placements",
+    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "fields", "placements",
     "fingerprint", "suppressed",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
     ([], ["schema", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
-    (["inputs", 0], ["path", "reader", "target", "build_id", "structs"]),
+    (["inputs", 0], ["path", "reader", "target", "build_id", "structs", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
@@ -34,6 +34,7 @@ VALUES = [
     (["findings", 0, "outcome"], "broken"),
     (["findings", 0, "placements"], {"line_size": 64, "total": 8, "violating": 8, "bases": [0, 8, 16, 24, 32, 40, 48, 56]}),
     (["findings", 0, "fields", 0], {"path": "cpu", "offset": 20, "size": 4, "file": "example.h", "line": 22}),
+    (["findings", 0, "definition"], {"file": "example.h", "line": 1, "origin": "example.c"}),
     (["findings", 1, "placements", "bases"], [0]),
     (["findings", 2, "outcome"], "unknown"),
     (["findings", 2, "struct"], "gone"),
