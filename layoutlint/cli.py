@@ -124,7 +124,11 @@ def app() -> None:
 @click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
 @click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
 @click.option(
-    "--format", "format_", type=click.Choice(sorted(reports.FORMATS)), default="text", help="How stdout reads."
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.FORMATS)),
+    default="text",
+    help="How stdout reads.",
 )
 @click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE as well.")
 @click.option(
@@ -180,7 +184,11 @@ def check(
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
 @click.option("--all", "everything", is_flag=True, help="Every struct and union of the input.")
 @click.option(
-    "--format", "format_", type=click.Choice(sorted(reports.SHOW_FORMATS)), default="text", help="How stdout reads."
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.SHOW_FORMATS)),
+    default="text",
+    help="How stdout reads.",
 )
 @click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
 @_placement_options
