@@ -61,3 +61,24 @@ def test_within_three_times_the_parse(kernel, tree, monkeypatch):
     start = time.perf_counter()
     read(path, NAMED, ReadOptions())
     assert time.perf_counter() - start < 3 * sum(parsing)
+
+
+TYPEDEFS = [
+    # typedef name in a header tree, the struct that it stands for, its size in bytes
+    ("release_pages_arg", "release_pages_arg", 8),
+    ("spinlock_t", "spinlock", 4),
+    ("arch_spinlock_t", "qspinlock", 4),
+    ("seqcount_spinlock_t", "seqcount_spinlock", 4),
+    ("wait_queue_head_t", "wait_queue_head", 24),
+    ("atomic_long_t", "atomic_long_t", 8),
+    ("pgprot_t", "pgprot", 8),
+    ("pte_t", "pte_t", 8),
+    ("sigset_t", "sigset_t", 8),
+]
+
+
+def test_typedef_names_of_a_header_tree(next_headers):
+    reading = read(str(next_headers), Wanted(frozenset(name for name, _, _ in TYPEDEFS)), ReadOptions())
+    sizes = {(alias, s.name): s.bit_size for s in reading.structs for alias in s.aliases or (s.name,)}
+    assert sizes == {(name, tag): size * 8 for name, tag, size in TYPEDEFS}
+    assert {s.name: s.source.file for s in reading.structs}["pte_t"] == "arch/x86/include/asm/pgtable_64_types.h"

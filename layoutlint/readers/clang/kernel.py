@@ -19,6 +19,8 @@ _SOURCES = (
 )  # fmt: skip
 """Folders of sources, in the order in which a struct is sought there."""
 _PUBLIC_FIRST = ("linux", "net")
+_CENTRAL = ("linux/mm.h", "linux/fs.h", "linux/seqlock.h")
+"""Headers from which nearly all sources get the definitions that depend on the configuration."""
 _MOST_CANDIDATES = 4
 """Files that are tried for a name before it is given up."""
 _SYNTHETIC = "layoutlint-includes.c"
@@ -52,6 +54,8 @@ class _KernelReader:
     notes: list[str] = field(default_factory=list)
     given_up: set[str] = field(default_factory=set)
     """Names that are known not to be in this tree."""
+    no_structs: set[str] = field(default_factory=set)
+    """Names that its headers give to something else."""
 
     def reading(self, path: str) -> Reading:
         if not self.outcome.parsed and not self.outcome.failed:
@@ -187,17 +191,43 @@ class _KernelReader:
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
-        self._try(search.definitions(self._public_files(), missing))
+        places = search.definitions(self._public_files(), missing, stop_when_found=False)
+        places = {name: self._for_machine(files) for name, files in places.items()}
+        self._try(self._without_settled(places, missing), every=True)
+        self._tell_no_structs(places)
 
     def _public_files(self) -> Iterator[str]:
-        include = os.path.join(self.tree.source, "include")
-        first = [os.path.join(include, name) for name in _PUBLIC_FIRST]
+        first = [os.path.join(self.tree.source, "include", name) for name in _PUBLIC_FIRST]
         seen: set[str] = set()
-        for root in (*first, include, *self.tree.folders):
+        for root in (*first, *self.tree.folders):
             for file in search.files([root], (".h",)):
                 if file not in seen:
                     seen.add(file)
                     yield file
+
+    def _for_machine(self, files: list[str]) -> list[str]:
+        """The files with asm-generic/x.h as this architecture has it: its own asm/x.h includes it or not."""
+        found = []
+        for file in files:
+            _, generic, name = file.partition(f"{os.sep}asm-generic{os.sep}")
+            found.append((self.resolve(f"asm/{name}") if generic else None) or file)
+        return list(dict.fromkeys(found))
+
+    def _without_settled(self, places: dict[str, list[str]], missing: Wanted) -> dict[str, list[str]]:
+        """Take names of several headers as most sources see them: headers for other configurations remain
+        parsable by themselves, and macros write definitions (seqcount_spinlock_t) that no text holds."""
+        unclear = {name for name, files in places.items() if len(files) > 1}
+        unclear |= missing.names - self.wanted.kernel - places.keys()
+        central = [at for at in map(self.resolve, _CENTRAL) if at is not None]
+        if not unclear or not central:
+            return places
+        wanted = Wanted(frozenset(unclear))
+        given = units.run([self.group(central)], wanted, self.options)
+        usable = [struct for struct in given.structs if struct.bit_size is not None and not struct.problem]
+        settled = {name for struct in usable for name in (struct.name, *struct.aliases)}
+        parsed = tuple(replace(one, structs=tuple(usable), errors=()) for one in given.parsed)
+        self.outcome = self.outcome.plus(units.Outcome(parsed, ()))
+        return {name: files for name, files in places.items() if name not in settled}
 
     def search_private(self) -> None:
         """Sources and their private headers, in a tree that has them; names only."""
@@ -205,26 +235,56 @@ class _KernelReader:
         if not missing.names:
             return
         if not os.path.isdir(os.path.join(self.tree.source, "kernel")):
-            self.notes += [f"no header of this tree defines struct {name}" for name in sorted(missing.names)]
+            left = missing.names - self.no_structs
+            self.notes += [f"no header of this tree defines struct {name}" for name in sorted(left)]
             return
         self.options.progress("searching sources", 0, 1)
         roots = [f"arch/{self.tree.arch}", *_SOURCES]
         below = search.files([os.path.join(self.tree.source, root) for root in roots], (".h", ".c"))
         self._try(search.definitions(below, missing))
-        left = self.missing().names
+        left = self.missing().names - self.no_structs
         self.notes += [f"no file of this tree defines struct {name}" for name in sorted(left)]
 
-    def _try(self, places: dict[str, list[str]]) -> None:
-        """Parse files in which names seem to be defined: the first of each, the next for what is left."""
+    def _try(self, places: dict[str, list[str]], every: bool = False) -> None:
+        """Parse files in which names seem to be defined: the first of each, the next for what is left.
+
+        With `every` they are all read, and each definition that can be believed stands for itself.
+        """
         for attempt in range(_MOST_CANDIDATES):
             left = self.missing()
-            wanted = [paths for name, paths in places.items() if left.matches(name)]
+            wanted = [paths for name, paths in places.items() if every or left.matches(name)]
             files = {paths[attempt] for paths in wanted if attempt < len(paths)}
+            if not files:
+                break
             public = [file for file in files if self.include_name(file) is not None]
             self.read_public(sorted(public, key=self._rank))
             self.run([self.unit_of(file) for file in sorted(files.difference(public))])
-            if not self.missing().names:
-                return
+        if every:
+            self._drop_failed({name for name, files in places.items() if len(files) > 1})
+
+    def _drop_failed(self, names: set[str]) -> None:
+        """Leave out definitions with errors, from headers of other configurations, where another is sound."""
+        believed = [s for s in self.outcome.structs if s.bit_size is not None and not s.problem]
+        sound = {name for s in believed for name in (s.name, *s.aliases)}
+        failed = {
+            s for s in self.outcome.structs
+            if s.problem and not sound.isdisjoint(names.intersection((s.name, *s.aliases)))
+        }  # fmt: skip
+        if failed:
+            parsed = (
+                replace(one, structs=tuple(s for s in one.structs if s not in failed))
+                for one in self.outcome.parsed
+            )
+            self.outcome = units.Outcome(tuple(parsed), self.outcome.failed)
+
+    def _tell_no_structs(self, places: dict[str, list[str]]) -> None:
+        """Names that are typedefs of something else than a struct, such as gfp_t."""
+        if any(one.errors for one in self.outcome.parsed):
+            return
+        for name in sorted(self.missing().names.intersection(places)):
+            at = relative_to(self.tree.roots, places[name][0])
+            self.no_structs.add(name)
+            self.notes.append(f"{name}, which {at} names, is no struct or union in this configuration")
 
     def read_everything(self) -> None:
         """Every struct of the headers below include/linux and include/net that can be read together."""

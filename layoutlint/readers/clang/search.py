@@ -17,23 +17,55 @@ MOST_BYTES = 4 << 20
 # `struct name {`, also with attributes between (`struct __packed name {`), and macros that open a definition
 # and take its name first, such as context_lock_struct(rw_semaphore) { of Linux v7.0.
 _OPENS = re.compile(
-    rb"\b(?:struct|union)\b(?:\s+(?:__attribute__\s*\(\(.{0,80}?\)\)|[A-Za-z_]\w*\s*(?:\([^(){};]*\))?))*?"
+    rb"\b(?:struct|union)\b"
+    rb"(?:\s+(?:__attribute__\s*\(\(.{0,80}?\)\)|[A-Za-z_]\w*\s*(?:\([^(){};]{0,80}\))?)){0,4}?"
     rb"\s+([A-Za-z_]\w*)\s*\{|\b\w*(?:struct|union)\w*\s*\(\s*([A-Za-z_]\w*)\s*(?:,[^{};]{0,200})?\)\s*\{"
 )
-# `} name;` and `typedef struct x name;`
-_NAMES = re.compile(
-    rb"^\}[^;{}=()]*?\b([A-Za-z_]\w*)\s*;|\btypedef\s+(?:struct|union)\s+\w+\s+([A-Za-z_]\w*)\s*;",
-    re.MULTILINE,
+# Declarations of names: a typedef up to its body or end, and what stands behind a body at the margin.
+_TYPEDEF = re.compile(rb"\btypedef\b([^;{}]{0,400})([;{])")
+_CLOSES = re.compile(rb"^\}[ \t]*([^\s;{}=][^;{}=]{0,400});", re.MULTILINE)
+_BRACE = re.compile(rb"[{}]")
+_DECLARATORS = re.compile(rb"([^;{}]{0,400});")
+_LONGEST_BODY, _DEEPEST_BODY = 1 << 16, 32
+"""Bytes, and braces inside one another; what exceeds them is taken for a brace that never closes."""
+_NO_NAMES = re.compile(
+    rb"/\*.*?\*/|//[^\n]*|\[[^\]]*\]|\b(?:struct|union|enum)\s+\w+"
+    rb"|\b\w+\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)",
+    re.DOTALL,
 )
+"""Comments, array bounds, tags, and attributes or macros with arguments."""
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 def defined_in(text: bytes) -> set[str]:
-    """The tags that a text seems to define, and the typedef names it seems to give to structs."""
-    found = set()
-    for pattern in (_OPENS, _NAMES):
-        for match in pattern.finditer(text):
-            found.add((match[1] or match[2]).decode())
+    """The tags that a text seems to define, and the typedef names that it seems to declare.
+
+    Rather too many than too few: the name of an attribute behind a brace is among them.
+    """
+    found = {(match[1] or match[2]).decode() for match in _OPENS.finditer(text)}
+    for match in _CLOSES.finditer(text):
+        found.update(_names(match[1]))
+    for match in _TYPEDEF.finditer(text):
+        declared = match[1] if match[2] == b";" else _behind(text, match.end())
+        found.update(_names(declared))
     return found
+
+
+def _behind(text: bytes, start: int) -> bytes:
+    """What stands between a body, whose `{` ends at `start`, and the semicolon; empty when there is none."""
+    depth = 1
+    for brace in _BRACE.finditer(text, start, start + _LONGEST_BODY):
+        depth += 1 if brace[0] == b"{" else -1
+        if depth == 0:
+            declared = _DECLARATORS.match(text, brace.end())
+            return declared[1] if declared else b""
+        if depth > _DEEPEST_BODY:
+            break
+    return b""
+
+
+def _names(declared: bytes) -> Iterator[str]:
+    return (word.decode() for word in _WORD.findall(_NO_NAMES.sub(b" ", declared)))
 
 
 def wanted_in(text: bytes, wanted: Wanted) -> set[str]:
