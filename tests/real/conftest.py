@@ -37,6 +37,11 @@ def cloud() -> Path:
     return _kernel("cloud")
 
 
+@pytest.fixture(scope="session")
+def source() -> Path:
+    return _kernel("source")
+
+
 @pytest.fixture(scope="session", name="next")
 def next_kernel() -> Path:
     return _kernel("next")

@@ -27,6 +27,8 @@ from pathlib import Path
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TOOLS = ("apt-get", "apt-cache", "dpkg-deb", "tar")
 DOWNLOAD_SECONDS = 1800
+SOURCES = ("Makefile", "include", "arch/x86/include", "mm", "scripts/Kbuild.include", "kernel/bounds.c")
+"""What is unpacked of a source tree: all that the structs of mm/ need, and no gigabyte more."""
 
 
 class Unavailable(Exception):
@@ -46,12 +48,18 @@ class Kernel:
         """Whether it is a configured header tree and not a vmlinux."""
         return self.meta.startswith("linux-headers")
 
+    @property
+    def is_source(self) -> bool:
+        """Whether it is a source tree, which is not configured."""
+        return self.meta.startswith("linux-source")
+
 
 KERNELS = {
     kernel.name: kernel
     for kernel in (
         Kernel("cloud", "bookworm", "linux-image-cloud-amd64-dbg"),  # 6.1, DWARF 5 and BTF
         Kernel("headers", "bookworm", "linux-headers-amd64"),
+        Kernel("source", "bookworm", "linux-source-6.1"),
         Kernel("next", "trixie", "linux-image-cloud-amd64-dbg"),  # 6.12
         Kernel("next-headers", "trixie", "linux-headers-cloud-amd64"),
         Kernel("newest", "sid", "linux-image-cloud-amd64-dbg"),  # 7.x, with Rust
@@ -67,9 +75,11 @@ def home() -> Path:
 
 
 def found(name: str) -> Path | None:
-    """Where a kernel already is: its vmlinux, or the configured part of its header tree."""
+    """Where a kernel already is: its vmlinux, the configured part of its header tree, or its sources."""
     root = home() / name
-    if KERNELS[name].is_headers:
+    if KERNELS[name].is_source:
+        places = sorted(root.glob("usr/src/linux-source-*/"))
+    elif KERNELS[name].is_headers:
         places = sorted(root.glob("usr/src/linux-headers-*64"))
     else:
         debug = root / "usr/lib/debug"
@@ -92,7 +102,7 @@ def fetch(name: str) -> Path:
         raise Unavailable(f"kernel {name}: {error}") from error
     at = found(name)
     if at is None:
-        raise Unavailable(f"kernel {name}: its packages hold neither a vmlinux nor a header tree")
+        raise Unavailable(f"kernel {name}: its packages hold no vmlinux, header tree or sources")
     return at
 
 
@@ -174,7 +184,9 @@ def _mirror() -> str:
 
 
 def _packages(kernel: Kernel, options: list[str]) -> list[str]:
-    """The concrete packages of a kernel: its meta package names the current version."""
+    """The concrete packages of a kernel: its meta package names the current version; sources are their own."""
+    if kernel.is_source:
+        return [kernel.meta]
     first = _dependency(options, kernel.meta, r"linux-(?:image|headers)-\d\S*")
     if not kernel.is_headers:
         return [first]
@@ -192,8 +204,13 @@ def _dependency(options: list[str], package: str, wanted: str) -> str:
 
 def _extract(kernel: Kernel, package: Path, root: Path) -> None:
     """Unpack a package; of an image only vmlinux, because its modules would take gigabytes."""
-    if kernel.is_headers:
+    if kernel.is_headers or kernel.is_source:
         _run(["dpkg-deb", "-x", str(package), str(root)], f"kernel {kernel.name}")
+        for packed in root.glob("usr/src/*.tar.xz"):
+            top = packed.name.removesuffix(".tar.xz")
+            parts = [f"{top}/{part}" for part in SOURCES]
+            _run(["tar", "-xf", str(packed), "-C", str(packed.parent), *parts], f"kernel {kernel.name}")
+            packed.unlink()
         return
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE) as packed:
         subprocess.run(["tar", "-x", "--wildcards", "*/vmlinux", "*/vmlinux-*"], stdin=packed.stdout, cwd=root, check=False)

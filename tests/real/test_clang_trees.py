@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from layoutlint.layout import Layout
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.readers import read
 from layoutlint.readers.clang import parse
+from tests.command import run
 
 pytestmark = pytest.mark.real
 
@@ -37,6 +39,30 @@ def test_structs_of_a_header_tree(kernel, tree, vmlinux):
         built = read(str(kernel(vmlinux)), Wanted(frozenset(structs)), ReadOptions(reader="btf"))
         offsets = {s.name: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for s in built.structs}
         assert {n: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for n, s in structs.items()} == offsets
+
+
+PCPU_CHUNK = {"base_addr": (56, 8), "free_bytes": (16, 4), "chunk_md": (20, 32)}
+
+
+@pytest.mark.parametrize("build", ["header package", "folder of make O="])
+def test_a_private_struct_from_sources_alone(source, headers, tmp_path, build):
+    """mm/percpu-internal.h is in no header package; its sources, with the package as build folder, need no build."""
+    if build == "header package":
+        command = ("check", str(source), "--", f"O={headers}")
+    else:
+        # what `make O=` leaves: a link to the sources, a Makefile, the configuration and what is generated from it
+        (tmp_path / "source").symlink_to(source)
+        (tmp_path / "Makefile").write_text(f"include {source}/Makefile\n")
+        for part in ("include", "arch", ".config"):
+            (tmp_path / part).symlink_to(headers / part)
+        command = ("check", str(tmp_path))
+    done = run(command[0], command[1], "--struct", "pcpu_chunk", "--format", "json", *command[2:], seconds=120)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["unread"], report["coverage"]["unresolved"]) == (1, [], [])
+    [finding] = report["findings"]
+    assert (finding["struct"], finding["outcome"]) == ("pcpu_chunk", "broken")
+    assert {f["path"]: (f["offset"], f["size"]) for f in finding["fields"]} == PCPU_CHUNK
+    assert finding["definition"]["file"].endswith("mm/percpu-internal.h")
 
 
 @pytest.mark.parametrize("tree", [tree for tree, _ in TREES])
