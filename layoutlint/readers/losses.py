@@ -109,8 +109,8 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "clang", "gcc-bit-fields",
-        "what gcc does where it differs from clang: bit-fields with `aligned` under `#pragma pack`, `__int128` "
-        "on s390x",
+        "what gcc does where it differs from clang: bit-fields with `aligned` under `#pragma pack`, "
+        "`__int128` on s390x",
         "the layout is clang's",
     ),
     Loss(
