@@ -19,6 +19,7 @@ from elftools.elf.enums import ENUM_E_MACHINE
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
 from layoutlint.readers import relocation
+from layoutlint.readers.span import Span
 
 Data = bytes | bytearray | memoryview
 
@@ -86,6 +87,7 @@ class Image:
         self.notes: tuple[str, ...] = ()
         """What had to be assumed of the machine, for the user."""
         self._elf: Any = ELFFile(file)
+        self._mapping = mapped
         self._mapped = memoryview(mapped)
         self._cache: dict[str, tuple[Data, ...]] = {}
         self._headers = tuple(_header(section) for section in self._elf.iter_sections())
@@ -141,6 +143,18 @@ class Image:
                     if _is_named(header, name) and header.type != "SHT_NOBITS"
                 )
         return self._cache[name]
+
+    def span(self, name: str) -> Span:
+        """The first section of this name, for searching it where it stands; empty when there is none.
+
+        Raises as `section` does.
+        """
+        content = self.section(name)
+        if not isinstance(content, memoryview):
+            text = content or b""
+            return Span(text, 0, len(text))
+        header = next(h for h in self._headers if _is_named(h, name) and h.type != "SHT_NOBITS")
+        return Span(self._mapping, header.offset, header.offset + header.size)
 
     def close(self) -> None:
         """Lets go of the mapping, as far as nobody holds a part of it."""
