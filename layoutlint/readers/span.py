@@ -21,7 +21,7 @@ class Span:
         return self.end - self.start
 
     def find(self, needle: bytes, position: int = 0) -> int:
-        """Where `needle` next stands whole, at or behind `position`; -1 when nowhere. Bytes from the start."""
+        """Where `needle` next stands whole, at or behind `position`, in bytes; -1 for nowhere."""
         found = self.text.find(needle, self.start + max(position, 0), self.end)
         return found - self.start if found >= 0 else -1
 
