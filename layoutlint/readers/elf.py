@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,21 +17,24 @@ from elftools.elf.enums import ENUM_E_MACHINE
 
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
-from layoutlint.readers import relocation
+from layoutlint.readers import compression, relocation
 from layoutlint.readers.span import Span
 
 Data = bytes | bytearray | memoryview
 
 _FOREIGN = (
-    ELFError, DWARFError, ConstructError, struct.error, zlib.error, ValueError, OverflowError, AssertionError,
+    ELFError, DWARFError, ConstructError, struct.error, ValueError, OverflowError, AssertionError,
     KeyError, IndexError, TypeError, AttributeError,
 )  # fmt: skip
 """What pyelftools lets through on damaged files."""
 
 _SHF_COMPRESSED = 0x800
-_ZLIB, _ZSTD = 1, 2
-_LARGEST_SECTION = 1 << 33
-"""A compressed section that claims more bytes than this is not believed."""
+_UNPACKED_FREELY = 1 << 28
+_UNPACKED_TIMES = 100
+"""All sections of a file may decompress to that many bytes, or to that many times the file.
+
+Debug information shrinks to a third or a tenth; what shrinks to a hundredth holds nothing.
+"""
 
 # e_machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
@@ -90,6 +92,7 @@ class Image:
         self._mapping = mapped
         self._mapped = memoryview(mapped)
         self._cache: dict[str, tuple[Data, ...]] = {}
+        self._unpacked = 0
         self._headers = tuple(_header(section) for section in self._elf.iter_sections())
         self.little_endian: bool = self._elf.little_endian
         self.bits: int = self._elf.elfclass
@@ -150,8 +153,8 @@ class Image:
         Raises as `section` does.
         """
         content = self.section(name)
-        if not isinstance(content, memoryview):
-            text = content or b""
+        if not isinstance(content, memoryview) or content.obj is not self._mapping:
+            text = bytes(content or b"")
             return Span(text, 0, len(text))
         header = next(h for h in self._headers if _is_named(h, name) and h.type != "SHT_NOBITS")
         return Span(self._mapping, header.offset, header.offset + header.size)
@@ -188,34 +191,37 @@ class Image:
         return self._mapped[header.offset : end]
 
     def _content(self, index: int, header: _Header) -> Data:
-        data: Data = self._raw(header)
+        data = self._raw(header)
         if header.flags & _SHF_COMPRESSED:
-            data = self._decompressed(header.name, bytes(data))
+            data = self._decompressed(header.name, data, *self._compression(data))
         elif header.name.startswith(".zdebug"):
-            data = self._inflated(header.name, bytes(data[12:]), int.from_bytes(data[4:12], "big"))
+            # "ZLIB" and the size, big-endian, as binutils wrote it before there was SHF_COMPRESSED.
+            if len(data) < 12 or bytes(data[:4]) != b"ZLIB":
+                raise ReadError(self.path, f"section {header.name} does not start with ZLIB and its size")
+            size = int.from_bytes(data[4:12], "big")
+            data = self._decompressed(header.name, data, compression.ZLIB, size, 12)
         if not self.is_relocatable:
             return data
         return self._relocated(index, data)
 
-    def _decompressed(self, name: str, data: bytes) -> bytes:
+    def _compression(self, data: memoryview) -> tuple[int, int, int]:
+        """Method, size and length of the header (Elf32_Chdr, Elf64_Chdr)."""
         order = "<" if self.little_endian else ">"
         if self.bits == 64:
-            kind, _, size, _ = struct.unpack_from(order + "IIQQ", data)
-            return self._inflated(name, data[24:], size, kind)
-        kind, size, _ = struct.unpack_from(order + "III", data)
-        return self._inflated(name, data[12:], size, kind)
+            method, _, size, _ = struct.unpack_from(order + "IIQQ", data)
+            return method, size, 24
+        method, size, _ = struct.unpack_from(order + "III", data)
+        return method, size, 12
 
-    def _inflated(self, name: str, data: bytes, size: int, kind: int = _ZLIB) -> bytes:
-        if kind != _ZLIB:
-            how = "zstd" if kind == _ZSTD else f"method {kind}"
-            what = f"section {name} is compressed with {how}, which is not read"
-            raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` undoes it")
-        if size > _LARGEST_SECTION:
-            raise ReadError(self.path, f"section {name} claims {size} bytes")
-        plain = zlib.decompressobj().decompress(data, size + 1)
-        if len(plain) != size:
-            raise ReadError(self.path, f"section {name} does not hold the {size} bytes that it claims")
-        return plain
+    def _decompressed(self, name: str, data: memoryview, method: int, size: int, header: int) -> memoryview:
+        self._unpacked += size
+        if self._unpacked > max(_UNPACKED_FREELY, _UNPACKED_TIMES * len(self._mapped)):
+            what = f"section {name} claims {size} bytes, too many for a file of {len(self._mapped)}"
+            raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` shows what it holds")
+        try:
+            return compression.decompressed(method, data[header:], size)
+        except ValueError as error:
+            raise ReadError(self.path, f"section {name} {error}") from error
 
     def _relocated(self, index: int, data: Data) -> Data:
         machine = str(self._elf["e_machine"])

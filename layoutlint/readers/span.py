@@ -10,7 +10,7 @@ from mmap import mmap
 class Span:
     """A section of strings, where it stands: in the mapped file, or in memory once it was decompressed."""
 
-    text: bytes | bytearray | mmap
+    text: bytes | mmap
     """What holds the section, and much else where it is the mapping."""
     start: int
     """Where the section starts in `text`, in bytes."""
@@ -33,4 +33,4 @@ class Span:
         end = self.text.find(b"\0", start, self.end)
         if end < 0:
             raise ValueError(f"the string at {position:#x} does not end")
-        return bytes(self.text[start:end])
+        return self.text[start:end]

@@ -34,13 +34,16 @@ def written(tmp_path: Path, content: bytes) -> str:
     return str(path)
 
 
-def compressed_header(kind: int, size: int, body: bytes) -> bytes:
-    """A file whose .debug_info says that it is compressed (struct Elf64_Chdr)."""
+def compressed_header(kind: int, size: int, body: bytes, sections: int = 1) -> bytes:
+    """A file whose .debug_info (or several of them) says that it is compressed (struct Elf64_Chdr)."""
     chdr = kind.to_bytes(4, "little") + bytes(4) + size.to_bytes(8, "little") + (1).to_bytes(8, "little")
-    content = bytearray(elf_file({".debug_info": chdr + body}))
+    copies = {f".debug_{'info' if number == 0 else number}": chdr + body for number in range(sections)}
+    content = bytearray(elf_file(copies))
     table = int.from_bytes(content[40:48], "little")
-    content[table + 64 + 8] |= 0  # the flags of section 1 follow; SHF_COMPRESSED is their bit 11
-    content[table + 64 + 9] |= 8
+    for number in range(sections):
+        header = table + 64 * (number + 1)
+        content[header : header + 4] = content[table + 64 : table + 68]  # all have the first one's name
+        content[header + 9] |= 8  # bit 11 of the flags is SHF_COMPRESSED
     return bytes(content)
 
 
@@ -55,12 +58,16 @@ BAD = [
     ("section behind the file", WHOLE[:64] + WHOLE[64 : len(WHOLE) - 3 * 64] + bytes(
         WHOLE[len(WHOLE) - 3 * 64 :].replace((10).to_bytes(8, "little"), (9999).to_bytes(8, "little"))),
      "truncated: section .debug_info ends at 0x274f"),
-    ("zstd", compressed_header(2, 10, b"x"), "section .debug_info is compressed with zstd, which is not read"),
     ("unknown compression", compressed_header(9, 10, b"x"), "section .debug_info is compressed with method 9"),
-    ("no zlib data", compressed_header(1, 10, b"xyz"), "section .debug_info cannot be read: Error -3"),
-    ("larger than it can be", compressed_header(1, 1 << 60, b"x"), f"section .debug_info claims {1 << 60} bytes"),
+    ("half a compression header", elf_file({".zdebug_info": b"ZLIB\0\0"}), "section .zdebug_info does not start with"),
+    ("no zlib data", compressed_header(1, 10, b"xyz"), "section .debug_info cannot be decompressed: Error -3"),
+    ("larger than it can be", compressed_header(1, 1 << 60, b"x"), f"section .debug_info claims {1 << 60} bytes, too"),
     ("other length than it says", compressed_header(1, 10, zlib.compress(b"12345")),
-     "section .debug_info does not hold the 10 bytes that it claims"),
+     "section .debug_info holds 5 bytes of the 10 that it claims"),
+    ("old compression without its mark", elf_file({".zdebug_info": zlib.compress(bytes(50))}),
+     "section .zdebug_info does not start with ZLIB"),
+    ("old compression that claims too much", elf_file({".zdebug_info": b"ZLIB\0\0\0\0\0\0\1\0" + zlib.compress(b"12")}),
+     "section .zdebug_info holds 2 bytes of the 256 that it claims"),
 ]  # fmt: skip
 
 
@@ -146,7 +153,7 @@ def test_build_id_is_what_the_linker_was_told(tmp_path):
         assert image.build_id is None
 
 
-@pytest.mark.parametrize("how", ["zlib", "zlib-gnu"])
+@pytest.mark.parametrize("how", ["zlib", "zlib-gnu", "zstd"])
 def test_compressed_sections_are_the_plain_ones(tmp_path, how):
     plain = built(tmp_path, "-c", name="plain.o")
     small = str(tmp_path / "small.o")
