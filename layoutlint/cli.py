@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from layoutlint import __version__, lint, reports, rulefile, terminal
+from layoutlint import __version__, compiled, lint, reports, rulefile, terminal
 from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
 from layoutlint.kinds import KINDS, manual
 from layoutlint.model import ReadOptions
@@ -101,7 +101,13 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, "--version", "-V", prog_name="layoutlint")
+@click.version_option(
+    __version__,
+    "--version",
+    "-V",
+    prog_name="layoutlint",
+    message=f"%(prog)s %(version)s (DWARF scanner: {compiled.state()})",
+)
 def app() -> None:
     """Checks on which cache lines the fields of C structs fall, by written rules.
 

@@ -30,8 +30,12 @@ def test_every_package_is_listed():
     assert {name for name in words("options", "packages") if name != "layoutlint.rulepacks"} == found
 
 
+def test_every_package_ships_the_declarations_that_say_what_is_compiled():
+    assert SETUP["options.package_data"]["*"] == "*.pxd"
+
+
 def test_the_version_stands_in_one_place():
-    assert run("--version").stdout == f"layoutlint, version {__version__}\n"
+    assert run("--version").stdout.startswith(f"layoutlint {__version__} (")
     assert SETUP["metadata"]["version"] == "attr: layoutlint.__version__"
 
 
