@@ -254,6 +254,10 @@ def no_progress(what: str, done: int, total: int) -> None:
     """A Progress that shows nothing."""
 
 
+DEBUG_DIR = "/usr/lib/debug"
+"""Where distributions install separate debug files."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """What the command line says about reading."""
@@ -266,3 +270,5 @@ class ReadOptions:
     """The BTF of vmlinux that a module's split BTF builds on."""
     reader: str | None = None
     """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""
+    debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
+    """Folders below which separate debug files stand, as distributions lay them out."""

@@ -6,7 +6,7 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -93,6 +93,7 @@ class Image:
         self._mapped = memoryview(mapped)
         self._cache: dict[str, tuple[Data, ...]] = {}
         self._unpacked = 0
+        self._others = ExitStack()
         self._headers = tuple(_header(section) for section in self._elf.iter_sections())
         self.little_endian: bool = self._elf.little_endian
         self.bits: int = self._elf.elfclass
@@ -159,8 +160,13 @@ class Image:
         header = next(h for h in self._headers if _is_named(h, name) and h.type != "SHT_NOBITS")
         return Span(self._mapping, header.offset, header.offset + header.size)
 
+    def also(self, path: str) -> Image:
+        """Another file that stays open as long as this one. Raises ReadError as `opened` does."""
+        return self._others.enter_context(opened(path))
+
     def close(self) -> None:
-        """Lets go of the mapping, as far as nobody holds a part of it."""
+        """Lets go of the mapping, as far as nobody holds a part of it, and of the files opened with it."""
+        self._others.close()
         self._cache.clear()
         try:
             self._mapped.release()

@@ -1,0 +1,176 @@
+"""Files that hold the rest of the debug information: found where the tools put them, and nothing else taken for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.model import ReadOptions
+from layoutlint.readers import elf, separate
+from tests.readers.dwarf_file import elf as elf_file
+from tests.readers.test_elf import tool
+
+RING = "struct ring { long head, tail; char name[30]; struct ring *next; union { int a; short b; } u; } ring;\n"
+PROGRAMS = {"one.c": RING + "int main(void) { return 0; }\n", "two.c": RING + "int x; int main(void) { return x; }\n"}
+NOWHERE = ReadOptions(debug_dirs=())
+
+
+def ran(*command: str | Path, cwd: Path) -> None:
+    subprocess.run([tool(str(command[0])), *map(str, command[1:])], check=True, cwd=cwd)
+
+
+def programs(folder: Path, *flags: str) -> tuple[Path, Path]:
+    """Two programs with a struct in common."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(text)
+        ran("gcc", "-g", *flags, name, "-o", Path(name).stem, cwd=folder)
+    return folder / "one", folder / "two"
+
+
+def moved(path: Path, place: Path) -> Path:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.move(path, place))
+
+
+class TestSupplement:
+    @pytest.fixture(params=[4, 5])
+    def shared(self, request, tmp_path):
+        """Two programs, and the file `bin/shared.debug` that dwz made of what they have in common."""
+        one, two = programs(tmp_path / "bin", f"-gdwarf-{request.param}")
+        ran("dwz", *(["-5"] if request.param == 5 else []), "-m", "shared.debug", one, two, cwd=tmp_path / "bin")
+        return one
+
+    @pytest.mark.parametrize("place", ["bin/shared.debug", "debug/{here}/bin/shared.debug", "debug/.build-id/{id}.debug"])
+    def test_is_found(self, shared, tmp_path, place):
+        with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
+            build_id = separate._supplement_id(image)
+        named = place.format(here=tmp_path, id=f"{build_id[:2]}/{build_id[2:]}")
+        there = moved(tmp_path / "bin/shared.debug", Path(f"{tmp_path}/{named}"))
+        options = ReadOptions(debug_dirs=(str(tmp_path / "debug"),))
+        with elf.opened(str(shared)) as image:
+            other = separate.supplement(image, options)
+            assert os.path.samefile(other.path, there)
+            assert bytes(other.section(".debug_info")), "open as long as the file that needs it"
+
+    def test_is_found_from_where_a_link_leads(self, shared, tmp_path):
+        link = tmp_path / "elsewhere"
+        link.symlink_to(shared)
+        with elf.opened(str(link)) as image:
+            assert os.path.samefile(separate.supplement(image, NOWHERE).path, tmp_path / "bin/shared.debug")
+
+    def test_has_none_itself(self, shared, tmp_path):
+        with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
+            assert separate.supplement(image, NOWHERE) is None
+
+    def test_that_is_missing(self, shared, tmp_path):
+        (tmp_path / "bin/shared.debug").unlink()
+        with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
+            separate.supplement(image, ReadOptions(debug_dirs=("/debug",)))
+        reason = "part of its types stands in the supplementary file shared.debug (dwz), which was not found: "
+        assert raised.value.reason.startswith(f"{reason}no {tmp_path}/bin/shared.debug, no /debug/")
+        assert ", no /debug/.build-id/" in raised.value.reason
+
+    def test_of_another_build(self, shared, tmp_path):
+        one, two = programs(tmp_path / "other")
+        shutil.copy(one, tmp_path / "bin/shared.debug")
+        with elf.opened(str(one)) as image:
+            theirs = image.build_id
+        with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
+            separate.supplement(image, NOWHERE)
+        wrong = f"the supplementary file {tmp_path}/bin/shared.debug has the build id {theirs}, and "
+        assert raised.value.reason.startswith(wrong)
+        assert raised.value.reason.endswith(" is the one that belongs to it")
+
+
+def named(tmp_path: Path, *links: tuple[str, bytes]) -> str:
+    path = tmp_path / "file"
+    path.write_bytes(elf_file({".debug_info": b"x", **dict(links)}))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["/usr/lib/debug/.dwz/arch/shared.debug", "../../.dwz/arch/shared.debug"])
+def test_supplements_of_distributions_stand_below_any_root(tmp_path, name):
+    there = tmp_path / "root/.dwz/arch/shared.debug"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(elf_file({".debug_info": b"x"}))
+    with elf.opened(named(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
+        assert separate.supplement(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),))).path == str(there)
+
+
+BAD = [
+    # id, section, content, message
+    ("no name", ".gnu_debugaltlink", b"\0abcd", "names another file by 0 bytes, which are no path"),
+    ("a name without end", ".gnu_debugaltlink", b"a" * 5000, "names another file by 5000 bytes, which are no path"),
+    ("a device", ".gnu_debugaltlink", b"/dev/zero\0", "which was not found: no /dev/zero"),
+    ("a folder", ".gnu_debugaltlink", b"/tmp\0", "which was not found: no /tmp"),
+    ("itself", ".gnu_debugaltlink", b"file\0", "which was not found: no "),
+    ("bytes that are no text", ".gnu_debugaltlink", b"\xff\xfe\0", "which was not found: no "),
+    ("no checksum", ".debug_sup", b"\5\0\0name\0\x14", "section .debug_sup ends inside its checksum"),
+    ("an endless checksum", ".debug_sup", b"\5\0\0name\0" + b"\xff" * 40, "section .debug_sup ends inside its checksum"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "content", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_bad_names(tmp_path, section, content, message):
+    with elf.opened(named(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
+        separate.supplement(image, NOWHERE)
+    assert message in raised.value.reason
+
+
+@pytest.mark.parametrize("content", [b"", b"\5", b"\5\0\1", b"\5\0\1\0", b"\5\0\1\0\2ab"])
+def test_supplements_name_none(tmp_path, content):
+    with elf.opened(named(tmp_path, (".debug_sup", content))) as image:
+        assert separate.supplement(image, NOWHERE) is None
+
+
+def test_a_file_without_a_supplement(tmp_path):
+    with elf.opened(named(tmp_path)) as image:
+        assert separate.supplement(image, NOWHERE) is None
+
+
+class TestSplit:
+    @pytest.fixture
+    def program(self, tmp_path):
+        one, _ = programs(tmp_path / "build", "-gsplit-dwarf")
+        made = next((tmp_path / "build").glob("*one*.dwo"))
+        return one, made.rename(tmp_path / "build/one.dwo")
+
+    @pytest.mark.parametrize("place", ["build/one.dwo", "bin/one.dwo", "bin/sub/one.dwo", "root/{build}/sub/one.dwo", "root/one.dwo"])
+    def test_dwo_files_are_found(self, program, tmp_path, place):
+        """In the compilation directory, beside the program, below another root."""
+        name = "sub/one.dwo" if "sub" in place else "one.dwo"
+        there = moved(program[1], Path(f"{tmp_path}/{place.format(build=tmp_path / 'build')}"))
+        moved(program[0], tmp_path / "bin/one")
+        with elf.opened(str(tmp_path / "bin/one")) as image:
+            options = ReadOptions(debug_dirs=(str(tmp_path / "root"),))
+            with separate.split(image, str(tmp_path / "build"), name, options) as part:
+                assert os.path.samefile(part.path, there)
+                assert part.has_dwarf
+
+    def test_a_missing_dwo_file(self, program, tmp_path):
+        with elf.opened(str(program[0])) as image, pytest.raises(ReadError) as raised, \
+                separate.split(image, "/gone", "none.dwo", ReadOptions(debug_dirs=("/debug",))):  # fmt: skip
+            raise AssertionError("opened")
+        places = f"no /gone/none.dwo, no {tmp_path}/build/none.dwo, no /debug/gone/none.dwo, no /debug/none.dwo"
+        assert raised.value.reason == f"none.dwo (split DWARF) was not found: {places}"
+
+    @pytest.mark.parametrize("place", ["bin/one.dwp", "root/{bin}/one.dwp"])
+    def test_packages_are_found(self, program, tmp_path, place):
+        moved(program[0], tmp_path / "bin/one")
+        there = Path(f"{tmp_path}/{place.format(bin=tmp_path / 'bin')}")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        ran("dwp", program[1], "-o", there, cwd=tmp_path)
+        with elf.opened(str(tmp_path / "bin/one")) as image:
+            found = separate.package(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),)))
+            assert os.path.samefile(found.path, there)
+            assert found.section(".debug_cu_index")
+
+    def test_there_need_be_no_package(self, program):
+        with elf.opened(str(program[0])) as image:
+            assert separate.package(image, NOWHERE) is None
