@@ -77,7 +77,7 @@ class TestSupplement:
         assert ", no /debug/.build-id/" in raised.value.reason
 
     def test_of_another_build(self, shared, tmp_path):
-        one, two = programs(tmp_path / "other")
+        one, _ = programs(tmp_path / "other")
         shutil.copy(one, tmp_path / "bin/shared.debug")
         with elf.opened(str(one)) as image:
             theirs = image.build_id
