@@ -1,4 +1,8 @@
-"""The command line: options in, lint, print, exit status. No judgement lives here."""
+"""The command line: options in, lint, print, exit status. No judgement lives here.
+
+Commands import what they use when they run: `--version`, `--help` and mistakes in the command line need
+none of it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,19 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from layoutlint import __version__, compiled, lint, reports, rulefile, terminal
+from layoutlint import __version__, reports
+from layoutlint.cli_options import placement_options, reading_options
 from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
-from layoutlint.kinds import KINDS, manual
-from layoutlint.model import ReadOptions
-from layoutlint.rule import Outcome, Pack, Rule
+
+if TYPE_CHECKING:
+    from layoutlint.model import ReadOptions
+    from layoutlint.rule import Pack, Rule
 
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
@@ -28,85 +34,24 @@ EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, likewise: `layoutlint show vmlinux --al
 _DISCOVERED = "layoutlint.toml"
 
 
-def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """A number of bytes that is a power of two, up to 1 MiB."""
-    if text is None:
-        return None
-    number = int(text) if text.isdecimal() and len(text) < 8 else 0
-    if number < 1 or number & (number - 1) or number > 1 << 20:
-        raise click.BadParameter(f"{text!r} is not a power of two", ctx, param)
-    return number
+def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    """Prints the version; click's own option would look for the compiled modules in every run."""
+    if asked and not ctx.resilient_parsing:
+        from layoutlint import compiled
 
-
-def _placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that override the target's placements."""
-    line_size = click.option(
-        "--line-size",
-        metavar="BYTES",
-        callback=_power_of_two,
-        help="Cache line size (default: the target's).",
-    )
-    min_align = click.option(
-        "--min-align",
-        metavar="BYTES",
-        callback=_power_of_two,
-        help="Smallest alignment of an object (default: the target's).",
-    )
-    return line_size(min_align(command))
-
-
-def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that `check` and `show` have in common."""
-    for option in reversed(
-        (
-            click.option(
-                "--reader",
-                type=click.Choice(["dwarf", "btf"]),
-                help="Which debug information to read where a file has both.",
-            ),
-            click.option(
-                "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
-            ),
-            click.option(
-                "--flags",
-                "quoted_flags",
-                metavar="FLAGS",
-                help="Compiler flags as one string, for callers that put INPUT last.",
-            ),
-            click.option(
-                "--jobs",
-                "-j",
-                type=click.IntRange(1, 1024),
-                default=1,
-                help="Processes that read inputs side by side.",
-            ),
-            click.option(
-                "--allow-unknown", is_flag=True, help="What could not be told does not fail the run."
-            ),
-            click.option(
-                "--progress/--no-progress",
-                default=None,
-                help="Show progress on stderr (default: on a terminal).",
-            ),
-            click.option(
-                "--color",
-                type=click.Choice(["auto", "always", "never"]),
-                default="auto",
-                help="Colour in text.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+        click.echo(f"layoutlint {__version__} (DWARF scanner: {compiled.state()})")
+        ctx.exit()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(
-    __version__,
+@click.option(
     "--version",
     "-V",
-    prog_name="layoutlint",
-    message=f"%(prog)s %(version)s (DWARF scanner: {compiled.state()})",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version and exit.",
 )
 def app() -> None:
     """Checks on which cache lines the fields of C structs fall, by written rules.
@@ -140,9 +85,9 @@ def app() -> None:
 @click.option(
     "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
 )
-@_placement_options
+@placement_options
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
-@_reading_options
+@reading_options
 @click.pass_obj
 def check(
     flags: tuple[str, ...],
@@ -158,6 +103,9 @@ def check(
     **more: Any,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
+    from layoutlint import lint, rulefile, terminal
+    from layoutlint.rule import Outcome
+
     files = _outputs(outputs)
     packs = _packs(rule_paths or _discovered(), pack_names)
     named = {pack.name for pack in packs}
@@ -178,8 +126,10 @@ def check(
     for name, path in files:
         terminal.write_whole(path, reports.FORMATS[name](report))
     if format_ == "text":
-        text = reports.text.render(report, color=terminal.colored(color), width=terminal.width())
-        click.echo(text, nl=False, color=True)
+        from layoutlint.reports import text
+
+        told = text.render(report, color=terminal.colored(color), width=terminal.width())
+        click.echo(told, nl=False, color=True)
     else:
         click.echo(reports.FORMATS[format_](report), nl=False)
     sys.exit(report.exit_status)
@@ -197,8 +147,8 @@ def check(
     help="How stdout reads.",
 )
 @click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
-@_placement_options
-@_reading_options
+@placement_options
+@reading_options
 @click.pass_obj
 def show(
     flags: tuple[str, ...], /, input: str, names: tuple[str, ...], everything: bool, format_: str, **more: Any
@@ -206,6 +156,8 @@ def show(
     """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
         raise click.UsageError("name some structs, or give --all")
+    from layoutlint import lint, terminal
+
     shown = lint.show(input, names, _read_options(flags, more))
     options = reports.ShowOptions(
         expand=more["expand"],
@@ -228,6 +180,10 @@ def show(
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Look for the rule here as well.")
 def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     """Say what a rule kind means, or why a rule is there."""
+    from layoutlint import rulefile
+    from layoutlint.kinds import KINDS, manual
+    from layoutlint.reports.explain import explain_rule
+
     kind = next((kind for kind in KINDS if kind.name == topic), None)
     if kind is not None:
         click.echo(manual.explain(kind))
@@ -237,7 +193,7 @@ def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *(kind.name for kind in KINDS)])
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}")
-    click.echo(reports.explain_rule(rules[topic]))
+    click.echo(explain_rule(rules[topic]))
 
 
 @app.group("rules")
@@ -252,6 +208,8 @@ def rules_group() -> None:
 @click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="Only this shipped pack.")
 def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
     """List the shipped packs and their rules, or those of the given files."""
+    from layoutlint import rulefile
+
     packs = _packs(rule_paths, pack_names) or rulefile.shipped()
     for pack in packs:
         click.echo(f"{pack.name}{'  (on for Linux kernels)' if pack.kernel else ''}")
@@ -267,6 +225,8 @@ def _listed(rule: Rule) -> str:
 @click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
 def rules_check(rule_paths: tuple[str, ...]) -> None:
     """Say what is wrong with rule files: every mistake, each with file and line."""
+    from layoutlint import rulefile
+
     packs = rulefile.load(rule_paths)
     count = sum(len(pack.rules) for pack in packs)
     click.echo(f"{_counted(count, 'rule')} in {_counted(len(packs), 'file')}: no mistakes")
@@ -277,6 +237,8 @@ def _counted(number: int, what: str) -> str:
 
 
 def _packs(rule_paths: Iterable[str], pack_names: Iterable[str]) -> tuple[Pack, ...]:
+    from layoutlint import rulefile
+
     shipped = {pack.name: pack for pack in rulefile.shipped()}
     for name in pack_names:
         if name not in shipped:
@@ -296,6 +258,9 @@ def _discovered() -> tuple[str, ...]:
 
 
 def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
+    from layoutlint import terminal
+    from layoutlint.model import ReadOptions
+
     return ReadOptions(
         flags=(*_words(more["quoted_flags"] or ""), *flags),
         progress=terminal.progress_on_stderr(more["progress"]),

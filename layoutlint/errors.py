@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -39,5 +38,7 @@ class UsageError(LayoutlintError):
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """A question after the nearest of some names, to stand behind a message; empty when none is near."""
+    import difflib  # only mistakes need it
+
     near = difflib.get_close_matches(name, sorted(names), 1)
     return f" (did you mean `{near[0]}`?)" if near else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -296,7 +295,9 @@ class Finding:
         """An identity that survives moved lines: rule, struct and field paths, as 16 hexadecimal digits."""
         name = self.struct.name if self.struct is not None else self.rule.struct
         words = [self.rule.id, name, *sorted(place.path for place in self.verdict.evidence)]
-        return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+        from hashlib import sha256  # loads OpenSSL, for the formats that print fingerprints
+
+        return sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -68,8 +67,9 @@ def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
 @cache
 def shipped() -> tuple[Pack, ...]:
     """The packs that come with layoutlint, by their path."""
-    top = resources.files("layoutlint.rulepacks")
-    found = sorted(_toml_files(top, "rules"))
+    # Its folder, not importlib.resources, which takes longer to import than the rules to read.
+    top = Path(import_module("layoutlint.rulepacks").__path__[0])
+    found = sorted((f"rules/{file.relative_to(top).as_posix()}", file) for file in top.rglob("*.toml"))
     return _packs([_part(file.read_text("utf-8"), path, shipped=True) for path, file in found])
 
 
@@ -135,15 +135,6 @@ def _read_file(path: str) -> _Part:
         return _Part(identity, None, (f"{path}:{line}: {reason}",))
     part = _part(text, path, shipped=False)
     return _Part(identity, part.pack, part.mistakes, part.ids)
-
-
-def _toml_files(folder: Traversable, called: str) -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        path = f"{called}/{entry.name}"
-        if entry.is_dir():
-            yield from _toml_files(entry, path)
-        elif entry.name.endswith(".toml"):
-            yield path, entry
 
 
 def _part(text: str, path: str, shipped: bool) -> _Part:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from layoutlint.errors import UsageError
@@ -45,6 +44,8 @@ def width() -> int:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a whole file or none: beside it first, then into its place; raises UsageError."""
+    import tempfile  # only runs that write files need it
+
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into

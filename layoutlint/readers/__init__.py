@@ -54,7 +54,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
 
 def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    from layoutlint.readers import btf, dwarf, elf
+    from layoutlint.readers import elf
 
     with elf.opened(path) as image:
         has = {"dwarf": image.has_dwarf, "btf": image.has_btf}
@@ -62,5 +62,10 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         if choice is None or not has.get(choice):
             missing = choice.upper() if choice else "debug information (neither DWARF nor BTF)"
             raise ReadError(path, f"has no {missing}; build it with `-g`, or give its vmlinux or debug file")
-        read_elf = dwarf.read_elf if choice == "dwarf" else btf.read_elf
-        return read_elf(image, wanted, options)
+        if choice == "dwarf":
+            from layoutlint.readers import dwarf
+
+            return dwarf.read_elf(image, wanted, options)
+        from layoutlint.readers import btf
+
+        return btf.read_elf(image, wanted, options)

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from layoutlint.reports import github, json, sarif, text
-from layoutlint.reports.explain import explain_rule
-from layoutlint.reports.show import c
-from layoutlint.reports.show import json as show_json
-from layoutlint.reports.show import text as show_text
 from layoutlint.reports.show.options import ShowFormat, ShowOptions
-from layoutlint.rule import Report
+
+if TYPE_CHECKING:
+    from layoutlint.rule import Report
+
+
+def _render(module: str) -> Callable[..., Any]:
+    """The `render` of a module, which is imported when it is called: a run uses one format of seven."""
+    return lambda *given: import_module(f"layoutlint.reports.{module}").render(*given)
+
 
 FORMATS: dict[str, Callable[[Report], str]] = {
-    "text": text.render,
-    "json": json.render,
-    "sarif": sarif.render,
-    "github": github.render,
+    "text": _render("text"),
+    "json": _render("json"),
+    "sarif": _render("sarif"),
+    "github": _render("github"),
 }
 """Formats of `layoutlint check`."""
 
 SHOW_FORMATS: dict[str, ShowFormat] = {
-    "text": show_text.render,
-    "c": c.render,
-    "json": show_json.render,
+    "text": _render("show.text"),
+    "c": _render("show.c"),
+    "json": _render("show.json"),
 }
 """Formats of `layoutlint show`."""
 
-__all__ = ["FORMATS", "SHOW_FORMATS", "ShowOptions", "explain_rule"]
+__all__ = ["FORMATS", "SHOW_FORMATS", "ShowOptions"]

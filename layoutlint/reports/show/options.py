@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from layoutlint.model import Struct
+if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
+    from layoutlint.model import Struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +22,5 @@ class ShowOptions:
     width: int = 100
 
 
-ShowFormat = Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]
+ShowFormat: TypeAlias = "Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]"
 """A listing as pieces of text, so that a whole kernel need not stand in memory."""

@@ -1,0 +1,80 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """A number of bytes that is a power of two, up to 1 MiB."""
+    if text is None:
+        return None
+    number = int(text) if text.isdecimal() and len(text) < 8 else 0
+    if number < 1 or number & (number - 1) or number > 1 << 20:
+        raise click.BadParameter(f"{text!r} is not a power of two", ctx, param)
+    return number
+
+
+def placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that override the target's placements."""
+    line_size = click.option(
+        "--line-size",
+        metavar="BYTES",
+        callback=_power_of_two,
+        help="Cache line size (default: the target's).",
+    )
+    min_align = click.option(
+        "--min-align",
+        metavar="BYTES",
+        callback=_power_of_two,
+        help="Smallest alignment of an object (default: the target's).",
+    )
+    return line_size(min_align(command))
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that `check` and `show` have in common."""
+    for option in reversed(
+        (
+            click.option(
+                "--reader",
+                type=click.Choice(["dwarf", "btf"]),
+                help="Which debug information to read where a file has both.",
+            ),
+            click.option(
+                "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
+            ),
+            click.option(
+                "--flags",
+                "quoted_flags",
+                metavar="FLAGS",
+                help="Compiler flags as one string, for callers that put INPUT last.",
+            ),
+            click.option(
+                "--jobs",
+                "-j",
+                type=click.IntRange(1, 1024),
+                default=1,
+                help="Processes that read inputs side by side.",
+            ),
+            click.option(
+                "--allow-unknown", is_flag=True, help="What could not be told does not fail the run."
+            ),
+            click.option(
+                "--progress/--no-progress",
+                default=None,
+                help="Show progress on stderr (default: on a terminal).",
+            ),
+            click.option(
+                "--color",
+                type=click.Choice(["auto", "always", "never"]),
+                default="auto",
+                help="Colour in text.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
