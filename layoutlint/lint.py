@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -69,6 +68,8 @@ def check(
 def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
     """Every input in the order given; those that cannot be read come second."""
     if options.jobs > 1 and len(inputs) > 1:
+        from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
+
         quiet = replace(options, progress=no_progress)
         with ProcessPoolExecutor(options.jobs) as executor:
             results = list(executor.map(partial(_read, names=names, options=quiet), inputs))
