@@ -1,9 +1,9 @@
-"""Measures `check` on real kernels against its budgets and against native tools, and writes docs/benchmarks.md.
+"""Measures layoutlint on a real vmlinux beside pahole, layout-audit, padlock and drgn, and writes docs/benchmarks.md.
 
-    python -m tests.bench.measure [--rounds N] [--output FILE]
+    python -m tests.bench.measure [--rounds N] [--only PATTERN] [--output FILE] [--vmlinux FILE] [--struct NAME]
 
-Every round runs each command once, in turn, as a process of its own; medians are reported. Peak memory is what the
-kernel counts for the process (ru_maxrss). Nothing else should be running.
+Kernels and other tools are downloaded and built where they are missing (LAYOUTLINT_OFFLINE=1 forbids it; what is
+missing is then skipped with the reason). Nothing else should be running.
 """
 
 from __future__ import annotations
@@ -11,136 +11,95 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shutil
-import subprocess
+import re
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
-from tests.command import ROOT
+from tests import interpreted
+from tests.bench import cases, growth, peers
+from tests.bench.cases import LIMITS, Inputs
+from tests.bench.document import Results, Setting, document, limits
+from tests.bench.rounds import judge, measure, to_stderr
+from tests.command import ROOT, run
 from tests.real import kernels
 
-CHECK = (sys.executable, "-m", "layoutlint", "check", "--format", "json")
-PARSE = (sys.executable, "-m", "tests.bench.parse")
 OUTPUT = ROOT / "docs" / "benchmarks.md"
+GROWTH_ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One process: seconds on the clock, seconds of computing, and peak memory in MB."""
-
-    wall: float
-    cpu: float
-    memory: float
-
-
-@dataclass(slots=True)
-class Case:
-    """One command, its budget if it has one, and what it is compared with."""
-
-    what: str
-    command: tuple[str, ...]
-    beside: str | None = None
-    """The case that it is held against."""
-    seconds: float | None = None
-    memory: float | None = None
-    times: float | None = None
-    """At most so many times the wall time of `beside`."""
-    runs: list[Run] = field(default_factory=list)
-
-    def median(self, name: str) -> float:
-        """The median of `wall`, `cpu` or `memory`."""
-        return median(getattr(run, name) for run in self.runs)
+def main(words: list[str]) -> int:
+    """The command line; exit status 1 when there is no kernel, 0 also when limits are missed: they are in the table."""
+    options = _options(words)
+    try:
+        vmlinux = options.vmlinux or kernels.fetch("next")
+    except kernels.Unavailable as reason:
+        print(reason, file=sys.stderr)
+        return 1
+    load = os.getloadavg()[0]
+    copy = interpreted.package() if _scanner() == "compiled" else None
+    results = _results(Inputs(vmlinux, options.struct, copy), re.compile(options.only).search, options.rounds)
+    output = options.output or (OUTPUT if options.only == "" else None)
+    setting = _setting(vmlinux, load, options.rounds)
+    if output is None:
+        print(document(results, setting, None))
+        return 0
+    output.write_text(document(results, setting, _plot(results, output.with_suffix(".svg"))))
+    print(limits(results))
+    return 0
 
 
-def cases() -> list[Case]:
-    """What is measured; raises kernels.Unavailable when a kernel cannot be had."""
-    cloud, tree = str(kernels.fetch("cloud")), str(kernels.fetch("next-headers"))
-    header = ("linux/fs.h", str(_header(Path(tree), "linux/fs.h")))
-    found = [
-        Case("`check` of a vmlinux, DWARF", (*CHECK, "--reader", "dwarf", cloud), "`pahole -F dwarf --sizes`", 20, 700),
-        Case("`check` of a vmlinux, BTF", (*CHECK, "--reader", "btf", cloud), "`pahole -F btf --sizes`", 2),
-        Case(f"`check` of {header[0]}", (*CHECK, header[1], "--", f"O={tree}"), f"libclang's parse of {header[0]}", times=3),
-        Case(f"libclang's parse of {header[0]}", (*PARSE, tree, header[0])),
-        Case("`check` of a header tree", (*CHECK, tree), f"libclang's parse of {header[0]}"),
-        Case("`--version`: start-up alone", (sys.executable, "-m", "layoutlint", "--version")),
-    ]
-    if shutil.which("pahole"):
-        found += [
-            Case(f"`pahole -F {kind} --sizes`", ("pahole", "-F", kind, "--sizes", cloud)) for kind in ("dwarf", "btf")
-        ]
-    return found
+def _options(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="how often each command runs")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="a regular expression for the names of cases")
+    parser.add_argument("--output", type=Path, help=f"where the page goes (default: {OUTPUT.relative_to(ROOT)}; with --only: printed)")
+    parser.add_argument("--vmlinux", type=Path, help="an ELF file with debug information (default: Debian's 6.12)")
+    parser.add_argument("--struct", default="address_space", help="the struct that is looked up in it")
+    return parser.parse_args(words)
 
 
-def _header(tree: Path, name: str) -> Path:
-    """A public header of a header package, whose common part lies beside the configured one."""
-    return next(tree.parent.glob(f"*-common/include/{name}"))
+def _scanner() -> str:
+    """How the scanner runs that is measured, in the words of `layoutlint --version`."""
+    told = re.search(r"DWARF scanner: (\w+)", run("--version").stdout)
+    return told[1] if told else "interpreted"
 
 
-def run(command: tuple[str, ...]) -> Run:
-    """Run a command to its end, and say what it took; raises CalledProcessError for a crash."""
-    before = os.times().elapsed
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall = os.times().elapsed - before
-    if process.returncode not in (0, 1):
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+def _results(inputs: Inputs, wanted: Callable[[str], object], rounds: int) -> Results:
+    chosen = [case for case in cases.cases(inputs) if wanted(case.key)]
+    measured = measure(chosen, rounds, to_stderr)
+    judged = tuple(judge(limit, measured) for limit in LIMITS)
+    try:
+        lines = growth.lines(inputs, wanted, min(rounds, GROWTH_ROUNDS), to_stderr)
+    except (growth.NoRoom, ValueError, OSError) as reason:
+        return Results(judged, tuple(measured), (), str(reason))
+    return Results(judged, tuple(measured), tuple(lines))
 
 
-def measure(measured: list[Case], rounds: int) -> None:
-    """Run every case once in each round."""
-    for number in range(rounds):
-        for case in measured:
-            case.runs.append(run(case.command))
-            print(f"round {number + 1}: {case.what}: {case.runs[-1].wall:.2f} s", file=sys.stderr, flush=True)
+def _plot(results: Results, output: Path) -> str | None:
+    """Draw the picture; its file name, or None without the library for it."""
+    try:
+        from tests.bench import plot
+    except ImportError as reason:
+        to_stderr(f"no picture: {reason} (pip install -e '.[bench]')")
+        return None
+    plot.draw(results.measured, results.lines, output)
+    return output.name
 
 
-def table(measured: list[Case]) -> str:
-    """The results in Markdown."""
-    by_name = {case.what: case for case in measured}
-    lines = ["| what | wall s | cpu s | peak MB | budget | of the budget | beside |", "|---|---:|---:|---:|---|---|---|"]
-    for case in measured:
-        other = by_name.get(case.beside or "")
-        budget, share = _budget(case, other)
-        beside = f"{case.median('wall') / other.median('wall'):.2f} x {other.what}" if other else ""
-        numbers = f"{case.median('wall'):.2f} | {case.median('cpu'):.2f} | {case.median('memory'):.0f}"
-        lines.append(f"| {case.what} | {numbers} | {budget} | {share} | {beside} |")
-    return "\n".join(lines)
-
-
-def _budget(case: Case, other: Case | None) -> tuple[str, str]:
-    """The limits of a case, and how much of each it takes."""
-    limits: list[tuple[str, float]] = []
-    if case.seconds is not None:
-        limits.append((f"{case.seconds:.0f} s", case.median("wall") / case.seconds))
-    if case.memory is not None:
-        limits.append((f"{case.memory:.0f} MB", case.median("memory") / case.memory))
-    if case.times is not None and other is not None:
-        limits.append((f"{case.times:.0f} x the parse", case.median("wall") / other.median("wall") / case.times))
-    return ", ".join(name for name, _ in limits), ", ".join(f"{share:.0%}" for _, share in limits)
-
-
-def document(measured: list[Case], rounds: int, load: float) -> str:
-    """docs/benchmarks.md; `load` is how many other processes wanted a processor when measuring began."""
-    kernel, tree = kernels.fetch("cloud"), kernels.fetch("next-headers")
-    size = kernel.stat().st_size / 1e6
-    return f"""# Benchmarks
-
-Written by `python -m tests.bench.measure`, which anybody can run again.
-
-Each command runs as a process of its own, interpreter start-up included, once per round and in turn; the figures are
-medians of {rounds} rounds. Peak memory is the largest resident set of the process. The vmlinux is Debian's
-`{kernel.name}` ({size:.0f} MB); the header tree is `{tree.name}`. libclang's own parse is a process that parses the same
-text with the same flags through `clang.cindex`, and does nothing else. The DWARF scanner runs as plain Python.
-
-Machine: {_processor()}, {os.cpu_count()} processors; Python {platform.python_version()}; {_pahole()}. Load average before the
-first round: {load:.1f}; the nearer it is to the number of processors, the further wall time lies above cpu time.
-
-{table(measured)}
-"""
+def _setting(vmlinux: Path, load: float, rounds: int) -> Setting:
+    versions = []
+    for peer in (peers.pahole, peers.layout_audit, peers.padlock, peers.drgn):
+        try:
+            versions.append(peer().version)
+        except peers.Unavailable as reason:
+            versions.append(f"without {reason}")
+    size = vmlinux.stat().st_size / 1e6
+    return Setting(
+        _scanner(), f"`{vmlinux.name}` ({size:,.0f} MB)",
+        f"{_processor()}, {os.cpu_count()} processors, Linux {platform.release().partition('-')[0]}, Python {platform.python_version()}",
+        tuple(versions), rounds, min(rounds, GROWTH_ROUNDS), load,
+    )  # fmt: skip
 
 
 def _processor() -> str:
@@ -150,29 +109,5 @@ def _processor() -> str:
     return platform.machine()
 
 
-def _pahole() -> str:
-    if shutil.which("pahole") is None:
-        return "no pahole"
-    return "pahole " + subprocess.run(["pahole", "--version"], capture_output=True, text=True).stdout.strip()
-
-
-def main() -> int:
-    """The command line; exit status 1 when a kernel cannot be had."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
-    try:
-        measured = cases()
-    except kernels.Unavailable as reason:
-        print(reason, file=sys.stderr)
-        return 1
-    load = os.getloadavg()[0]
-    measure(measured, options.rounds)
-    options.output.write_text(document(measured, options.rounds, load))
-    print(table(measured))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -93,7 +93,7 @@ def fetch(name: str) -> Path:
     at = found(name)
     if at is not None:
         return at
-    _require_tools(name)
+    _require_tools(f"kernel {name}")
     try:
         with _alone(name):
             if found(name) is None:
@@ -114,12 +114,23 @@ def version(at: Path) -> tuple[int, int]:
     return int(numbers[1]), int(numbers[2])
 
 
-def _require_tools(name: str) -> None:
+def unpack(release: str, packages: tuple[str, ...], root: Path) -> None:
+    """Packages of one of Debian's releases under a folder, installed nowhere; raises Unavailable with the reason."""
+    _require_tools(packages[0])
+    options = _apt_options(release)
+    with _alone(f"apt-{release}"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
+        _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], packages[0])
+        _run(["apt-get", *options, "download", "-qq", *packages], packages[0], cwd=into)
+        for package in sorted(Path(into).glob("*.deb")):
+            _run(["dpkg-deb", "-x", str(package), str(root)], packages[0])
+
+
+def _require_tools(what: str) -> None:
     if os.environ.get("LAYOUTLINT_OFFLINE"):
-        raise Unavailable(f"kernel {name}: not downloaded yet, and LAYOUTLINT_OFFLINE is set")
+        raise Unavailable(f"{what}: not downloaded yet, and LAYOUTLINT_OFFLINE is set")
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        raise Unavailable(f"kernel {name}: this machine has no {', '.join(missing)} to get it with")
+        raise Unavailable(f"{what}: this machine has no {', '.join(missing)} to get it with")
 
 
 @contextmanager

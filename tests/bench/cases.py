@@ -1,0 +1,174 @@
+"""What is measured, and what must hold of it: the commands of each tool on one vmlinux, and the limits.
+
+Every limit is an upper one on layoutlint's share of another tool's figure: "eight times faster" is a share of 1/8.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench import peers
+from tests.bench.process import Command
+from tests.command import ROOT
+from tests.real import kernels
+
+FINDINGS = (0, 1)
+"""Exit statuses of a `check` that did its work."""
+HEADER = "linux/fs.h"
+LOOK_UP = Path(__file__).with_name("look_up.py")
+CONSOLE_SCRIPT = Path(sys.executable).with_name("layoutlint")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the tools read: a vmlinux, the struct that is looked up in it, and where an interpreted copy of the
+    package is, if the one that is measured is compiled."""
+
+    vmlinux: Path
+    struct: str = "address_space"
+    interpreted: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One command of one tool. `command` raises Unavailable, of peers or of kernels, where it cannot be run."""
+
+    key: str
+    tool: str
+    what: str
+    job: str
+    """Cases of one job stand beside each other."""
+    command: Callable[[], Command]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What must hold: a quantity of one case is at most `limit` times that of another, or at most `limit` itself."""
+
+    ours: str
+    theirs: str | None
+    quantity: str
+    """`wall`, in seconds, or `private`, in MB."""
+    limit: float
+    demand: str
+    """The limit in words."""
+
+
+LIMITS = (
+    Limit("check", "layout-audit", "wall", 0.7, "at most 0.7 times"),
+    Limit("check", "pahole-sizes", "wall", 1 / 8, "at least 8 times faster"),
+    Limit("check", "pahole-sizes", "private", 1 / 10, "at most a tenth"),
+    Limit("show-all", "pahole", "wall", 1 / 4, "at least 4 times faster"),
+    Limit("show", "drgn", "wall", 1.3, "at most 1.3 times"),
+    Limit("check-btf", "padlock", "wall", 1.5, "at most 1.5 times"),
+    Limit("check-header", "libclang", "wall", 3, "at most 3 times"),
+    Limit("version", None, "wall", 0.12, "within 0.12 s"),
+)
+
+
+def cases(inputs: Inputs) -> tuple[Case, ...]:
+    """All cases, in the order in which a round runs them."""
+    return *_dwarf(inputs), *_btf(inputs), *_headers(), *_start_up()
+
+
+def layoutlint(*arguments: str, shows: str = "", folder: Path = ROOT) -> Command:
+    """The command line of the package in a folder, by the interpreter that runs the bench."""
+    return Command((sys.executable, "-m", "layoutlint", *arguments), shows, FINDINGS, folder)
+
+
+def check(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
+    """`check` by the shipped rules, from DWARF."""
+    return layoutlint("check", "--reader", "dwarf", str(vmlinux), shows=inputs.struct, folder=folder)
+
+
+def show(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
+    """`show` of one struct, from DWARF."""
+    return layoutlint("show", "--reader", "dwarf", str(vmlinux), inputs.struct, shows=inputs.struct, folder=folder)
+
+
+def layout_audit(vmlinux: Path, inputs: Inputs) -> Command:
+    """layout-audit on the structs whose names hold one text: it takes no list of names."""
+    words = ("inspect", "--filter", inputs.struct, "-o", "json", str(vmlinux))
+    return Command((*peers.layout_audit().words, *words), inputs.struct)
+
+
+def pahole(vmlinux: Path, inputs: Inputs, *options: str) -> Command:
+    """pahole on all structs."""
+    return Command((*peers.pahole().words, *options, str(vmlinux)), inputs.struct)
+
+
+def drgn(vmlinux: Path, inputs: Inputs) -> Command:
+    """drgn's look-up of one struct."""
+    return Command((*peers.drgn().words, str(LOOK_UP), str(vmlinux), inputs.struct), f"struct {inputs.struct} {{")
+
+
+def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
+    vmlinux, struct = inputs.vmlinux, inputs.struct
+    all_json = ("show", "--reader", "dwarf", "--all", "--format", "json", str(vmlinux))
+    found = [
+        Case("check", "layoutlint", "check", "check", lambda: check(vmlinux, inputs)),
+        Case("layout-audit", "layout-audit", f"inspect --filter {struct} -o json", "check", lambda: layout_audit(vmlinux, inputs)),
+        Case("pahole-sizes", "pahole", "-F dwarf --sizes -j2", "check",
+             lambda: pahole(vmlinux, inputs, "-F", "dwarf", "--sizes", "-j2")),
+        Case("show-all", "layoutlint", "show --all --format json", "every struct", lambda: layoutlint(*all_json, shows=f'"{struct}"')),
+        Case("pahole", "pahole", "-F dwarf", "every struct", lambda: pahole(vmlinux, inputs, "-F", "dwarf")),
+        Case("show", "layoutlint", f"show {struct}", "one struct", lambda: show(vmlinux, inputs)),
+        Case("drgn", "drgn", f"look-up of {struct}", "one struct", lambda: drgn(vmlinux, inputs)),
+    ]  # fmt: skip
+    copy = inputs.interpreted
+    if copy is not None:
+        found += [
+            Case("check-interpreted", "layoutlint, interpreted", "check", "check", lambda: check(vmlinux, inputs, copy)),
+            Case("show-interpreted", "layoutlint, interpreted", f"show {struct}", "one struct", lambda: show(vmlinux, inputs, copy)),
+        ]
+    return tuple(found)
+
+
+def _btf(inputs: Inputs) -> tuple[Case, ...]:
+    vmlinux = str(inputs.vmlinux)
+    return (
+        Case("check-btf", "layoutlint", "check --reader btf", "from BTF",
+             lambda: layoutlint("check", "--reader", "btf", vmlinux, shows=inputs.struct)),
+        Case("padlock", "padlock", "bpf --no-cache --json", "from BTF",
+             lambda: Command((*peers.padlock().words, "bpf", "--no-cache", "--json", vmlinux), f'"{inputs.struct}"')),
+        Case("pahole-btf", "pahole", "-F btf --sizes", "from BTF",
+             lambda: pahole(inputs.vmlinux, inputs, "-F", "btf", "--sizes")),
+    )  # fmt: skip
+
+
+def _headers() -> tuple[Case, ...]:
+    return (
+        Case("check-header", "layoutlint", f"check {HEADER}", "from a header", _check_header),
+        Case("check-tree", "layoutlint", "check of a header tree", "from a header",
+             lambda: layoutlint("check", str(kernels.fetch("next-headers")), shows="kept")),
+        Case("libclang", "libclang", f"parse of {HEADER}", "from a header", _parse),
+    )  # fmt: skip
+
+
+def _check_header() -> Command:
+    """The header of a header package, whose common part lies beside the configured one."""
+    tree = kernels.fetch("next-headers")
+    header = next(tree.parent.glob(f"*-common/include/{HEADER}"))
+    return layoutlint("check", str(header), "--", f"O={tree}", shows="address_space")
+
+
+def _parse() -> Command:
+    tree = kernels.fetch("next-headers")
+    return Command((sys.executable, "-m", "tests.bench.parse", str(tree), HEADER), folder=ROOT)
+
+
+def _start_up() -> tuple[Case, ...]:
+    return (
+        Case("python", "Python", "-c pass", "start-up", lambda: Command((sys.executable, "-c", "pass"))),
+        Case("version", "layoutlint", "--version", "start-up", lambda: layoutlint("--version", shows="layoutlint")),
+        Case("script", "layoutlint", "--version, console script", "start-up", _console_script),
+    )
+
+
+def _console_script() -> Command:
+    if not CONSOLE_SCRIPT.exists():
+        raise peers.Unavailable("the interpreter's environment has no console script of layoutlint")
+    return Command((str(CONSOLE_SCRIPT), "--version"), "layoutlint")

@@ -1,0 +1,160 @@
+"""docs/benchmarks.md, from what was measured: pure text, no measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.bench.growth import TIMES, Line
+from tests.bench.rounds import Judged, Measured, Spread
+
+WIDTH = 118
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Under what circumstances it was measured."""
+
+    scanner: str
+    """`compiled` or `interpreted`, as `layoutlint --version` says of the one that the tables call layoutlint."""
+    input: str
+    """The vmlinux, in words."""
+    machine: str
+    versions: tuple[str, ...]
+    rounds: int
+    growth_rounds: int
+    load: float
+    """Load average before the first round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All that was measured; `no_growth` is why there are no lines."""
+
+    judged: tuple[Judged, ...]
+    measured: tuple[Measured, ...]
+    lines: tuple[Line, ...]
+    no_growth: str = ""
+
+
+def document(results: Results, setting: Setting, plot: str | None) -> str:
+    """The whole page; `plot` is the file name of the picture."""
+    parts = [
+        _head(setting),
+        "## Limits\n\n" + limits(results),
+        *([f"![Wall time of each tool, and how time and memory grow with the input]({plot})"] if plot else []),
+        "## All commands\n\n" + _COMMANDS + "\n\n" + commands(results.measured),
+        "## Larger inputs\n\n" + _LARGER.format(rounds=setting.growth_rounds) + "\n\n" + growth(results),
+        _METHOD,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def limits(results: Results) -> str:
+    """Each limit with what was found, as a table."""
+    by_key = {one.case.key: one.case for one in results.measured}
+    rows = []
+    for one in results.judged:
+        if one.limit.ours not in by_key:
+            continue
+        ours, theirs = by_key[one.limit.ours], by_key.get(one.limit.theirs or "")
+        against = f"{theirs.tool} `{theirs.what}`" if theirs else one.limit.theirs or ""
+        found = [one.reason, "", f"{one.limit.limit:.3g}", "not told"]
+        if one.found is not None:
+            found = [_share(one.found.median), _between(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
+        quantity = {"wall": "wall time", "private": "private memory"}[one.limit.quantity]
+        rows.append([f"`{ours.what}`", quantity, against, one.limit.demand, *found])
+    return _table("what | figure | against | demand | >share or s | least to greatest | >limit | verdict", rows)
+
+
+def commands(measured: Iterable[Measured]) -> str:
+    """Every command with its time and memory, as a table."""
+    rows = []
+    for one in measured:
+        case = one.case
+        if one.reason:
+            rows.append([case.job, case.tool, f"`{case.what}`", f"skipped: {one.reason}", *[""] * 4])
+            continue
+        wall, cpu = one.spread("wall"), one.spread("cpu")
+        memory = [f"{one.spread(quantity).median:,.0f}" for quantity in ("private", "resident")]
+        rows.append([case.job, case.tool, f"`{case.what}`", f"{wall.median:.3f}", _between(wall), f"{cpu.median:.3f}", *memory])
+    return _table("job | tool | command | >wall s | least to greatest | >cpu s | >private MB | >resident MB", rows)
+
+
+def growth(results: Results) -> str:
+    """Seconds and private megabytes for each size of the input, as a table."""
+    if results.no_growth:
+        return f"Not measured: {results.no_growth}."
+    rows = []
+    for line in results.lines:
+        for quantity, unit in (("wall", "s"), ("private", "MB")):
+            figures = [_at(line, times, quantity) for times in TIMES]
+            rows.append([line.growing.tool, f"`{line.growing.what}`", f"{quantity} {unit}", *figures])
+    return _table("tool | command | figure | " + " | ".join(f">{times} x" for times in TIMES), rows)
+
+
+def _at(line: Line, times: int, quantity: str) -> str:
+    one = line.at.get(times)
+    if one is None:
+        return ""
+    if one.reason:
+        return f"skipped: {one.reason}"
+    return f"{one.spread(quantity).median:,.{2 if quantity == 'wall' else 0}f}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _between(spread: Spread) -> str:
+    return f"{spread.least:.3f} to {spread.greatest:.3f}"
+
+
+def _table(head: str, rows: list[list[str]]) -> str:
+    """A table in Markdown; a column whose name starts with `>` is aligned to the right."""
+    names = head.split(" | ")
+    lines = ["| " + " | ".join(name.lstrip(">") for name in names) + " |"]
+    lines.append("|" + "|".join("---:" if name.startswith(">") else "---" for name in names) + "|")
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _head(setting: Setting) -> str:
+    return f"""# Benchmarks
+
+Written by `python -m tests.bench.measure`, which anybody can run again: it brings the kernel and the other tools
+itself, and measures all of them in one run.
+
+- The input is {setting.input}, in the page cache.
+- layoutlint's DWARF scanner ran **{setting.scanner}**.
+- Other tools: {", ".join(setting.versions)}.
+- Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}; the nearer it is to the number of
+  processors, the more wall time tells of other programs.
+- {setting.rounds} rounds; each figure is the median, with the least and the greatest value beside it."""
+
+
+_COMMANDS = """\
+Interpreter start-up is in every figure. *cpu* is the time of all processors, in the program and in the kernel for it.
+*Private* memory is what no file backs, at its peak; *resident* memory counts mapped files as well, which the kernel may
+drop and read again. Both are of the process with its descendants."""
+
+_LARGER = """\
+The same vmlinux with its units, and their abbreviation tables, several times over; 8 x is a file of 2 GB. Medians of
+{rounds} rounds. Memory that grows with the file and not with what is asked would show in the private figures. What is blank
+was not run: it would take long, or much memory."""
+
+_METHOD = """\
+## How it is measured
+
+- Every command runs as a process of its own, once in each round and in turn, every second round in reverse. A share
+  is taken between two commands of one round, so that what else happens on the machine falls on both; the table has the
+  median of these shares, and their least and greatest.
+- Before the first round each command ran up to three times with its memory watched, which is not timed; its output was
+  then seen to hold the struct that it was asked for, so that a tool that fails is not fast.
+- Memory is read from `/proc` a thousand times a second. Counters of the kernel are batched, which makes them wrong by
+  less than a megabyte.
+- `layout-audit` takes one text that names contain, not a list of names: it gets the name of one of the structs that the
+  rules are about, which is less than `check` reads. `padlock` runs without its cache on the disk. `drgn` runs a script
+  of three lines in its own virtual environment. `pahole` is Debian's, with the libraries that it was built for.
+- libclang's own parse is a process that parses the same text with the same flags through `clang.cindex`, and does
+  nothing else. The header tree is Debian's for the same kernel."""
