@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from mmap import mmap
 from typing import Any, Protocol
 
 ZLIB, ZSTD = 1, 2
@@ -76,8 +77,8 @@ def decompressed(method: int, data: memoryview, size: int) -> memoryview:
     if size > most(method, len(data)):
         raise ValueError(f"claims {size} bytes, more than {len(data)} bytes of {_NAMES[method]} can hold")
     new, error = _codec(method)
+    plain, filled = room(size), 0
     try:
-        plain, filled = bytearray(size), 0
         for piece in _pieces(data, size, new):
             end = filled + len(piece)
             if end > size:
@@ -86,11 +87,21 @@ def decompressed(method: int, data: memoryview, size: int) -> memoryview:
             filled = end
     except error as wrong:
         raise ValueError(f"cannot be decompressed: {wrong}") from wrong
-    except MemoryError as wrong:
-        raise ValueError(f"claims {size} bytes, for which there is no memory") from wrong
     if filled != size:
         raise ValueError(f"holds {filled} bytes of the {size} that it claims")
     return memoryview(plain).toreadonly()
+
+
+def room(size: int) -> mmap | bytearray:
+    """Zeros to write into; raises ValueError when there is no memory for them.
+
+    Pages are not there before they are written to, and views of a mapping have a hash, unlike those of a
+    bytearray. A mapping cannot be empty.
+    """
+    try:
+        return mmap(-1, size) if size else bytearray()
+    except OSError as wrong:
+        raise ValueError(f"claims {size} bytes, for which there is no memory") from wrong
 
 
 def _pieces(data: memoryview, size: int, new: Callable[[], _Stream]) -> Iterator[bytes]:

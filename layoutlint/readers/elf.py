@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -91,8 +92,9 @@ class Image:
         self._elf: Any = ELFFile(file)
         self._mapping = mapped
         self._mapped = memoryview(mapped)
-        self._cache: dict[str, tuple[Data, ...]] = {}
+        self._cache: dict[str, tuple[memoryview, ...]] = {}
         self._unpacked = 0
+        self._symbols: dict[int, array[int]] = {}
         self._others = ExitStack()
         self._headers = tuple(_header(section) for section in self._elf.iter_sections())
         self.little_endian: bool = self._elf.little_endian
@@ -126,26 +128,28 @@ class Image:
         """Whether this is Linux: an image, a module or one of its objects, told by its section names."""
         return any(h.name in _KERNEL_SECTIONS or h.name.startswith(_KERNEL_PREFIX) for h in self._headers)
 
-    def section(self, name: str) -> Data | None:
+    def section(self, name: str) -> memoryview | None:
         """The contents of the first section of this name, None when there is none.
 
-        Decompressed, and relocated in an object file; else mapped, not copied. Raises ReadError when the
-        file ends inside it or it cannot be decompressed.
+        Decompressed, and relocated in an object file; else mapped, not copied. It cannot be written to.
+        Raises ReadError when the file ends inside it or it cannot be decompressed.
         """
         return next(iter(self.sections(name)), None)
 
-    def sections(self, name: str) -> tuple[Data, ...]:
+    def sections(self, name: str) -> tuple[memoryview, ...]:
         """The contents of all sections of this name: COMDAT groups of object files have several.
 
         `.debug_x` also finds `.zdebug_x`. Raises as `section` does.
         """
         if name not in self._cache:
             with self._foreign(name):
-                self._cache[name] = tuple(
-                    self._content(index, header)
+                found = [
+                    (index, header)
                     for index, header in enumerate(self._headers)
                     if _is_named(header, name) and header.type != "SHT_NOBITS"
-                )
+                ]
+                self._refuse_overlap(f"sections {name}", [header for _, header in found])
+                self._cache[name] = tuple(self._content(*section) for section in found)
         return self._cache[name]
 
     def span(self, name: str) -> Span:
@@ -154,9 +158,10 @@ class Image:
         Raises as `section` does.
         """
         content = self.section(name)
-        if not isinstance(content, memoryview) or content.obj is not self._mapping:
-            text = bytes(content or b"")
-            return Span(text, 0, len(text))
+        if content is None or not isinstance(content.obj, mmap.mmap):
+            return Span(b"", 0, 0)  # only the empty section stands in no mapping
+        if content.obj is not self._mapping:
+            return Span(content.obj, 0, len(content))
         header = next(h for h in self._headers if _is_named(h, name) and h.type != "SHT_NOBITS")
         return Span(self._mapping, header.offset, header.offset + header.size)
 
@@ -196,7 +201,7 @@ class Image:
             raise ReadError(self.path, f"truncated: {what}")
         return self._mapped[header.offset : end]
 
-    def _content(self, index: int, header: _Header) -> Data:
+    def _content(self, index: int, header: _Header) -> memoryview:
         data = self._raw(header)
         if header.flags & _SHF_COMPRESSED:
             data = self._decompressed(header.name, data, *self._compression(data))
@@ -229,15 +234,30 @@ class Image:
         except ValueError as error:
             raise ReadError(self.path, f"section {name} {error}") from error
 
-    def _relocated(self, index: int, data: Data) -> Data:
-        machine = str(self._elf["e_machine"])
-        for table in self._headers:
-            if table.type in ("SHT_REL", "SHT_RELA") and table.info == index:
-                shape = relocation.Shape(machine, self.bits, self.little_endian, table.type == "SHT_RELA")
-                symbols = self._raw(self._headers[table.link])
-                data = bytearray(data)
-                relocation.apply(data, bytes(self._raw(table)), bytes(symbols), shape)
-        return data
+    def _relocated(self, index: int, data: memoryview) -> memoryview:
+        tables = [h for h in self._headers if h.type in ("SHT_REL", "SHT_RELA") and h.info == index]
+        if not tables:
+            return data
+        self._refuse_overlap("relocation tables", tables)
+        changed = compression.room(len(data))
+        changed[:] = data
+        for table in tables:
+            machine, has_addends = str(self._elf["e_machine"]), table.type == "SHT_RELA"
+            shape = relocation.Shape(machine, self.bits, self.little_endian, has_addends)
+            relocation.apply(changed, self._raw(table), self._symbol_values(table.link), shape)
+        return memoryview(changed).toreadonly()
+
+    def _refuse_overlap(self, what: str, headers: list[_Header]) -> None:
+        """A small file could otherwise ask for the same bytes thousands of times."""
+        if sum(header.size for header in headers) > len(self._mapped) and len(headers) > 1:
+            raise ReadError(self.path, f"its {len(headers)} {what} are larger than the file")
+
+    def _symbol_values(self, index: int) -> array[int]:
+        """The values of the symbols in a table, which all sections have in common."""
+        if index not in self._symbols:
+            table = self._raw(self._headers[index])
+            self._symbols[index] = relocation.symbol_values(table, self.bits, self.little_endian)
+        return self._symbols[index]
 
     @contextmanager
     def _foreign(self, name: str) -> Iterator[None]:
