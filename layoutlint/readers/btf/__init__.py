@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Target, Wanted
-from layoutlint.readers import elf
 from layoutlint.readers.btf import blob, machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import structs
-from layoutlint.readers.elf import Image
+
+if TYPE_CHECKING:
+    from layoutlint.readers.elf import Image
 
 _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with `--btf-base FILE`"
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
@@ -92,6 +94,8 @@ def _base(path: str) -> Blob:
 
 
 def _of_elf(path: str) -> bytes:
+    from layoutlint.readers import elf  # brings elftools, which raw blobs do not need
+
     with elf.opened(path) as image:
         section = image.section(".BTF")
         if section is None:
