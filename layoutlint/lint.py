@@ -288,4 +288,5 @@ def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
         troubles += [
             f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
         ]
-    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)), reading.notes)
+    notes = reading.notes if structs or names else (*reading.notes, f"{path} defines no structs or unions")
+    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)), notes)

@@ -278,3 +278,10 @@ def test_colour_only_where_it_is_asked_for(project):
     assert "\x1b[" not in run("check", "ring.h", cwd=project).stdout
     assert "\x1b[" in run("check", "ring.h", "--color", "always", cwd=project).stdout
     assert "\x1b[" not in run("check", "ring.h", "--color", "never", cwd=project, FORCE_COLOR="1").stdout
+
+
+def test_an_input_without_structs_is_said_to_have_none(tmp_path):
+    (tmp_path / "plain.h").write_text("typedef int number;\n")
+    done = run("show", "plain.h", "--all", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["structs"]) == (0, [])
+    assert done.stderr == "layoutlint: note: plain.h defines no structs or unions\n"
