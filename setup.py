@@ -7,6 +7,7 @@ LAYOUTLINT_COMPILE=never compiles nothing (that wheel fits every machine), =must
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -49,12 +50,15 @@ def mark(source: Path) -> str:
 
 
 class Build(build_ext):
-    """Translates the sources into the build folder, and compiles only those that changed."""
+    """Translates the sources into the build folder, and compiles those that changed, side by side."""
+
+    translating = threading.Lock()  # Cython keeps state of its own; C compilers are processes
 
     def finalize_options(self) -> None:
         """Contents decide what is compiled anew, not the times of files, which setuptools would compare."""
         super().finalize_options()
         self.everything, self.force = self.force, True
+        self.parallel = self.parallel or True  # as many as there are processors
 
     def build_extension(self, ext: Extension) -> None:
         """Compile one module; raises CompileError, which is but a warning where the module is optional."""
@@ -65,7 +69,7 @@ class Build(build_ext):
         target.unlink(missing_ok=True)  # setuptools would put a stale one into place after a failure
         ext.sources = [self.translate(source, ext.name)]
         if self.compiler.compiler_type == "unix":
-            ext.extra_compile_args = ["-O2", "-g0"]
+            ext.extra_compile_args = ["-g0"]  # how far to optimise is as Python was built, or as CFLAGS says
         super().build_extension(ext)
 
     def translate(self, source: Path, name: str) -> str:
@@ -74,9 +78,11 @@ class Build(build_ext):
             from Cython.Build import cythonize
 
             module = Extension(name, [str(source)])
-            made = cythonize(
-                [module], build_dir=self.build_temp, compiler_directives=DIRECTIVES, force=True, quiet=True
-            )[0].sources[0]
+            with self.translating:
+                made = cythonize(
+                    [module], build_dir=self.build_temp, compiler_directives=DIRECTIVES,
+                    force=True, quiet=True,
+                )[0].sources[0]  # fmt: skip
         except Exception as error:  # Cython's errors have no class in common
             raise CompileError(f"{source}: {type(error).__name__}: {error}") from error
         with open(made, "a", encoding="utf-8") as c:

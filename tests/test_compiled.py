@@ -71,7 +71,8 @@ def build(tmp_path: Path, **environment: str) -> Path:
 
 
 NO_COMPILER = {"CC": "false"}
-BUILDS = [({"LAYOUTLINT_COMPILE": "never"}, "interpreted"), (NO_COMPILER, "interpreted"), ({}, "compiled")]
+QUICKLY = {"CFLAGS": "-O0"}
+BUILDS = [({"LAYOUTLINT_COMPILE": "never"}, "interpreted"), (NO_COMPILER, "interpreted"), (QUICKLY, "compiled")]
 
 
 @pytest.mark.parametrize(("environment", "state"), BUILDS, ids=["never", "no compiler", "compiler"])
