@@ -259,7 +259,7 @@ def _discovered() -> tuple[str, ...]:
 
 def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     from layoutlint import terminal
-    from layoutlint.model import ReadOptions
+    from layoutlint.model import DEBUG_DIR, ReadOptions
 
     return ReadOptions(
         flags=(*_words(more["quoted_flags"] or ""), *flags),
@@ -267,6 +267,7 @@ def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
         jobs=more["jobs"],
         reader=more["reader"],
         btf_base=more["btf_base"],
+        debug_dirs=more["debug_dirs"] or (DEBUG_DIR,),
     )
 
 

@@ -48,6 +48,13 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
             ),
             click.option(
+                "--debug-dir",
+                "debug_dirs",
+                multiple=True,
+                metavar="DIR",
+                help="Where separate debug files stand (default: /usr/lib/debug).",
+            ),
+            click.option(
                 "--flags",
                 "quoted_flags",
                 metavar="FLAGS",

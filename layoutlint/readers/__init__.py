@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
+
+if TYPE_CHECKING:
+    from layoutlint.readers.elf import Image
 
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 _SNIFFED = 4096
@@ -57,15 +62,26 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     from layoutlint.readers import elf
 
     with elf.opened(path) as image:
-        has = {"dwarf": image.has_dwarf, "btf": image.has_btf}
-        choice = options.reader or next((name for name in has if has[name]), None)
-        if choice is None or not has.get(choice):
-            missing = choice.upper() if choice else "debug information (neither DWARF nor BTF)"
-            raise ReadError(path, f"has no {missing}; build it with `-g`, or give its vmlinux or debug file")
-        if choice == "dwarf":
-            from layoutlint.readers import dwarf
+        choice = options.reader or image.debug_information
+        if choice and image.has(choice):
+            return _read_image(image, choice, wanted, options)
+        from layoutlint.readers import separate
 
-            return dwarf.read_elf(image, wanted, options)
+        other = separate.debug_file(image, choice, options)
+        reading = _read_image(other, choice or other.debug_information, wanted, options)
+        return replace(
+            reading,
+            path=path,
+            build_id=image.build_id or reading.build_id,
+            notes=(f"its debug information was read from {other.path}", *reading.notes),
+        )
+
+
+def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
+    if choice == "btf":
         from layoutlint.readers import btf
 
         return btf.read_elf(image, wanted, options)
+    from layoutlint.readers import dwarf
+
+    return dwarf.read_elf(image, wanted, options)

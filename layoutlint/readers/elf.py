@@ -113,6 +113,11 @@ class Image:
         return None
 
     @property
+    def content(self) -> memoryview:
+        """The whole file."""
+        return self._mapped
+
+    @property
     def has_dwarf(self) -> bool:
         """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
         names = (".debug_info", ".zdebug_info", ".debug_info.dwo", ".debug_types")
@@ -122,6 +127,15 @@ class Image:
     def has_btf(self) -> bool:
         """Whether there is a .BTF with something in it."""
         return self._holds(".BTF")
+
+    def has(self, reader: str) -> bool:
+        """Whether there is something for a reader, `dwarf` or `btf`."""
+        return self.has_dwarf if reader == "dwarf" else self.has_btf
+
+    @property
+    def debug_information(self) -> str | None:
+        """`dwarf`, which tells more, else `btf`; None when there is neither."""
+        return next((reader for reader in ("dwarf", "btf") if self.has(reader)), None)
 
     @property
     def is_kernel(self) -> bool:

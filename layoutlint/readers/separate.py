@@ -6,10 +6,12 @@ Supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Nothing i
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Literal
 
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions
@@ -23,11 +25,51 @@ _DWZ = ".dwz"
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A file that another one names."""
+    """A supplementary file that another one names."""
 
     name: str
     build_id: str
     """What it must have as its build id, in hexadecimal; empty when that is not said."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DebugLink:
+    """A debug file that another one names."""
+
+    name: str
+    crc: int
+    """The CRC32 of all its bytes."""
+
+
+def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
+    """The file that holds the debug information of one without; it stays open as long as `image`.
+
+    `kind` is `dwarf` or `btf`, or None for either. Build ids tell that the two belong together; where one of
+    them is missing, the checksum in .gnu_debuglink. Raises ReadError with all that was looked for, in vain.
+    """
+    link = _debug_link(image)
+    places = list(dict.fromkeys(_debug_places(image, link, options.debug_dirs)))
+    wrong: list[str] = []
+    for place in places:
+        if _first([place], image) is None:
+            continue
+        try:
+            other = image.also(place)
+            why = _not_of(image, other, link) or _without(other, kind)
+        except ReadError as error:
+            why = f"cannot be read: {error.reason}"
+        if why is None:
+            return other
+        wrong.append(f"{place} {why}")
+    raise ReadError(image.path, _no_debug_file(kind, places, wrong))
+
+
+def _no_debug_file(kind: str | None, places: list[str], wrong: list[str]) -> str:
+    missing = kind.upper() if kind else "debug information (neither DWARF nor BTF)"
+    if wrong:
+        return f"has no {missing}, and {'; '.join(wrong)}"
+    looked = f" (there is {_looked_for(places)}; `--debug-dir` names other folders)" if places else ""
+    return f"has no {missing}; build it with `-g`, or give its vmlinux or debug file{looked}"
 
 
 def supplement(image: Image, options: ReadOptions) -> Image | None:
@@ -83,6 +125,52 @@ def by_build_id(build_id: str, roots: Iterable[str]) -> Iterator[str]:
     if len(build_id) > 2:
         for root in roots:
             yield os.path.join(root, ".build-id", build_id[:2], f"{build_id[2:]}.debug")
+
+
+def _debug_link(image: Image) -> _DebugLink | None:
+    """What .gnu_debuglink holds: a name, padding to 4 bytes, and a CRC32 in the byte order of the file."""
+    content = bytes(image.section(".gnu_debuglink") or b"")
+    name, _, _ = content.partition(b"\0")
+    end = len(name) // 4 * 4 + 8
+    if not content:
+        return None
+    if len(content) < end:
+        raise ReadError(image.path, "section .gnu_debuglink ends inside its checksum")
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    return _DebugLink(_path(image, name), int.from_bytes(content[end - 4 : end], order))
+
+
+def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...]) -> Iterator[str]:
+    """gdb's places (Separate Debug Files), and where distributions put those of kernel modules."""
+    yield from by_build_id(image.build_id or "", roots)
+    name = link.name if link else ""
+    for directory in _directories(image) if name else ():
+        yield os.path.normpath(os.path.join(directory, name))
+        yield os.path.normpath(os.path.join(directory, ".debug", name))
+        yield from (_under(root, os.path.join(directory, name)) for root in roots)
+    if image.is_kernel and image.is_relocatable:
+        for path in (os.path.abspath(image.path), os.path.realpath(image.path)):
+            _, lib_modules, module = path.rpartition("/lib/modules/")
+            for root in roots if lib_modules else ():
+                yield _under(root, f"{lib_modules}{module}")
+                yield _under(root, f"{lib_modules}{module}.debug")
+
+
+def _not_of(image: Image, other: Image, link: _DebugLink | None) -> str | None:
+    """Why a debug file does not belong to a file; None when it does."""
+    ours, theirs = image.build_id, other.build_id
+    if ours and theirs:
+        different = f"has the build id {theirs}, and {ours} is the one that belongs to it"
+        return different if ours != theirs else None
+    if link is None:
+        return f"has no build id, and {ours} belongs to it" if ours else "shares no build id with it"
+    crc = zlib.crc32(other.content)
+    return f"has the CRC32 {crc:08x}, and {link.crc:08x} belongs to it" if crc != link.crc else None
+
+
+def _without(other: Image, kind: str | None) -> str | None:
+    missing = not other.has(kind) if kind else other.debug_information is None
+    return f"has no {kind.upper() if kind else 'debug information'} either" if missing else None
 
 
 def _supplement_link(image: Image) -> _Link | None:

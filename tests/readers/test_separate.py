@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions
-from layoutlint.readers import elf, separate
+from layoutlint.model import ReadOptions, Wanted
+from layoutlint.readers import elf, read, separate
+from tests.command import run
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import tool
 
@@ -36,6 +39,145 @@ def programs(folder: Path, *flags: str) -> tuple[Path, Path]:
 def moved(path: Path, place: Path) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.move(path, place))
+
+
+def stripped(program: Path, debug: Path, link: bool = True) -> Path:
+    """Moves a program's debug information away, as distributions do, and leaves a link to it."""
+    debug.parent.mkdir(parents=True, exist_ok=True)
+    ran("objcopy", "--only-keep-debug", program, debug, cwd=program.parent)
+    ran("strip", "-g", program, cwd=program.parent)
+    if link:
+        ran("objcopy", f"--add-gnu-debuglink={debug}", program, cwd=program.parent)
+    return debug
+
+
+def shown(path: Path, *options: str) -> tuple[int, str, str]:
+    done = run("show", path, "ring", "--format", "json", *options)
+    return done.returncode, done.stdout, done.stderr
+
+
+class TestDebugFile:
+    PLACES = ("bin/one.debug", "bin/.debug/one.debug", "root/{bin}/one.debug", "root/.build-id/{id}.debug")
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_is_found_and_says_what_the_program_said(self, tmp_path, place):
+        program, _ = programs(tmp_path / "bin")
+        whole = shown(program)
+        with elf.opened(str(program)) as image:
+            build_id = image.build_id
+        named = place.format(bin=tmp_path / "bin", id=f"{build_id[:2]}/{build_id[2:]}")
+        by_id = ".build-id" in place
+        there = stripped(program, Path(f"{tmp_path}/{named}"), link=not by_id)
+        status, out, errors = shown(program, "--debug-dir", "/nowhere", "--debug-dir", str(tmp_path / "root"))
+        assert (status, out, whole[0]) == (0, whole[1], 0)
+        assert errors == f"layoutlint: note: its debug information was read from {os.path.normpath(there)}\n"
+
+    def test_is_found_by_a_link_to_the_program(self, tmp_path):
+        program, _ = programs(tmp_path / "bin")
+        stripped(program, tmp_path / "bin/one.debug")
+        (tmp_path / "link").symlink_to(program)
+        assert shown(tmp_path / "link")[0] == 0
+
+    def test_the_report_names_the_program(self, tmp_path):
+        program, _ = programs(tmp_path / "bin")
+        debug = stripped(program, tmp_path / "bin/one.debug")
+        reading = read(str(program), Wanted(names=frozenset({"ring"})), NOWHERE)
+        with elf.opened(str(program)) as image:
+            assert (reading.path, reading.build_id) == (str(program), image.build_id)
+        assert reading.notes == (f"its debug information was read from {debug}",)
+
+    def test_of_another_build(self, tmp_path):
+        one, two = programs(tmp_path / "bin")
+        stripped(one, tmp_path / "bin/one.debug")
+        shutil.copy(two, tmp_path / "bin/one.debug")
+        with elf.opened(str(one)) as ours, elf.opened(str(two)) as theirs:
+            ids = f"has the build id {theirs.build_id}, and {ours.build_id} is the one that belongs to it"
+        missing = "has no debug information (neither DWARF nor BTF)"
+        assert shown(one) == (3, "", f"layoutlint: {one}: {missing}, and {tmp_path}/bin/one.debug {ids}\n")
+
+    def test_one_of_another_build_does_not_hide_the_right_one(self, tmp_path):
+        one, two = programs(tmp_path / "bin")
+        stripped(one, tmp_path / "bin/.debug/one.debug")
+        shutil.copy(two, tmp_path / "bin/one.debug")
+        assert shown(one)[0] == 0
+
+    def test_without_build_ids_the_checksum_counts(self, tmp_path):
+        one, _ = programs(tmp_path / "bin", "-Wl,--build-id=none")
+        debug = stripped(one, tmp_path / "bin/one.debug")
+        assert shown(one)[0] == 0
+        content = debug.read_bytes()
+        debug.write_bytes(content + b"x")
+        different = f"has the CRC32 {zlib.crc32(content + b'x'):08x}, and {zlib.crc32(content):08x} belongs to it"
+        status, _, errors = shown(one)
+        assert (status, errors.endswith(f", and {debug} {different}\n")) == (3, True), errors
+
+    def test_that_is_damaged(self, tmp_path):
+        one, _ = programs(tmp_path / "bin")
+        stripped(one, tmp_path / "bin/one.debug").write_bytes(b"\x7fELF")
+        status, _, errors = shown(one)
+        assert (status, f"{tmp_path}/bin/one.debug cannot be read: damaged or truncated ELF file" in errors) == (3, True)
+
+    def test_that_has_none_either(self, tmp_path):
+        one, _ = programs(tmp_path / "bin")
+        stripped(one, tmp_path / "bin/one.debug")
+        shutil.copy(one, tmp_path / "bin/one.debug")
+        status, _, errors = shown(one)
+        assert (status, errors.endswith(f", and {tmp_path}/bin/one.debug has no debug information either\n")) == (3, True)
+
+    def test_what_was_looked_for(self, tmp_path):
+        one, _ = programs(tmp_path / "bin", "-Wl,--build-id=0xabcdef")
+        stripped(one, tmp_path / "gone.debug")
+        (tmp_path / "gone.debug").unlink()
+        places = (f"/d/.build-id/ab/cdef.debug, no {tmp_path}/bin/gone.debug, no {tmp_path}/bin/.debug/gone.debug, "
+                  f"no /d{tmp_path}/bin/gone.debug")  # fmt: skip
+        with pytest.raises(ReadError) as raised:
+            read(str(one), Wanted(everything=True), ReadOptions(debug_dirs=("/d",)))
+        told = f"(there is no {places}; `--debug-dir` names other folders)"
+        assert raised.value.reason.endswith(f"; build it with `-g`, or give its vmlinux or debug file {told}")
+
+    def test_own_btf_comes_before_the_dwarf_of_another_file(self, tmp_path):
+        one, _ = programs(tmp_path / "bin")
+        debug = stripped(one, tmp_path / "bin/one.debug")
+        ran("pahole", "--btf_encode_detached=one.btf", debug, cwd=tmp_path / "bin")
+        ran("objcopy", "--add-section", ".BTF=one.btf", one, cwd=tmp_path / "bin")
+        wanted = Wanted(names=frozenset({"ring"}))
+        for reader, expected in ((None, "btf"), ("btf", "btf"), ("dwarf", "dwarf")):
+            assert read(str(one), wanted, ReadOptions(reader=reader, debug_dirs=())).reader == expected
+
+    @pytest.mark.parametrize("end", ["", ".debug"])
+    def test_modules_stand_below_lib_modules(self, tmp_path, end):
+        """A module of a distribution has a build id and no link; /lib is often a link to /usr/lib."""
+        module = tmp_path / "usr/lib/modules/6.1/kernel/ring.ko"
+        module.parent.mkdir(parents=True)
+        (tmp_path / "ring.c").write_text(RING + '__attribute__((section(".modinfo"))) char license[] = "GPL";\n')
+        ran("gcc", "-g", "-r", "-nostdlib", "-Wl,--build-id", "ring.c", "-o", module, cwd=tmp_path)
+        debug = tmp_path / f"root/lib/modules/6.1/kernel/ring.ko{end}"
+        debug.parent.mkdir(parents=True)
+        shutil.copy(module, debug)
+        ran("strip", "-g", module, cwd=tmp_path)
+        status, out, errors = shown(module, "--debug-dir", str(tmp_path / "root"))
+        assert (status, errors) == (0, f"layoutlint: note: its debug information was read from {debug}\n")
+        assert json.loads(out)["structs"][0]["size"] == 64
+
+
+LINKS = [
+    # content of .gnu_debuglink, message
+    (b"\0" * 8, "names another file by 0 bytes, which are no path"),
+    (b"a.debug\0\1\2\3", "section .gnu_debuglink ends inside its checksum"),
+    (b"a.debug", "section .gnu_debuglink ends inside its checksum"),
+    (b"x" * 4095 + b"\0" * 5, f"{'x' * 4095}"),
+    (b"/dev/zero\0\0\0\1\2\3\4", "there is no /dev/zero"),
+    (b"file\0\0\0\0\1\2\3\4", "/file, no "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), LINKS, ids=range(len(LINKS)))
+def test_bad_links(tmp_path, content, message):
+    path = tmp_path / "file"
+    path.write_bytes(elf_file({".gnu_debuglink": content}))
+    with pytest.raises(ReadError) as raised:
+        read(str(path), Wanted(everything=True), ReadOptions(debug_dirs=()))
+    assert message in raised.value.reason
 
 
 class TestSupplement:
