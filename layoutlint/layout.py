@@ -139,9 +139,12 @@ class Layout:
         """The fields that C addresses with one name, in declared order; anonymous members are opened."""
         return tuple(_named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
-    def expanded(self) -> Iterator[Place]:
-        """Every named field at every depth, an outer one before its members; of arrays the first element."""
-        return _deep((self.struct.fields, "", 0, self.struct.aggregate == "union"))
+    def expanded(self, depth: int | None = None) -> Iterator[Place]:
+        """Every named field at every depth, an outer one before its members; of arrays the first element.
+
+        With a depth, only those whose path has at most so many dots.
+        """
+        return _deep((self.struct.fields, "", 0, self.struct.aggregate == "union"), depth)
 
     def find(self, path: str) -> Place | None:
         """The field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None when there is none."""
@@ -284,10 +287,11 @@ def _step(scope: _Scope, step: str) -> Iterator[Place]:
             yield element
 
 
-def _deep(scope: _Scope) -> Iterator[Place]:
+def _deep(scope: _Scope, depth: int | None) -> Iterator[Place]:
     for place in _named(*scope):
         yield place
-        yield from _deep(_scope(place))
+        if depth != 0:
+            yield from _deep(_scope(place), None if depth is None else depth - 1)
 
 
 def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:

@@ -147,8 +147,7 @@ class Context:
 
     def _missing(self, pattern: str) -> str:
         struct = self.layout.struct
-        depth = pattern.count(".")
-        names = [p.path for p in self.layout.expanded() if p.path.count(".") <= depth]
+        names = [place.path for place in self.layout.expanded(pattern.count("."))]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
 
 

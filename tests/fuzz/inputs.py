@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from tests.fuzz import anatomy, mutators
+from tests.fuzz import anatomy, graphs, mutators
 from tests.fuzz.mutators import Donor, File, Roles
-from tests.fuzz.seeds import NAMED, PATTERNS, SOURCE, Seed, seeds
+from tests.fuzz.seeds import NAMED, PATTERNS, SOURCE, Recipe, Seed, seeds
 
 FORMATS: Final = ("dwarf", "btf", "elf")
 _WEIGHTS: Final = (60, 20, 20)
+GRAPHS: Final = {name: Seed(Recipe(f"graph-{name}", name, ()), ()) for name in ("dwarf", "btf")}
+"""Stand for inputs that are made from nothing."""
+_SHARE: Final = 0.15
+"""Of the inputs of DWARF and BTF, so many are whole files with unusual types."""
 RULES: Final = {path.name: path for path in (NAMED, PATTERNS, SOURCE / "split.toml")}
 
 
@@ -77,6 +81,9 @@ def of(number: int, seed: int, format_: str = "all") -> Input:
     """The input of a number, in a run with this seed and format."""
     rng = random.Random(f"{seed}/{number}")
     what = rng.choices(FORMATS, _WEIGHTS)[0] if format_ == "all" else format_
+    if what in GRAPHS and rng.random() < _SHARE:
+        shape, data = graphs.of(rng, what)
+        return Input(number, GRAPHS[what], "input", data, _command(rng, GRAPHS[what]), (shape,))
     parts = _parts(what)
     index = rng.randrange(len(parts))
     origin, name, data, known, _ = parts[index]

@@ -24,6 +24,8 @@ _EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64:
 _NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3}
 _RECORD: Final = 3
 _KINDS_POSSIBLE: Final = 128
+_LONGEST_NAME: Final = 1 << 12
+"""Bytes of a name, which a blob holds once and reports repeat with every use; Linux's longest has 65."""
 
 _MAGIC: Final = 0xEB9F
 _VERSION: Final = 1
@@ -145,7 +147,10 @@ class Blob:
         start = offset - self._first_string
         if start >= len(self._strings):
             raise Damaged(f"type {type_id} has a name at {offset}; the strings end at {self.string_end}")
-        return self._strings[start : self._strings.index(0, start)].decode(errors="backslashreplace")
+        end = self._strings.index(0, start)
+        if end - start > _LONGEST_NAME:
+            raise Damaged(f"type {type_id} has a name of {end - start} bytes")
+        return self._strings[start:end].decode(errors="backslashreplace")
 
     def own(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
         """The ids of its own types of some kinds, each with the offset of its name."""

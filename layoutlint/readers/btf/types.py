@@ -18,8 +18,9 @@ DEEPEST: Final = 100
 """Types that refer to one another further than this go in a circle, or no compiler wrote them."""
 _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
-_MOST_FIELDS: Final = 1 << 20
-"""Fields at all depths of one struct; empty structs inside one another can claim any number."""
+_MOST_FIELDS: Final = 1 << 16
+"""Fields at all depths of one struct: structs that hold one another twice double them with each type, and the
+largest of Linux has 2,800."""
 
 # Clang's spelling -> GCC's.
 _BASES: Final = {
@@ -189,9 +190,11 @@ class Decoder:
     def _spell_array(self, record: Record, depth: int) -> CType:
         counts: list[int | None] = [record.words[2] or None]
         element = record.words[0]
-        while element and len(counts) <= DEEPEST and self._blob.record(element).kind == blob.ARRAY:
-            element, _, count = self._blob.record(element).words
+        while element and (inner := self._blob.record(element)).kind == blob.ARRAY:
+            element, _, count = inner.words
             counts.append(count)
+            if len(counts) > DEEPEST:
+                raise Damaged(f"type {record.id} is an array of more than {DEEPEST} dimensions, or of itself")
         spelled = self.spelled(element, depth)
         for length in reversed(counts):
             spelled = array_of(spelled, length)
