@@ -17,6 +17,10 @@ from tests.real import kernels
 
 FINDINGS = (0, 1)
 """Exit statuses of a `check` that did its work."""
+JOBS = RULED, EVERY, ONE, BTF, HEADERS, START = (
+    "structs of the rules", "every struct", "one struct", "from BTF", "from a header", "start-up",
+)  # fmt: skip
+"""What is asked of the tools; cases of one job stand beside each other."""
 HEADER = "linux/fs.h"
 LOOK_UP = Path(__file__).with_name("look_up.py")
 CONSOLE_SCRIPT = Path(sys.executable).with_name("layoutlint")
@@ -40,7 +44,6 @@ class Case:
     tool: str
     what: str
     job: str
-    """Cases of one job stand beside each other."""
     command: Callable[[], Command]
 
 
@@ -71,12 +74,13 @@ LIMITS = (
 
 def cases(inputs: Inputs) -> tuple[Case, ...]:
     """All cases, in the order in which a round runs them."""
-    return *_dwarf(inputs), *_btf(inputs), *_headers(), *_start_up()
+    return tuple(sorted((*_dwarf(inputs), *_btf(inputs), *_headers(), *_start_up()), key=lambda case: JOBS.index(case.job)))
 
 
-def layoutlint(*arguments: str, shows: str = "", folder: Path = ROOT) -> Command:
+def layoutlint(*arguments: str, shows: str, folder: Path = ROOT) -> Command:
     """The command line of the package in a folder, by the interpreter that runs the bench."""
-    return Command((sys.executable, "-m", "layoutlint", *arguments), shows, FINDINGS, folder)
+    statuses = FINDINGS if arguments[0] == "check" else (0,)
+    return Command((sys.executable, "-m", "layoutlint", *arguments), shows, statuses, folder)
 
 
 def check(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
@@ -109,20 +113,20 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
     vmlinux, struct = inputs.vmlinux, inputs.struct
     all_json = ("show", "--reader", "dwarf", "--all", "--format", "json", str(vmlinux))
     found = [
-        Case("check", "layoutlint", "check", "check", lambda: check(vmlinux, inputs)),
-        Case("layout-audit", "layout-audit", f"inspect --filter {struct} -o json", "check", lambda: layout_audit(vmlinux, inputs)),
-        Case("pahole-sizes", "pahole", "-F dwarf --sizes -j2", "check",
+        Case("check", "layoutlint", "check", RULED, lambda: check(vmlinux, inputs)),
+        Case("layout-audit", "layout-audit", f"inspect --filter {struct} -o json", RULED, lambda: layout_audit(vmlinux, inputs)),
+        Case("pahole-sizes", "pahole", "-F dwarf --sizes -j2", RULED,
              lambda: pahole(vmlinux, inputs, "-F", "dwarf", "--sizes", "-j2")),
-        Case("show-all", "layoutlint", "show --all --format json", "every struct", lambda: layoutlint(*all_json, shows=f'"{struct}"')),
-        Case("pahole", "pahole", "-F dwarf", "every struct", lambda: pahole(vmlinux, inputs, "-F", "dwarf")),
-        Case("show", "layoutlint", f"show {struct}", "one struct", lambda: show(vmlinux, inputs)),
-        Case("drgn", "drgn", f"look-up of {struct}", "one struct", lambda: drgn(vmlinux, inputs)),
+        Case("show-all", "layoutlint", "show --all --format json", EVERY, lambda: layoutlint(*all_json, shows=f'"{struct}"')),
+        Case("pahole", "pahole", "-F dwarf", EVERY, lambda: pahole(vmlinux, inputs, "-F", "dwarf")),
+        Case("show", "layoutlint", f"show {struct}", ONE, lambda: show(vmlinux, inputs)),
+        Case("drgn", "drgn", f"look-up of {struct}", ONE, lambda: drgn(vmlinux, inputs)),
     ]  # fmt: skip
     copy = inputs.interpreted
     if copy is not None:
         found += [
-            Case("check-interpreted", "layoutlint, interpreted", "check", "check", lambda: check(vmlinux, inputs, copy)),
-            Case("show-interpreted", "layoutlint, interpreted", f"show {struct}", "one struct", lambda: show(vmlinux, inputs, copy)),
+            Case("check-interpreted", "layoutlint, interpreted", "check", RULED, lambda: check(vmlinux, inputs, copy)),
+            Case("show-interpreted", "layoutlint, interpreted", f"show {struct}", ONE, lambda: show(vmlinux, inputs, copy)),
         ]
     return tuple(found)
 
@@ -130,21 +134,21 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
 def _btf(inputs: Inputs) -> tuple[Case, ...]:
     vmlinux = str(inputs.vmlinux)
     return (
-        Case("check-btf", "layoutlint", "check --reader btf", "from BTF",
+        Case("check-btf", "layoutlint", "check --reader btf", BTF,
              lambda: layoutlint("check", "--reader", "btf", vmlinux, shows=inputs.struct)),
-        Case("padlock", "padlock", "bpf --no-cache --json", "from BTF",
+        Case("padlock", "padlock", "bpf --no-cache --json", BTF,
              lambda: Command((*peers.padlock().words, "bpf", "--no-cache", "--json", vmlinux), f'"{inputs.struct}"')),
-        Case("pahole-btf", "pahole", "-F btf --sizes", "from BTF",
+        Case("pahole-btf", "pahole", "-F btf --sizes", BTF,
              lambda: pahole(inputs.vmlinux, inputs, "-F", "btf", "--sizes")),
     )  # fmt: skip
 
 
 def _headers() -> tuple[Case, ...]:
     return (
-        Case("check-header", "layoutlint", f"check {HEADER}", "from a header", _check_header),
-        Case("check-tree", "layoutlint", "check of a header tree", "from a header",
+        Case("check-header", "layoutlint", f"check {HEADER}", HEADERS, _check_header),
+        Case("check-tree", "layoutlint", "check of a header tree", HEADERS,
              lambda: layoutlint("check", str(kernels.fetch("next-headers")), shows="kept")),
-        Case("libclang", "libclang", f"parse of {HEADER}", "from a header", _parse),
+        Case("libclang", "libclang", f"parse of {HEADER}", HEADERS, _parse),
     )  # fmt: skip
 
 
@@ -162,9 +166,9 @@ def _parse() -> Command:
 
 def _start_up() -> tuple[Case, ...]:
     return (
-        Case("python", "Python", "-c pass", "start-up", lambda: Command((sys.executable, "-c", "pass"))),
-        Case("version", "layoutlint", "--version", "start-up", lambda: layoutlint("--version", shows="layoutlint")),
-        Case("script", "layoutlint", "--version, console script", "start-up", _console_script),
+        Case("python", "Python", "-c pass", START, lambda: Command((sys.executable, "-c", "pass"))),
+        Case("version", "layoutlint", "--version", START, lambda: layoutlint("--version", shows="layoutlint")),
+        Case("script", "layoutlint", "--version, console script", START, _console_script),
     )
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from tests.bench.growth import TIMES, Line
 from tests.bench.rounds import Judged, Measured, Spread
 
-WIDTH = 118
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -61,7 +59,7 @@ def limits(results: Results) -> str:
         against = f"{theirs.tool} `{theirs.what}`" if theirs else one.limit.theirs or ""
         found = [one.reason, "", f"{one.limit.limit:.3g}", "not told"]
         if one.found is not None:
-            found = [_share(one.found.median), _between(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
+            found = [f"{one.found.median:.3f}", _between(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
         quantity = {"wall": "wall time", "private": "private memory"}[one.limit.quantity]
         rows.append([f"`{ours.what}`", quantity, against, one.limit.demand, *found])
     return _table("what | figure | against | demand | >share or s | least to greatest | >limit | verdict", rows)
@@ -98,12 +96,8 @@ def _at(line: Line, times: int, quantity: str) -> str:
     if one is None:
         return ""
     if one.reason:
-        return f"skipped: {one.reason}"
+        return f"skipped: {one.reason}" if quantity == "wall" else ""
     return f"{one.spread(quantity).median:,.{2 if quantity == 'wall' else 0}f}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.3f}"
 
 
 def _between(spread: Spread) -> str:

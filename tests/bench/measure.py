@@ -83,7 +83,7 @@ def _plot(results: Results, output: Path) -> str | None:
     except ImportError as reason:
         to_stderr(f"no picture: {reason} (pip install -e '.[bench]')")
         return None
-    plot.draw(results.measured, results.lines, output)
+    plot.draw(results, output)
     return output.name
 
 

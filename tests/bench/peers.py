@@ -104,12 +104,12 @@ def _building(root: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="install.", dir=home()) as into:
         part = Path(into, root.name)
         part.mkdir()
+        print(f"installing {root.name}", file=sys.stderr, flush=True)
         yield part
         part.rename(root)
 
 
 def _run(*words: str) -> str:
-    print("$", *words, file=sys.stderr, flush=True)
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=INSTALL_SECONDS)
     except subprocess.CalledProcessError as error:

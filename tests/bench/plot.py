@@ -9,9 +9,12 @@ from typing import Literal
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from tests.bench.document import Results
 from tests.bench.growth import TIMES, Line
-from tests.bench.rounds import Measured
+from tests.bench.rounds import Judged, Measured
 
 COLOURS = {
     "layoutlint": "#0b5cad",
@@ -25,30 +28,25 @@ COLOURS = {
 }
 
 
-def draw(measured: Iterable[Measured], lines: Iterable[Line], output: Path) -> None:
-    """Write the picture as SVG: the same bytes for the same figures."""
-    bars = [one for one in measured if one.times]
-    mpl.rcParams.update({"svg.hashsalt": "layoutlint", "font.size": 9, "font.family": "DejaVu Sans"})
-    figure = Figure(figsize=(10, 8.6), layout="constrained")
-    shapes = figure.subplot_mosaic([["bars", "bars"], ["wall", "private"]], height_ratios=[1.5, 1])
-    _bars(shapes["bars"], bars)
-    _growth(shapes["wall"], lines := tuple(lines), "wall", "wall time, s")
-    _growth(shapes["private"], lines, "private", "private memory, MB")
-    handles, names = shapes["wall"].get_legend_handles_labels()
-    if handles:
-        shapes["wall"].legend(handles, names, fontsize=8, frameon=False)
-    figure.savefig(output, metadata={"Date": None})
+def draw(results: Results, output: Path) -> None:
+    """Write the picture as SVG: the same bytes for the same figures. Text stays text, in the reader's own font."""
+    with mpl.rc_context():
+        mpl.rcParams.update({"svg.hashsalt": "layoutlint", "svg.fonttype": "none", "font.size": 9})
+        figure = Figure(figsize=(10, 10), layout=ConstrainedLayoutEngine(w_pad=0.15))
+        grid = GridSpec(2, 1, figure, height_ratios=[1.9, 1])
+        upper, lower = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+        _bars(upper.add_subplot(), [one for one in results.measured if one.times], results.judged)
+        wall, private = lower.add_subplot(1, 2, 1), lower.add_subplot(1, 2, 2)
+        _growth(wall, results.lines, "wall", "wall time, s")
+        _growth(private, results.lines, "private", "private memory, MB")
+        if results.lines:
+            lower.legend(*wall.get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+        figure.savefig(output, metadata={"Date": None})
 
 
-def _bars(axes: Axes, bars: list[Measured]) -> None:
-    """One bar for each command, with the spread of its rounds, in groups of one job."""
-    places, labels, at, job = [], [], 0.0, ""
-    for one in bars:
-        at += 0 if one.case.job in (job, "") or not job else 0.7
-        job = one.case.job
-        places.append(at)
-        labels.append(f"{one.case.tool}  {one.case.what}")
-        at += 1
+def _bars(axes: Axes, bars: list[Measured], judged: Iterable[Judged]) -> None:
+    """One bar for each command, with the spread of its rounds and its limits, in groups of one job."""
+    places = _places(bars)
     spreads = [one.spread("wall") for one in bars]
     errors = [[s.median - s.least for s in spreads], [s.greatest - s.median for s in spreads]]
     axes.barh(
@@ -56,13 +54,42 @@ def _bars(axes: Axes, bars: list[Measured]) -> None:
         color=[COLOURS[one.case.tool] for one in bars],
         error_kw={"ecolor": "#222", "elinewidth": 1, "capsize": 2},
     )  # fmt: skip
+    headings = {one.case.job: place for place, one in zip(reversed(places), reversed(bars), strict=True)}
+    for job, place in headings.items():
+        axes.text(0.005, place - 0.75, job, transform=axes.get_yaxis_transform(), weight="bold", va="center")
     for place, spread in zip(places, spreads, strict=True):
         axes.text(spread.greatest * 1.06, place, f"{spread.median:.3g} s", va="center", fontsize=8)
-    axes.set_yticks(places, labels)
-    axes.invert_yaxis()
+    _limits(axes, {one.case.key: (place, one.spread("wall").median) for place, one in zip(places, bars, strict=True)}, judged)
+    axes.set_yticks(places, [f"{one.case.tool}: {one.case.what}" for one in bars])
+    axes.set_ylim(max(places, default=0) + 0.8, -1.4)
     axes.set_xscale("log")
-    axes.set_xlabel("wall time, s (median; the whisker goes from the least to the greatest)")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("wall time, s: median; the whisker goes from the least to the greatest round")
     _plain(axes, "x")
+
+
+def _places(bars: list[Measured]) -> list[float]:
+    """Where each bar stands: one below the other, with room for a heading above each job."""
+    places: list[float] = []
+    for before, one in zip([None, *bars], bars, strict=False):
+        step = 0.0 if before is None else 1.0 if before.case.job == one.case.job else 2.1
+        places.append(places[-1] + step if places else 0.0)
+    return places
+
+
+def _limits(axes: Axes, bars: dict[str, tuple[float, float]], judged: Iterable[Judged]) -> None:
+    """Where a bar must end at the latest: its limit, times the median of what it is held against."""
+    label = "where the bar must end at the latest, by its limit"
+    for one in judged:
+        limit = one.limit
+        if limit.quantity != "wall" or one.found is None:
+            continue
+        at = limit.limit * (bars[limit.theirs][1] if limit.theirs else 1)
+        place = bars[limit.ours][0]
+        axes.plot([at, at], [place - 0.5, place + 0.5], color="#c1121f", linewidth=2.2, label=label)
+        label = "_"
+    if label == "_":
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
 
 
 def _growth(axes: Axes, lines: tuple[Line, ...], quantity: str, label: str) -> None:
@@ -76,10 +103,12 @@ def _growth(axes: Axes, lines: tuple[Line, ...], quantity: str, label: str) -> N
         ]
         axes.errorbar(
             list(at), middle, yerr=errors, marker="o", markersize=4, capsize=2, color=COLOURS[line.growing.tool],
-            linestyle="--" if "show" in line.growing.what else "-", label=f"{line.growing.tool} {line.growing.what}",
+            linestyle="--" if "show" in line.growing.what else "-", label=f"{line.growing.tool}: {line.growing.what}",
         )  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
     axes.set_xticks(TIMES, [f"{times} x" for times in TIMES])
     axes.set_xlabel("units of debug information")
     axes.set_ylabel(label)

@@ -172,10 +172,19 @@ def test_the_whole_bench_on_a_small_program(program, tmp_path, monkeypatch, caps
     assert measure.main([*words, "--only", "^(show|layout-audit|drgn|version|grow-show)$"]) == 0
     text = page.read_text()
     rows = {tuple(cell.strip() for cell in line.split("|")[1:4]): line for line in text.splitlines() if line.startswith("|")}
-    assert "skipped: layout-audit-" in rows["check", "layout-audit", "`inspect --filter pool -o json`"]
+    assert "skipped: layout-audit-" in rows["structs of the rules", "layout-audit", "`inspect --filter pool -o json`"]
     assert "skipped: drgn-" in rows["one struct", "drgn", "`look-up of pool`"]
     assert "not installed yet" in rows["`show pool`", "wall time", "drgn `look-up of pool`"]
     assert "skipped" not in rows["layoutlint", "`show pool`", "wall s"]
     assert float(rows["one struct", "layoutlint", "`show pool`"].split("|")[4]) > 0
     assert "`--version`" in capsys.readouterr().out
     assert page.with_suffix(".svg").exists() == ("](page.svg)" in text)
+
+
+def test_the_picture_says_what_was_measured(program, tmp_path):
+    pytest.importorskip("matplotlib", reason="no matplotlib to draw with (the extra bench)")
+    words = ["--vmlinux", str(program), "--struct", "pool", "--rounds", "1", "--output", str(tmp_path / "page.md")]
+    assert measure.main([*words, "--only", "^(show|version|python|grow-show)$"]) == 0
+    drawn = (tmp_path / "page.svg").read_text()
+    for text in ("one struct", "start-up", "layoutlint: show pool", "layoutlint: --version", "Python: -c pass"):
+        assert f">{text}<" in drawn
