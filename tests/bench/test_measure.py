@@ -24,7 +24,7 @@ struct pool pools[4];
 int main(void) { return (int)pools[1].used; }
 """
 MB = 1_000_000
-HOLD = "import time; time.sleep(0.1)"
+HOLD = "import time; time.sleep(0.3)"
 MAP = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ); sum(m[::4096])"
 
 
@@ -48,7 +48,7 @@ def python(code: str, *arguments: str, **more: object) -> Command:
     [
         pytest.param(f"b = bytes([1]) * 80 * {MB}; {HOLD}", 80, 80, id="a block of its own is both"),
         pytest.param(f"{MAP}; {HOLD}", 0, 80, id="a mapped file is resident alone"),
-        pytest.param(f"b = bytes([1]) * 80 * {MB}; del b; {HOLD}", 80, 80, id="what was given back counts as well"),
+        pytest.param(f"b = bytes([1]) * 80 * {MB}; {HOLD}; del b", 80, 80, id="what was given back counts as well"),
         pytest.param(
             f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'b = bytes([1]) * 80 * {MB}; {HOLD}'])",
             80, 80, id="a child counts as well",
