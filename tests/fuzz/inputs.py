@@ -15,8 +15,8 @@ FORMATS: Final = ("dwarf", "btf", "elf")
 _WEIGHTS: Final = (60, 20, 20)
 GRAPHS: Final = {name: Seed(Recipe(f"graph-{name}", name, ()), ()) for name in ("dwarf", "btf")}
 """Stand for inputs that are made from nothing."""
-_SHARE: Final = 0.15
-"""Of the inputs of DWARF and BTF, so many are whole files with unusual types."""
+_SHARE: Final = {"dwarf": 0.0, "btf": 0.15, "elf": 0.0}
+"""So many of the inputs of a format are whole files with unusual types."""
 RULES: Final = {path.name: path for path in (NAMED, PATTERNS, SOURCE / "split.toml")}
 
 
@@ -81,7 +81,7 @@ def of(number: int, seed: int, format_: str = "all") -> Input:
     """The input of a number, in a run with this seed and format."""
     rng = random.Random(f"{seed}/{number}")
     what = rng.choices(FORMATS, _WEIGHTS)[0] if format_ == "all" else format_
-    if what in GRAPHS and rng.random() < _SHARE:
+    if rng.random() < _SHARE[what]:
         shape, data = graphs.of(rng, what)
         return Input(number, GRAPHS[what], "input", data, _command(rng, GRAPHS[what]), (shape,))
     parts = _parts(what)
