@@ -8,26 +8,19 @@ import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, BinaryIO
-
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.construct.core import ConstructError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.enums import ENUM_E_MACHINE
+from functools import cached_property
+from typing import Final
 
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
-from layoutlint.readers import compression, relocation
+from layoutlint.readers import compression, headers, relocation
+from layoutlint.readers.headers import Section
 from layoutlint.readers.span import Span
 
 Data = bytes | bytearray | memoryview
 
-_FOREIGN = (
-    ELFError, DWARFError, ConstructError, struct.error, ValueError, OverflowError, AssertionError,
-    KeyError, IndexError, TypeError, AttributeError,
-)  # fmt: skip
-"""What pyelftools lets through on damaged files."""
+_DAMAGE = (struct.error, ValueError, OverflowError, IndexError)
+"""What reading damaged headers and sections raises."""
 
 _SHF_COMPRESSED = 0x800
 _UNPACKED_FREELY = 1 << 28
@@ -37,7 +30,13 @@ _UNPACKED_TIMES = 100
 Debug information shrinks to a third or a tenth; what shrinks to a hundredth holds nothing.
 """
 
-# e_machine, class, little-endian -> name of the TARGETS row.
+# e_machine (elf.h) of the machines that are known here.
+_NAMES: Final = {
+    3: "EM_386", 8: "EM_MIPS", 20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 43: "EM_SPARCV9",
+    62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV", 247: "EM_BPF", 258: "EM_LOONGARCH",
+}  # fmt: skip
+
+# Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
     ("EM_X86_64", 64, True): "x86_64",
     ("EM_386", 32, True): "i386",
@@ -69,48 +68,35 @@ _KERNEL_SECTIONS = frozenset((
 _KERNEL_PREFIX = "___ksymtab"
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """The part of a section header that is needed."""
-
-    name: str
-    type: object
-    flags: int
-    offset: int
-    size: int
-    link: int
-    info: int
-
-
 class Image:
     """An opened ELF file; valid inside `opened` only."""
 
-    def __init__(self, path: str, file: BinaryIO, mapped: mmap.mmap) -> None:
+    def __init__(self, path: str, mapped: mmap.mmap) -> None:
         self.path = path
         self.notes: tuple[str, ...] = ()
         """What had to be assumed of the machine, for the user."""
-        self._elf: Any = ELFFile(file)
         self._mapping = mapped
         self._mapped = memoryview(mapped)
         self._cache: dict[str, tuple[memoryview, ...]] = {}
         self._unpacked = 0
         self._symbols: dict[int, array[int]] = {}
         self._others = ExitStack()
-        self._headers = tuple(_header(section) for section in self._elf.iter_sections())
-        self.little_endian: bool = self._elf.little_endian
-        self.bits: int = self._elf.elfclass
+        found = headers.parse(mapped)
+        self._headers = found.sections
+        self.little_endian: bool = found.little_endian
+        self.bits: int = found.bits
+        self._machine = _machine(found.machine)
         self.target = self._target()
-        self.is_relocatable: bool = self._elf["e_type"] == "ET_REL"
+        self.is_relocatable: bool = found.is_relocatable
 
-    @property
+    @cached_property
     def build_id(self) -> str | None:
         """The GNU build id in hexadecimal, None when there is none (as in object files)."""
-        for header in self._headers:
-            if header.type == "SHT_NOTE":
-                found = _gnu_build_id(bytes(self._raw(header)), "<" if self.little_endian else ">")
-                if found is not None:
-                    return found
-        return None
+        notes = [header for header in self._headers if header.type == headers.NOTE]
+        self._refuse_overlap("notes", notes)
+        order = "<" if self.little_endian else ">"
+        found = (_gnu_build_id(bytes(self._raw(header)), order) for header in notes)
+        return next((build_id for build_id in found if build_id is not None), None)
 
     @property
     def content(self) -> memoryview:
@@ -160,7 +146,7 @@ class Image:
                 found = [
                     (index, header)
                     for index, header in enumerate(self._headers)
-                    if _is_named(header, name) and header.type != "SHT_NOBITS"
+                    if _is_named(header, name) and header.type != headers.NOBITS
                 ]
                 self._refuse_overlap(f"sections {name}", [header for _, header in found])
                 self._cache[name] = tuple(self._content(*section) for section in found)
@@ -176,7 +162,7 @@ class Image:
             return Span(b"", 0, 0)  # only the empty section stands in no mapping
         if content.obj is not self._mapping:
             return Span(content.obj, 0, len(content))
-        header = next(h for h in self._headers if _is_named(h, name) and h.type != "SHT_NOBITS")
+        header = next(h for h in self._headers if _is_named(h, name) and h.type != headers.NOBITS)
         return Span(self._mapping, header.offset, header.offset + header.size)
 
     def also(self, path: str) -> Image:
@@ -193,21 +179,19 @@ class Image:
             return  # the mapping goes with the last view of it
 
     def _target(self) -> Target:
-        machine = str(self._elf["e_machine"])
-        name = _MACHINES.get((machine, self.bits, self.little_endian))
+        name = _MACHINES.get((self._machine, self.bits, self.little_endian))
         if name is not None:
             return target_named(name)
-        if machine not in ENUM_E_MACHINE:
-            machine = f"number {machine}"
         generic = f"unknown{self.bits}-{'le' if self.little_endian else 'be'}"
         target = next(t for t in TARGETS if t.name == generic)
-        self.notes = (f"machine {machine} is not known: assuming cache lines of {target.line_size} bytes",)
+        lines = f"assuming cache lines of {target.line_size} bytes"
+        self.notes = (f"machine {self._machine} is not known: {lines}",)
         return target
 
     def _holds(self, name: str) -> bool:
-        return any(h.name == name and h.size and h.type != "SHT_NOBITS" for h in self._headers)
+        return any(h.name == name and h.size and h.type != headers.NOBITS for h in self._headers)
 
-    def _raw(self, header: _Header) -> memoryview:
+    def _raw(self, header: Section) -> memoryview:
         end = header.offset + header.size
         if end > len(self._mapped):
             there = len(self._mapped)
@@ -215,7 +199,7 @@ class Image:
             raise ReadError(self.path, f"truncated: {what}")
         return self._mapped[header.offset : end]
 
-    def _content(self, index: int, header: _Header) -> memoryview:
+    def _content(self, index: int, header: Section) -> memoryview:
         data = self._raw(header)
         if header.flags & _SHF_COMPRESSED:
             data = self._decompressed(header.name, data, *self._compression(data))
@@ -249,22 +233,22 @@ class Image:
             raise ReadError(self.path, f"section {name} {error}") from error
 
     def _relocated(self, index: int, data: memoryview) -> memoryview:
-        tables = [h for h in self._headers if h.type in ("SHT_REL", "SHT_RELA") and h.info == index]
+        tables = [h for h in self._headers if h.type in (headers.REL, headers.RELA) and h.info == index]
         if not tables:
             return data
         self._refuse_overlap("relocation tables", tables)
         changed = compression.room(len(data))
         changed[:] = data
         for table in tables:
-            machine, has_addends = str(self._elf["e_machine"]), table.type == "SHT_RELA"
-            shape = relocation.Shape(machine, self.bits, self.little_endian, has_addends)
+            has_addends = table.type == headers.RELA
+            shape = relocation.Shape(self._machine, self.bits, self.little_endian, has_addends)
             relocation.apply(changed, self._raw(table), self._symbol_values(table.link), shape)
         return memoryview(changed).toreadonly()
 
-    def _refuse_overlap(self, what: str, headers: list[_Header]) -> None:
+    def _refuse_overlap(self, what: str, sections: list[Section]) -> None:
         """A small file could otherwise ask for the same bytes thousands of times."""
-        if sum(header.size for header in headers) > len(self._mapped) and len(headers) > 1:
-            raise ReadError(self.path, f"its {len(headers)} {what} are larger than the file")
+        if sum(section.size for section in sections) > len(self._mapped) and len(sections) > 1:
+            raise ReadError(self.path, f"its {len(sections)} {what} are larger than the file")
 
     def _symbol_values(self, index: int) -> array[int]:
         """The values of the symbols in a table, which all sections have in common."""
@@ -277,43 +261,43 @@ class Image:
     def _foreign(self, name: str) -> Iterator[None]:
         try:
             yield
-        except _FOREIGN as error:
+        except _DAMAGE as error:
             raise ReadError(self.path, f"section {name} cannot be read: {error}") from error
 
 
 @contextmanager
 def opened(path: str) -> Iterator[Image]:
     """An ELF file for reading. Raises ReadError when it is none, or its headers are damaged."""
+    image = _image(path)
     try:
-        file = open(path, "rb")  # noqa: SIM115 - closed below, behind the mapping
-    except OSError as error:
-        raise ReadError(path, (error.strerror or str(error)).lower()) from error
-    with file:
-        image = _image(path, file)
-        try:
-            yield image
-        finally:
-            image.close()
+        yield image
+    finally:
+        image.close()
 
 
-def _image(path: str, file: BinaryIO) -> Image:
+def _image(path: str) -> Image:
     try:
-        if os.fstat(file.fileno()).st_size == 0:
-            raise ReadError(path, "the file is empty")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return Image(path, file, mapped)
-    except _FOREIGN as error:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise ReadError(path, "the file is empty")
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return Image(path, mapped)
+    except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
     except OSError as error:
         raise ReadError(path, (error.strerror or str(error)).lower()) from error
 
 
-def _header(section: Any) -> _Header:
-    keys = ("type", "flags", "offset", "size", "link", "info")
-    return _Header(section.name, *(section[f"sh_{key}"] for key in keys))
+def _machine(number: int) -> str:
+    if number not in _NAMES:
+        from elftools.elf.enums import ENUM_E_MACHINE  # hundreds of names, for a message only
+
+        names = {value: name for name, value in ENUM_E_MACHINE.items()}
+        return str(names.get(number, f"number {number}"))
+    return _NAMES[number]
 
 
-def _is_named(header: _Header, name: str) -> bool:
+def _is_named(header: Section, name: str) -> bool:
     return header.name == name or (name.startswith(".debug") and header.name == ".z" + name[1:])
 
 
