@@ -193,3 +193,13 @@ def test_strings_are_found_through_relocation(tmp_path, target):
         reading = dwarf.read_elf(image, Wanted(frozenset({"ring"})), ReadOptions())
     assert [(s.name, [str(f.source) for f in s.fields]) for s in reading.structs] == [("ring", ["ring.c:1"] * 2)]
     assert reading.unread == ()
+
+
+def test_notes_that_overlap_are_refused(tmp_path):
+    """Two thousand headers that mean the same megabyte of notes, each of which would be searched for a build id."""
+    content = bytearray(elf_file({".note.x": bytes(1 << 20)}))
+    table = int.from_bytes(content[40:48], "little")
+    content[60:62] = (3 + 2000).to_bytes(2, "little")
+    path = written(tmp_path, bytes(content) + bytes(content[table + 64 : table + 128]) * 2000)
+    with elf.opened(path) as image, pytest.raises(ReadError, match="its 2001 notes are larger than the file"):
+        assert image.build_id
