@@ -264,7 +264,7 @@ def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     return ReadOptions(
         flags=(*_words(more["quoted_flags"] or ""), *flags),
         progress=terminal.progress_on_stderr(more["progress"]),
-        jobs=more["jobs"],
+        jobs=more["jobs"] or 0,
         reader=more["reader"],
         btf_base=more["btf_base"],
         debug_dirs=more["debug_dirs"] or (DEBUG_DIR,),

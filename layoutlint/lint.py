@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from layoutlint import placement, readers
+from layoutlint import inputs, placement
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.layout import Alignment, Layout, is_pattern
-from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, no_progress
+from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
 from layoutlint.rule import (
     CannotTell,
     Context,
@@ -45,15 +44,15 @@ class Options:
 
 
 def check(
-    inputs: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+    paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
-    """Judge the inputs by the packs, and Linux kernels by `kernel_packs` as well.
+    """Judge the inputs at some paths by the packs, and Linux kernels by `kernel_packs` as well.
 
     Raises UsageError when no rule is asked for; whatever cannot be read is in the report.
     """
     asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
-    readings, unread = read(tuple(inputs), replace(asked[1], kernel=kernel), options.read)
+    readings, unread = inputs.read(tuple(paths), replace(asked[1], kernel=kernel), options.read)
     active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
@@ -61,30 +60,8 @@ def check(
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
-    findings = (*judged, *_missing(rules, judged, readings, options))
+    findings = (*_merged(judged), *_missing(rules, judged, readings, options))
     return _report(readings, unread, rules, findings, options)
-
-
-def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
-    """Every input in the order given; those that cannot be read come second."""
-    if options.jobs > 1 and len(inputs) > 1:
-        from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
-
-        quiet = replace(options, progress=no_progress)
-        with ProcessPoolExecutor(options.jobs) as executor:
-            results = list(executor.map(partial(_read, names=names, options=quiet), inputs))
-    else:
-        results = [_read(path, names, options) for path in inputs]
-    readings = [result for result in results if isinstance(result, Reading)]
-    failed = [result for result in results if isinstance(result, Unread)]
-    return readings, failed + [unread for reading in readings for unread in reading.unread]
-
-
-def _read(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread:
-    try:
-        return readers.read(path, names, options)
-    except ReadError as error:
-        return Unread(error.path, error.reason)
 
 
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
@@ -115,7 +92,8 @@ def judge(
             verdict = _verdict(rule, struct, _intents(pack, struct), options)
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
-            yield Finding(rule, struct, verdict, reading.path)
+            first, *also = struct.files or (reading.path,)
+            yield Finding(rule, struct, verdict, first, tuple(also))
 
 
 def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
@@ -129,7 +107,22 @@ def _only_declared(struct: Struct) -> bool:
 def _which(struct: Struct) -> str:
     """Tells one definition of a name from the others."""
     at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
-    return f"{at} in {struct.origin}" if struct.origin else at
+    place = some_of(struct.files) if len(struct.files) > 1 else struct.origin
+    return f"{at} in {place}" if place else at
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """What is the same in many inputs once, with all of them: one header that many objects include."""
+    merged: dict[Hashable, list[Finding]] = {}
+    for finding in findings:
+        struct = finding.struct and replace(finding.struct, origin="", files=())
+        merged.setdefault((finding.rule, struct, finding.verdict), []).append(finding)
+    return [_as_one(same) for same in merged.values()]
+
+
+def _as_one(same: list[Finding]) -> Finding:
+    files = dict.fromkeys(file for finding in same for file in (finding.input, *finding.also))
+    return replace(same[0], input=next(iter(files)), also=tuple(files)[1:])
 
 
 def _intents(pack: Pack, struct: Struct) -> tuple[StructIntent, ...]:
@@ -279,8 +272,13 @@ def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
     """The structs of one input that the names and patterns mean, or all for no names; raises ReadError."""
     patterns = tuple(name for name in names if is_pattern(name))
     asked = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
-    reading = readers.read(path, asked, options)
-    structs = sorted(reading.structs, key=lambda s: (s.name, str(s.source or ""), s.origin))
+    readings, unread = inputs.read((path,), asked, options)
+    if not readings:
+        raise ReadError(unread[0].origin, unread[0].reason)
+    structs = sorted(
+        (struct for reading in readings for struct in reading.structs),
+        key=lambda s: (s.name, str(s.source or ""), s.origin),
+    )
     missing = [name for name in names if not any(s.answers_to(name) for s in structs)]
     troubles = [f"{path}: struct {name} is not there" for name in missing]
     troubles += [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in structs if s.problem]
@@ -288,5 +286,6 @@ def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
         troubles += [
             f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
         ]
-    notes = reading.notes if structs or names else (*reading.notes, f"{path} defines no structs or unions")
-    return Shown(tuple(structs), (*troubles, *map(str, reading.unread)), notes)
+    notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
+    notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
+    return Shown(tuple(structs), (*troubles, *map(str, unread)), notes)

@@ -6,7 +6,7 @@ Standard library only, no input or output. Sizes and offsets are in bits; alignm
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
@@ -187,6 +187,8 @@ class Struct:
     """Typedef names that were asked for and stand for this struct."""
     problem: str | None = None
     """Why its layout cannot be believed, with file and line; rules on it are then unknown."""
+    files: tuple[str, ...] = ()
+    """The files that have this definition, where a folder of them is one input; else empty."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
@@ -223,9 +225,22 @@ class Unread:
 
     origin: str
     reason: str
+    files: tuple[str, ...] = ()
+    """The files in `origin`, a folder, of which this is true; empty when `origin` is the file."""
 
     def __str__(self) -> str:
-        return f"{self.origin}: {self.reason}"
+        if not self.files:
+            return f"{self.origin}: {self.reason}"
+        return f"{self.origin}: {self.reason} ({len(self.files):,} files: {some_of(self.files)})"
+
+
+def some_of(files: Sequence[str], limit: int = 3) -> str:
+    """The first few of many files, by name where that tells them apart, and how many more there are."""
+    names = [file.rpartition("/")[2] for file in files]
+    if len(set(names)) < len(names):
+        names = list(files)
+    more = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +259,10 @@ class Reading:
     """Kernel configuration options that are on, without CONFIG_; None when the input does not tell."""
     is_kernel: bool = False
     """Whether this is a Linux kernel (vmlinux, module, its BTF or its tree); shipped packs name it."""
+    base: str | None = None
+    """The file whose BTF this one's builds on."""
+    files: int | None = None
+    """How many files were read, where a folder of them is one input."""
 
 
 Progress = Callable[[str, int, int], None]
@@ -266,6 +285,7 @@ class ReadOptions:
     """Compiler flags given after `--`, for headers and sources."""
     progress: Progress = field(default=no_progress)
     jobs: int = 1
+    """Processes; 0 is one for each processor where a folder of modules is read, and one for all else."""
     btf_base: str | None = None
     """The BTF of vmlinux that a module's split BTF builds on."""
     reader: str | None = None

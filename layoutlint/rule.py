@@ -276,8 +276,16 @@ class Finding:
     struct: Struct | None
     verdict: Verdict
     input: str
+    """The first file that has the definition."""
+    also: tuple[str, ...] = ()
+    """The other files that have the same."""
     suppressed: str | None = None
     """Why it does not count, when something says so (baselines and comments come with later versions)."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that have the definition; none for a struct that was not found."""
+        return (self.input, *self.also) if self.input else ()
 
     @property
     def place(self) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.model import Unread
-from layoutlint.reports.words import described, exit_meaning, tally
+from layoutlint.reports.words import described, exit_meaning, found_in, tally
 from layoutlint.rule import Finding, Outcome, Report, Severity
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -33,6 +33,8 @@ def _finding(finding: Finding) -> str:
     place = finding.place
     properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
     words = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}", f"why: {rule.why}"]
+    if finding.also:
+        words.append(f"in {found_in(finding.files)}")
     if verdict.advice:
         words.append(f"to do: {verdict.advice}")
     return command(level, properties, "\n".join(words))

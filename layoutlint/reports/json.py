@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from layoutlint.layout import Place
-from layoutlint.model import Reading, Struct
+from layoutlint.model import Reading, Struct, Unread
 from layoutlint.reports.words import struct_name
 from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
 
@@ -18,7 +18,7 @@ def render(report: Report) -> str:
         "inputs": [_input(reading) for reading in report.readings],
         "findings": [_finding(finding) for finding in report.findings],
         "kept": [_finding(finding) for finding in report.kept],
-        "unread": [{"origin": unread.origin, "reason": unread.reason} for unread in report.unread],
+        "unread": [_unread(unread) for unread in report.unread],
         "coverage": _coverage(report.coverage),
         "exit": report.exit_status,
     }
@@ -32,8 +32,13 @@ def _input(reading: Reading) -> dict[str, Any]:
         "target": reading.target.name,
         "build_id": reading.build_id,
         "structs": len(reading.structs),
+        "files": reading.files,
         "notes": list(reading.notes),
     }
+
+
+def _unread(unread: Unread) -> dict[str, Any]:
+    return {"origin": unread.origin, "reason": unread.reason, "files": list(unread.files)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -50,6 +55,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "why": rule.why,
         "evidence": list(rule.evidence),
         "input": finding.input,
+        "also": list(finding.also),
         "fields": [_field(place) for place in verdict.evidence],
         "placements": _placements(verdict),
         "fingerprint": finding.fingerprint,

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.words import described, exit_meaning, share
+from layoutlint.reports.words import described, exit_meaning, found_in, share
 from layoutlint.rule import Finding, Outcome, Report, Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -102,6 +102,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
 def _message(finding: Finding) -> str:
     verdict = finding.verdict
     lines = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}"]
+    lines += [f"In {found_in(finding.files)}"] if finding.also else []
     lines += [f"To do: {verdict.advice}"] if verdict.advice else []
     return "\n".join(lines)
 
@@ -147,6 +148,8 @@ def _suppressions(finding: Finding) -> list[dict[str, str]]:
 def _properties(finding: Finding) -> dict[str, Any]:
     verdict = finding.verdict
     properties: dict[str, Any] = {"outcome": verdict.outcome.value, "input": finding.input}
+    if finding.also:
+        properties["also"] = list(finding.also)
     if verdict.total:
         properties["placements"] = share(verdict)
         properties["bases"] = list(verdict.bases)

@@ -40,16 +40,21 @@ def _index(finding: Finding) -> Line:
     verdict = finding.verdict
     outcome = " ".join(filter(None, (verdict.outcome.value, share(verdict))))
     mark = " (suppressed)" if finding.suppressed is not None else ""
-    return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {outcome}{mark}")
+    many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
+    return line(
+        f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {outcome}{many}{mark}"
+    )
 
 
 def _kept(finding: Finding) -> Line:
-    return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)}")
+    many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
+    return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)}{many}")
 
 
 def _inputs(report: Report, width: int) -> Iterator[Line]:
     for reading in report.readings:
         found = counted(len(reading.structs), "struct")
+        found += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
         yield from paragraph(
             "  ", f"{reading.path}: {found} by {reading.reader}, {reading.target.name}", width
         )

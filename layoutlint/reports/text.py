@@ -8,7 +8,7 @@ from layoutlint.layout import Layout, Place
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
-from layoutlint.reports.words import described, share
+from layoutlint.reports.words import described, found_in, share
 from layoutlint.rule import Finding, Outcome, Report, Severity, Verdict
 
 WIDTH = 100
@@ -58,8 +58,8 @@ def _finding(finding: Finding, width: int) -> Iterator[Line]:
 
 
 def _where(finding: Finding, width: int) -> Iterator[Line]:
-    """The source, and the input in which it was found; in one line where that fits."""
-    place, found = str(finding.place), f"in {finding.input}" if finding.input else ""
+    """The source, and the inputs in which it was found; in one line where that fits."""
+    place, found = str(finding.place), f"in {found_in(finding.files)}" if finding.input else ""
     if 7 + len(place) + len(found) <= width:
         yield line("  --> ", (place, "cyan"), f" {found}")
     else:

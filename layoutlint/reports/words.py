@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from layoutlint.model import some_of
 from layoutlint.rule import Finding, Outcome, Report, Verdict
 
 
@@ -19,6 +22,13 @@ def described(finding: Finding) -> str:
     """The struct with its aggregate: `struct pcpu_chunk`, `union rcu_special`."""
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     return f"{aggregate} {struct_name(finding)}"
+
+
+def found_in(files: Sequence[str]) -> str:
+    """The files that have a definition: `a.ko`, or `312 files: a.ko, b.ko, c.ko and 309 more`."""
+    if len(files) < 2:
+        return "".join(files)
+    return f"{counted(len(files), 'file')}: {some_of(files)}"
 
 
 def share(verdict: Verdict) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from layoutlint.kinds.separate import Separate
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.rule import Coverage, Finding, Kind, Report, Rule, Severity, Verdict, unknown
@@ -13,6 +15,8 @@ MAPPING = struct(
 )
 CHUNK = struct("chunk", 128, member("free", 0, 4), member("base", 64, 8), flexible("populated", 72), align=64)
 INPUT = "build/vmlinux"
+FOLDER = "modules"
+MODULES = tuple(f"{FOLDER}/net/{name}.ko" for name in ("one", "two", "three", "four"))
 
 
 def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ERROR, line: int = 3) -> Rule:
@@ -22,11 +26,12 @@ def rule(name: str, of_struct: str, kind: Kind, severity: Severity = Severity.ER
     )  # fmt: skip
 
 
-def finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: str) -> Finding:
+def finding(of_rule: Rule, of_struct: Struct | None, verdict: Verdict | None = None, **more: Any) -> Finding:
     if verdict is None:
         assert of_struct is not None
         verdict = of_rule.kind.check(context(of_struct))
-    return Finding(of_rule, of_struct, verdict, INPUT if of_struct else "", **more)
+    more.setdefault("input", INPUT if of_struct else "")
+    return Finding(of_rule, of_struct, verdict, **more)
 
 
 APART = rule("node-cpu-apart", "node", Separate((("cpu",), ("locked", "next"))))
@@ -38,7 +43,7 @@ SKIPPED = rule("smp-only", "node", Separate((("cpu",), ("prev",))), line=33)
 
 FINDINGS = (
     finding(APART, NODE),
-    finding(AT_RISK, MAPPING),
+    finding(AT_RISK, MAPPING, input=MODULES[0], also=MODULES[1:]),
     finding(MISSING, None, unknown("struct gone is in none of the inputs")),
     finding(SUPPRESSED, CHUNK, suppressed="known since 2023"),
 )
@@ -46,6 +51,7 @@ FINDINGS = (
 REPORT = Report(
     readings=(
         Reading(INPUT, "dwarf", X86_64, (NODE, MAPPING, CHUNK), build_id="1f2e", notes=("2 units in Rust were skipped",)),
+        Reading(FOLDER, "dwarf", X86_64, (MAPPING,), files=312),
     ),
     findings=FINDINGS,
     kept=(finding(KEPT, CHUNK),),
@@ -57,7 +63,10 @@ REPORT = Report(
         skipped=("smp-only: for a configuration with SMP, which build/vmlinux has not",),
     ),
     exit_status=1,
-    unread=(Unread("drivers/net.ko", "the section .debug_info ends inside a unit"),),
+    unread=(
+        Unread("drivers/net.ko", "the section .debug_info ends inside a unit"),
+        Unread(FOLDER, "has no debug information", (f"{FOLDER}/a.ko", f"{FOLDER}/b.ko")),
+    ),
     rules=(APART, AT_RISK, MISSING, SUPPRESSED, KEPT, SKIPPED),
 )
 

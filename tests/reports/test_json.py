@@ -10,19 +10,19 @@ from layoutlint.reports import FORMATS
 from tests.reports.sample import CLEAN, REPORT
 
 FINDING = [
-    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "fields", "placements",
-    "fingerprint", "suppressed",
+    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "also", "fields",
+    "placements", "fingerprint", "suppressed",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
     ([], ["schema", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
-    (["inputs", 0], ["path", "reader", "target", "build_id", "structs", "notes"]),
+    (["inputs", 0], ["path", "reader", "target", "build_id", "structs", "files", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
     (["findings", 0, "fields", 0], ["path", "offset", "size", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "total", "violating", "bases"]),
-    (["unread", 0], ["origin", "reason"]),
+    (["unread", 0], ["origin", "reason", "files"]),
     (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped"]),
 ]
 
@@ -42,6 +42,13 @@ VALUES = [
     (["findings", 3, "suppressed"], "known since 2023"),
     (["findings", 3, "fields", 1], {"path": "populated", "offset": 72, "size": 0, "file": None, "line": None}),
     (["unread", 0, "origin"], "drivers/net.ko"),
+    (["unread", 0, "files"], []),
+    (["unread", 1, "files"], ["modules/a.ko", "modules/b.ko"]),
+    (["inputs", 0, "files"], None),
+    (["inputs", 1, "files"], 312),
+    (["findings", 0, "also"], []),
+    (["findings", 1, "input"], "modules/net/one.ko"),
+    (["findings", 1, "also"], ["modules/net/two.ko", "modules/net/three.ko", "modules/net/four.ko"]),
 ]  # fmt: skip
 
 

@@ -84,7 +84,8 @@ def test_what_was_not_read_is_a_failed_execution():
     invocation = run(REPORT)["invocations"][0]
     assert invocation["executionSuccessful"] is False
     assert [n["message"]["text"] for n in invocation["toolExecutionNotifications"]] == [
-        "drivers/net.ko: the section .debug_info ends inside a unit"
+        "drivers/net.ko: the section .debug_info ends inside a unit",
+        "modules: has no debug information (2 files: a.ko, b.ko)",
     ]
     assert run(CLEAN)["invocations"][0]["executionSuccessful"] is True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
@@ -31,9 +32,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     base_path = options.btf_base or _beside(path)
     source = _on_base(path, data, base_path)
     target, notes = machine.of(path, source)
-    if source.base is not None:
-        notes = (*notes, _shared(base_path or ""))
-    return _reading(path, source, wanted, target, notes, is_kernel=_is_kernel(source))
+    base = base_path if source.base is not None else None
+    notes = (*notes, *_shared(base))
+    is_kernel = _is_kernel(source.base or source)
+    return _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -44,26 +46,26 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     data, distilled = image.section(".BTF"), image.section(".BTF.base")
     if data is None:
         raise ReadError(image.path, "has no .BTF")
-    notes = image.notes
+    base = None
     if distilled:
         source = _blob(image.path, data, _blob(image.path, distilled, what="BTF in .BTF.base"))
-        notes = (*notes, _DISTILLED)
+        notes = (*image.notes, _DISTILLED)
     else:
         source = _on_base(image.path, data, options.btf_base)
-        if source.base is not None:
-            notes = (*notes, _shared(options.btf_base or ""))
-    return _reading(image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel)
+        base = options.btf_base if source.base is not None else None
+        notes = (*image.notes, *_shared(base))
+    return _reading(image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base)
 
 
 def _reading(
     path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
-    build_id: str | None = None, is_kernel: bool = False,
+    build_id: str | None = None, is_kernel: bool = False, base: str | None = None,
 ) -> Reading:  # fmt: skip
     try:
         found = structs(source, wanted, target, path)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
-    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel)
+    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel, base)
 
 
 def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
@@ -87,6 +89,16 @@ def _blob(path: str, data: Data, base: Blob | None = None, what: str = "BTF") ->
 
 
 def _base(path: str) -> Blob:
+    """The base of modules, read once for all that build on it. Raises ReadError."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+    return _base_as_of(path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _base_as_of(path: str, *version: int) -> Blob:
     source = _blob(path, _of_elf(path) if _content(path, 4) == b"\x7fELF" else _content(path))
     if source.is_split:
         raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
@@ -121,12 +133,14 @@ def _beside(path: str) -> str | None:
     return base if os.path.basename(path) != "vmlinux" and os.path.isfile(base) else None
 
 
-def _shared(base: str) -> str:
-    return f"a module's BTF has what vmlinux has not; the types that they share come from {base}"
+def _shared(base: str | None) -> tuple[str, ...]:
+    if base is None:
+        return ()
+    return (f"a module's BTF has what vmlinux has not; the types that they share come from {base}",)
 
 
-def _is_kernel(source: Blob) -> bool:
+@lru_cache(maxsize=2)
+def _is_kernel(whole: Blob) -> bool:
     """Whether this is Linux: it has structs that every kernel has and that no program has together."""
-    whole = source.base or source
     found = {record.name for record in whole.named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
     return found.issuperset(_KERNEL_STRUCTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from layoutlint.model import TARGETS, Target, target_named
 from layoutlint.readers.btf import blob
@@ -21,7 +22,7 @@ _UNAME = {
 
 def of(path: str, source: Blob) -> tuple[Target, tuple[str, ...]]:
     """The target, and what had to be assumed. Raises Damaged."""
-    pointer, notes = _pointer_size(source)
+    pointer, notes = _pointer_size(source.base or source)
     if os.path.realpath(path).startswith(_RUNNING):
         running = _running(pointer, source.little_endian)
         if running is not None:
@@ -32,9 +33,9 @@ def of(path: str, source: Blob) -> tuple[Target, tuple[str, ...]]:
     return target, (*notes, assumed)
 
 
-def _pointer_size(source: Blob) -> tuple[int, tuple[str, ...]]:
+@lru_cache(maxsize=2)
+def _pointer_size(whole: Blob) -> tuple[int, tuple[str, ...]]:
     """Bytes of a `long`, which on Linux is as long as a pointer."""
-    whole = source.base or source
     for record in whole.named(_INTS, _LONG):
         if record.value in (4, 8):
             return record.value, ()

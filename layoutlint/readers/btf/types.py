@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from layoutlint.model import Aggregate, CType, Field, Target, array_of, function_of, pointer_to, qualified
@@ -60,12 +61,15 @@ class Decoder:
         self._types: dict[int, Type] = {}
         self._spellings: dict[int, CType] = {}
         self._open: set[int] = set()
+        self._base = None if source.base is None else _of_base(source.base, target)
 
     def at(self, type_id: int, depth: int = 0) -> Type:
         """A type by its id. Raises Damaged."""
         known = self._types.get(type_id)
         if known is not None:
             return known
+        if self._base is not None and 0 < type_id < self._blob.first_id:
+            return self._base.at(type_id, depth)
         if type_id in self._open:
             raise Damaged(f"type {type_id} contains itself")
         if depth > DEEPEST:
@@ -155,6 +159,8 @@ class Decoder:
 
     def spelled(self, type_id: int, depth: int = 0) -> CType:
         """How a type is spelled; what it points to is not opened, so that this ends with the first name."""
+        if self._base is not None and 0 < type_id < self._blob.first_id:
+            return self._base.spelled(type_id, depth)
         known = self._spellings.get(type_id)
         if known is None:
             if depth > DEEPEST:
@@ -210,6 +216,12 @@ class Decoder:
         for number, type_id in enumerate(types):
             last = number == len(types) - 1
             yield "..." if last and type_id == 0 else str(self.spelled(type_id, depth))
+
+
+@lru_cache(maxsize=2)
+def _of_base(source: Blob, target: Target) -> Decoder:
+    """The decoder of a base, which all modules of a folder have in common."""
+    return Decoder(source, target)
 
 
 _KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.FWD))

@@ -11,6 +11,7 @@ from layoutlint.model import Field, Struct
 from layoutlint.reports.show.c_members import Block, Member, block, natural, unholed
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
+from layoutlint.reports.words import found_in
 
 _TYPE_WIDTH = 26
 _NAME_WIDTH = 23
@@ -25,6 +26,8 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 
 
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
+    if struct.files:
+        yield f"/* in {found_in(struct.files).replace('*/', '* /')} */"
     if struct.problem is not None:
         yield f"/* cannot be believed: {struct.problem.replace('*/', '* /')} */"
     if struct.bit_size is None:

@@ -15,14 +15,19 @@ _dumps = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
-    """One JSON object whose `structs` come in the order given; each field stands on a line of its own."""
-    yield '{\n  "schema": "layoutlint/show/1",\n  "structs": ['
+    """One JSON object whose `structs` come in the order given; each field stands on a line of its own.
+
+    The files of a folder are named once: thousands of structs can be in thousands of them.
+    """
+    files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
+    yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {_dumps(list(files))},\n  "structs": ['
     for number, struct in enumerate(structs):
-        yield (",\n    " if number else "\n    ") + _struct(struct, options.expand)
+        found = [files[file] for file in struct.files]
+        yield (",\n    " if number else "\n    ") + _struct(struct, found, options.expand)
     yield ("\n  " if structs else "") + "]\n}\n"
 
 
-def _struct(struct: Struct, expand: bool) -> str:
+def _struct(struct: Struct, files: list[int], expand: bool) -> str:
     """One struct as JSON; what is not known of an incomplete one is null."""
     source = struct.source
     head: dict[str, Any] = {
@@ -36,6 +41,7 @@ def _struct(struct: Struct, expand: bool) -> str:
         "file": source.file if source else None,
         "line": source.line if source else None,
         "origin": struct.origin,
+        "files": files,
         "aliases": list(struct.aliases),
         "problem": struct.problem,
     }

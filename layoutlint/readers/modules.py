@@ -1,0 +1,115 @@
+"""Folders of kernel modules, as distributions install them, and of raw BTF, as in /sys/kernel/btf."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layoutlint.model import DEBUG_DIR, Unread
+
+_MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
+_VMLINUX = re.compile(r"vmlinux(-.*)?$")
+_SOURCE = (".c", ".h")
+_OF_SOURCES = ("Makefile", "GNUmakefile", "Kbuild", "Kconfig", "compile_commands.json", "include/linux")
+"""What stands at the top of a tree that is built; such a folder is read through its sources."""
+_BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
+_RELEASE = re.compile(r"/modules/([^/]+)")
+_RUNNING = "/sys/kernel/btf/vmlinux"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The files of a folder that are read as one input."""
+
+    path: str
+    files: tuple[str, ...]
+    """Modules and vmlinux, below `path`, sorted by their path."""
+    unread: tuple[Unread, ...] = ()
+    """Folders in it that cannot be listed."""
+    notes: tuple[str, ...] = ()
+
+
+def find(path: str) -> Folder | None:
+    """The modules in a folder, at any depth; None for a folder without, or one with C sources.
+
+    A folder of raw BTF blobs and nothing else counts as well.
+    """
+    if any(os.path.exists(os.path.join(path, name)) for name in _OF_SOURCES):
+        return None
+    files: list[str] = []
+    unread: list[Unread] = []
+    for folder, folders, names in os.walk(path, onerror=lambda error: unread.append(_unlisted(error))):
+        if any(name.endswith(_SOURCE) for name in names):
+            return None
+        folders.sort()
+        files += [os.path.join(folder, n) for n in names if _MODULE.search(n) or _VMLINUX.match(n)]
+    if not any(_MODULE.search(name) for name in files):
+        blobs = _blobs(path)
+        return Folder(path, blobs) if blobs else None
+    inside, outside = _distinct(path, sorted(files))
+    notes = (f"links that lead out of it were not followed: {outside}",) if outside else ()
+    return Folder(path, inside, tuple(unread), notes)
+
+
+def base(folder: Folder) -> str | None:
+    """The vmlinux that the split BTF of a folder's modules builds on, where distributions put it.
+
+    Of the running kernel's only when the folder's path names the same release; None when there is none.
+    """
+    return next((place for place in _bases(os.path.realpath(folder.path)) if os.path.isfile(place)), None)
+
+
+def _bases(path: str) -> Iterator[str]:
+    for above in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
+        yield os.path.join(above, "vmlinux")
+    release = _RELEASE.search(path)
+    if release is None:
+        return
+    top = path[: release.end()]
+    yield os.path.join(top, "vmlinux")
+    # Beside the folder, below another root (an unpacked package), and in the system.
+    for root in dict.fromkeys((top.partition("/lib/modules/")[0].removesuffix("/usr"), "")):
+        yield f"{root}{DEBUG_DIR}/lib/modules/{release[1]}/vmlinux"
+        yield f"{root}{DEBUG_DIR}/boot/vmlinux-{release[1]}"
+        yield f"{root}/boot/vmlinux-{release[1]}"
+    if release[1] == os.uname().release:
+        yield _RUNNING
+
+
+def _unlisted(error: OSError) -> Unread:
+    return Unread(str(error.filename), f"cannot be listed: {(error.strerror or str(error)).lower()}")
+
+
+def _blobs(path: str) -> tuple[str, ...]:
+    """The files of a folder that has nothing but raw BTF."""
+    try:
+        files = [entry.path for entry in os.scandir(path) if entry.is_file()]
+        is_btf = bool(files) and all(_start(file) in _BTF_MAGIC for file in files)
+    except OSError:
+        return ()
+    return tuple(sorted(files)) if is_btf else ()
+
+
+def _start(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(2)
+
+
+def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:
+    """Each file once, and how many links lead out of the folder.
+
+    A link to vmlinux is followed wherever it leads: debug packages put it into /usr/lib/debug/boot.
+    """
+    top = os.path.realpath(path)
+    seen: dict[str, str] = {}
+    outside = 0
+    for file in sorted(files, key=os.path.islink):
+        real = os.path.realpath(file)
+        leads_out = os.path.islink(file) and os.path.commonpath((top, real)) != top
+        if leads_out and not _VMLINUX.match(os.path.basename(file)):
+            outside += 1
+        else:
+            seen.setdefault(real, file)
+    return tuple(sorted(seen.values())), outside
