@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.readers import packed
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf import Image
@@ -32,7 +33,7 @@ def sniff(path: str) -> str:
         raise ReadError(path, (error.strerror or str(error)).lower()) from error
     if not head:
         raise ReadError(path, "the file is empty")
-    if head.startswith(b"\x7fELF"):
+    if head.startswith((b"\x7fELF", *packed.STARTS)):
         return "elf"
     if head.startswith(_BTF_MAGIC):
         return "btf"

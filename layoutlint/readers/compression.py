@@ -133,15 +133,16 @@ def _codec(method: int) -> tuple[Callable[[], _Stream], type[Exception]]:
     if method == ZLIB:
         return _Inflate, zlib.error
     try:
-        zstd = _zstd()
+        module = zstd()
     except ImportError as missing:
         raise ValueError(f"is compressed with zstd, which is not installed ({missing})") from missing
-    return zstd.ZstdDecompressor, zstd.ZstdError
+    return module.ZstdDecompressor, module.ZstdError
 
 
-def _zstd() -> Any:
+def zstd() -> Any:
+    """The module `compression.zstd`, or its like for older Pythons. Raises ImportError."""
     if sys.version_info >= (3, 14):
-        from compression import zstd
+        from compression import zstd as module
     else:
-        from backports import zstd
-    return zstd
+        from backports import zstd as module
+    return module

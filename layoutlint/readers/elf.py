@@ -13,7 +13,7 @@ from typing import Final
 
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
-from layoutlint.readers import compression, headers, relocation
+from layoutlint.readers import compression, headers, packed, relocation
 from layoutlint.readers.headers import Section
 from layoutlint.readers.span import Span
 
@@ -76,7 +76,7 @@ class Image:
         self.notes: tuple[str, ...] = ()
         """What had to be assumed of the machine, for the user."""
         self._mapping = mapped
-        self._mapped = memoryview(mapped)
+        self._mapped = memoryview(mapped).toreadonly()
         self._cache: dict[str, tuple[memoryview, ...]] = {}
         self._unpacked = 0
         self._symbols: dict[int, array[int]] = {}
@@ -278,9 +278,13 @@ def opened(path: str) -> Iterator[Image]:
 def _image(path: str) -> Image:
     try:
         with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
                 raise ReadError(path, "the file is empty")
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if mapped[:8].startswith(packed.STARTS):
+                mapped.close()
+                mapped = packed.unpacked(path, file, size)
         return Image(path, mapped)
     except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error

@@ -16,7 +16,7 @@ from tests.command import run
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import SOURCE, compressed_header, tool, written
 
-zstd = compression._zstd()
+zstd = compression.zstd()
 COMPRESS = {ZLIB: zlib.compress, ZSTD: zstd.compress}
 METHODS = pytest.mark.parametrize("method", COMPRESS, ids=["zlib", "zstd"])
 MIB = 1 << 20
