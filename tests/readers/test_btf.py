@@ -97,6 +97,8 @@ BAD = [
      "damaged BTF: type 1: member tail ends behind its 8 bytes"),
     ("a member behind the end", blob(record(1, STRUCT, 8, 6, 2, 32, vlen=1) + LONG),
      "damaged BTF: type 1: member tail ends behind its 8 bytes"),
+    ("an array within a byte", blob(record(1, STRUCT, 16, 6, 2, 4, vlen=1) + record(0, kinds.ARRAY, 0, 3, 3, 1) + LONG),
+     "damaged BTF: type 1: member tail starts within a byte, at bit 4"),
     ("a function as a member", blob(ring_of(2) + record(6, kinds.FUNC, 3) + record(0, kinds.FUNC_PROTO, 0)),
      "damaged BTF: type 2 is a FUNC, where a member or a pointer needs a type"),
     ("more bits than bytes", blob(ring_of(2) + record(0, INT, 8, 65)),

@@ -147,6 +147,8 @@ class Decoder:
             offset, bits = offset + kind.part[0], kind.part[1]
         elif not bits and offset % 8 and not kind.aggregate and not kind.dims:
             bits = kind.bit_size or 0
+        if offset % 8 and not bits:
+            raise Damaged(f"type {record.id}: member {name} starts within a byte, at bit {offset}")
         if name is None and (bits or not kind.members):
             return None
         size = bits or kind.bit_size
