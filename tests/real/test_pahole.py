@@ -79,11 +79,16 @@ def shown(path: Path) -> dict[str, list[Shown]]:
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, list[Shown]] = defaultdict(list)
     for struct in json.loads(done.stdout)["structs"]:
-        spots = {field["path"]: _spot(field) for field in struct["fields"]}
-        made = Shown(struct["aggregate"], struct["size"], spots)
+        made = shape_of(struct)
         for name in {struct["name"], *struct["aliases"]}:
             found[name].append(made)
     return found
+
+
+def shape_of(struct: dict[str, Any]) -> Shown:
+    """One of the `structs` of `show --format json`."""
+    spots = {field["path"]: _spot(field) for field in struct["fields"]}
+    return Shown(struct["aggregate"], struct["size"], spots)
 
 
 def _spot(field: dict[str, Any]) -> Spot:

@@ -1,0 +1,93 @@
+"""A folder of modules as a distribution ships it, against pahole on each of them, and against reading them alone."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests import pahole
+from tests.command import run
+from tests.real import modules
+from tests.real.kernels import Unavailable
+from tests.real.test_pahole import SECONDS, Count, Shown, shape_of
+
+pytestmark = pytest.mark.real
+
+COMPARED = 16  # pahole lists the whole base with each of them, which takes it two seconds
+RULES = "".join(
+    f'[[rule]]\nid = "{name}-size"\nstruct = "{name}"\nkind = "size"\nmax = {size}\nseverity = "error"\nwhy = "a test"\n'
+    for name, size in (("inode", 100), ("net_device", 100), ("page", 64), ("xfrm_algo_list", 4096), ("nft_hash", 1))
+)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple[Path, Path]:
+    """vmlinux and the folder of its modules, .ko.xz with split BTF."""
+    try:
+        return modules.fetch("next")
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="module")
+def some(shipped, tmp_path_factory) -> Path:
+    """The largest of them, unpacked for pahole."""
+    packed = sorted(shipped[1].rglob("*.ko.xz"), key=lambda path: (-path.stat().st_size, path))
+    folder = tmp_path_factory.mktemp("some")
+    for path in packed[:COMPARED]:
+        (folder / path.stem).write_bytes(lzma.decompress(path.read_bytes()))
+    return folder
+
+
+def test_every_struct_as_pahole_has_it(shipped, some):
+    done = run("show", some, "--all", "--expand", "--format", "json", "--btf-base", shipped[0], seconds=SECONDS)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    ours: dict[str, dict[str, list[Shown]]] = defaultdict(lambda: defaultdict(list))
+    for struct in document["structs"]:
+        for number in struct["files"]:
+            ours[document["files"][number]][struct["name"]].append(shape_of(struct))
+    base = set(pahole.listing(shipped[0], "-F", "btf"))
+    count, alone = Count(), set()
+    for path in sorted(some.glob("*.ko")):
+        for shape in pahole.listing(path, "-F", "btf", f"--btf_base={shipped[0]}"):
+            if shape in base:
+                continue
+            if shape.name in ours[str(path)]:
+                count.add(shape, ours[str(path)][shape.name])
+            else:
+                alone.add((path.name, shape.name))
+    print(f"{count}; pahole alone lists {len(alone)}")
+    assert count.different == {}
+    assert alone == set()
+    assert count.structs > 1_000
+
+
+def test_the_folder_tells_what_its_modules_tell_alone(shipped, some, tmp_path):
+    (tmp_path / "rules.toml").write_text(RULES)
+    how = ("--rules", tmp_path / "rules.toml", "--btf-base", shipped[0], "--no-packs", "--format", "json")
+    together = [json.loads(run("check", some, *how, "--jobs", jobs, seconds=SECONDS).stdout) for jobs in ("1", "2")]
+    assert together[0] == together[1]
+    files = [shipped[0], *sorted(some.glob("*.ko"))]
+    one_by_one = json.loads(run("check", *files, *how, "--reader", "btf", seconds=SECONDS).stdout)
+
+    def told(report: dict) -> list[tuple[str, str, str, set[str]]]:
+        found = (*report["findings"], *report["kept"])
+        return sorted((f["rule"], f["outcome"], f["message"], {f["input"], *f["also"]}) for f in found)
+
+    assert told(together[0]) == told(one_by_one)
+    assert len({finding[0] for finding in told(one_by_one)}) == 5
+
+
+def test_a_whole_distribution(shipped, tmp_path):
+    (tmp_path / "rules.toml").write_text(RULES)
+    how = ("--rules", tmp_path / "rules.toml", "--btf-base", shipped[0], "--format", "json")
+    report = json.loads(run("check", shipped[1], *how, seconds=SECONDS).stdout)
+    assert report["unread"] == []
+    assert [i["files"] for i in report["inputs"]] == [len(list(shipped[1].rglob("*.ko.xz"))) + 1]
+    sizes = [finding for finding in report["findings"] if finding["rule"] == "inode-size"]
+    assert [finding["outcome"] for finding in sizes] == ["broken"]
