@@ -65,24 +65,24 @@ def typedefs(*targets: int) -> Dwarf:
 BLOCK_SIZE = ("structure_type", True, ("name:string", "byte_size:block1", "decl_line:data1"))
 BLOCK_PLACE = ("member", False, ("name:string", "type:ref4", "data_member_location:block1"))
 M, END = (MEMBER, "m", AT_INT, 0), (0,)
-OUTSIDE = "an entry, or the sibling that it names, lies outside its unit"
+SIBLING = "DW_AT_sibling points backwards or outside"
 DAMAGED = [
     # id, the first unit, where, what is said
     ("code not in the table", unit((9,)), AT_STRUCT, "abbreviation code 9 is not in the table"),
     ("code behind the table", unit((99,)), AT_STRUCT, "abbreviation code 99 is not in the table"),
-    ("code without end", unit((1 << 90,)), AT_STRUCT + 11, "a LEB128 number does not end"),
+    ("code without end", unit((1 << 90,)), AT_STRUCT + 10, "a LEB128 number of more than 64 bits"),
     ("code in a struct", unit((STRUCT, "s", 4, AT_MEMBER + 2), (9,), END), AT_STRUCT,
      "abbreviation code 9 is not in the table"),
-    ("sibling backwards", struct(sibling=AT_INT), AT_STRUCT, OUTSIDE),
-    ("sibling outside", struct(sibling=4000), AT_STRUCT, OUTSIDE),
+    ("sibling backwards", struct(sibling=AT_INT), AT_STRUCT + 4, SIBLING),
+    ("sibling outside", struct(sibling=4000), AT_STRUCT + 4, SIBLING),
     ("children without end", unit((STRUCT, "s", 4, AT_END - 1), M, end=False), AT_STRUCT, "a reference leaves its unit"),
     ("type outside", struct(member_type=4000), AT_STRUCT, "a reference leaves its unit"),
     ("type inside the header", struct(member_type=3), AT_STRUCT, "a reference leaves its unit"),
     ("type is no type", struct(member_type=AT_MEMBER), AT_STRUCT, "an entry with tag 0xd where a type is expected"),
     ("struct contains itself", struct(member_type=AT_STRUCT), AT_STRUCT, "types contain one another in a circle"),
-    ("typedef of itself", unit((TYPEDEF, "t", AT_STRUCT)), AT_STRUCT, "typedefs stand for one another in a circle"),
+    ("typedef of itself", unit((TYPEDEF, "t", AT_STRUCT)), AT_STRUCT, "types contain one another in a circle"),
     ("typedefs of one another", unit((TYPEDEF, "t", AT_STRUCT + 7), (TYPEDEF, "t", AT_STRUCT)), AT_STRUCT,
-     "typedefs stand for one another in a circle"),
+     "types contain one another in a circle"),
     ("pointer to itself", unit((STRUCT, "s", 8, AT_END), (MEMBER, "m", AT_END, 0), END, (POINTER, AT_END)), AT_STRUCT,
      "types refer to one another in a circle"),
     ("member outside its struct", struct(location=1), AT_STRUCT, "member m stands outside its struct"),
@@ -121,7 +121,7 @@ def test_a_name_outside_the_strings(tmp_path):
     plan = ("structure_type", True, ("name:strp", "byte_size:data1", "sibling:ref4"))
     content = unit((STRUCT, 77, 4, AT_END + 2), M, END, struct=plan).file()
     reading = read(tmp_path, content, EVERYTHING)
-    assert [u.reason for u in reading.unread] == [f".debug_info+{AT_STRUCT:#x}: a string at 0x4d is outside .debug_str"]
+    assert [u.reason for u in reading.unread] == [f".debug_info+{AT_STRUCT:#x}: .debug_str: 0x4d is outside the section, which has 0x0 bytes"]
 
 
 def damaged_header(at: int, data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -10,16 +11,17 @@ from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_TAG
 
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
-from layoutlint.readers.elf import Data
 
-_LARGEST_CODE = 1 << 16
-"""Producers number abbreviations densely; a table with a larger code is not believed."""
-_KEPT = 64
-"""Tables kept at a time: units that share one follow one another."""
+_LARGEST_TAG: Final = 0xFFFF
+"""DW_TAG_hi_user."""
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q", 3: "3s", 16: "16s"}
 
 OTHER, AGGREGATE, TYPEDEF = 0, 1, 2
 """What the scan does with an entry: steps over it, or looks at its name."""
+
+KEEP, DROP, REFER, FILE, INDEX = 0, 1, 2, 3, 4
+"""What a shape takes from an attribute: its bytes, nothing, the shape that it refers to, the path that it
+counts, the string that it counts."""
 
 
 def at(name: str) -> int:
@@ -36,7 +38,25 @@ _NAME: Final = at("name")
 _SIBLING: Final = at("sibling")
 _TYPE: Final = at("type")
 _DECLARATION: Final = at("declaration")
+_FILE: Final = at("decl_file")
+_SIGNATURE: Final = at("signature")
 _QUALIFIERS: Final = frozenset(tag(name) for name in ("const_type", "volatile_type"))
+_WHOLE: Final = frozenset(
+    tag(name)
+    for name in (
+        *("member", "structure_type", "union_type", "typedef", "array_type"),
+        *("const_type", "volatile_type", "restrict_type", "atomic_type"),
+    )
+) | {0x4300}  # DW_TAG_LLVM_ptrauth_type
+"""Their layout depends on all of the type that they refer to."""
+_SPELLED: Final = frozenset(
+    tag(name) for name in ("pointer_type", "subroutine_type", "formal_parameter", "unspecified_parameters")
+)
+"""They depend on how the type that they refer to is spelled."""
+_TYPES: Final = (_WHOLE - {tag("member")}) | {
+    tag(f"{name}_type") for name in ("pointer", "subroutine", "base", "enumeration", "unspecified")
+}
+_numbers = itertools.count(1)
 _KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
 
 Part = tuple[struct.Struct | None, tuple[int, ...], int]
@@ -63,15 +83,11 @@ class Format:
 class Plan:
     """One abbreviation; offsets count from behind the abbreviation code of an entry."""
 
-    __slots__ = (
-        "constants", "forms", "has_children", "is_plain", "kind", "leads_on", "name_at", "name_width",
-        "opens", "parts", "quick", "sibling_at", "sibling_step", "sibling_width", "size", "steps", "tag",
-        "type_at",
-    )  # fmt: skip
-
     def __init__(
         self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int]
     ) -> None:
+        self.number = next(_numbers)
+        """Tells it from all other plans."""
         self.tag = entry_tag
         self.has_children = has_children
         self.constants = constants
@@ -86,7 +102,11 @@ class Plan:
         self.kind = kind if _NAME in self.forms else OTHER
         self.name_at = self.sibling_at = self.type_at = -1
         """Where the attribute stands when that is fixed and it is a plain number, else -1."""
+        self.text_at = -1
+        """Where the name stands when that is fixed and it is text in the entry itself, else -1."""
         self.name_width = self.sibling_width = 0
+        self.is_indexed = self.forms.get(_NAME) in forms.STRX
+        """Whether the name is a number of .debug_str_offsets."""
         self._find(pairs)
         self.steps: list[int] = []
         """Bytes to skip, or SKIP codes, to get behind the attributes."""
@@ -101,6 +121,19 @@ class Plan:
         self.is_plain = self.size >= 0 and self.type_at >= 0 and name == forms.STRP and not has_children
         """Whether all but the type of such an entry means the same in every unit when its bytes are equal."""
         self.parts: tuple[Part, ...] = ()
+        """The decoders that together give all attributes."""
+        self.file = constants.get(_FILE, -1)
+        """The file number, where it stands in the abbreviation itself."""
+        self.is_whole = entry_tag in _WHOLE
+        """Whether all of the type that it refers to matters, not only how that is spelled."""
+        self.is_type = entry_tag in _TYPES
+        self.actions: list[int] = []
+        """What a shape takes from the attributes (KEEP and so on), one run of bytes after another."""
+        self.widths: list[int] = []
+        """Bytes that each of `actions` is about, or its SKIP code."""
+        self.refers: list[int] = []
+        """The forms of the references among them, in order; 0 for one inside the unit."""
+        self._shape(pairs)
 
     @property
     def is_declaration(self) -> bool:
@@ -110,6 +143,8 @@ class Plan:
     def _find(self, pairs: list[Pair]) -> None:
         offset = 0
         for number, form, width in pairs:
+            if number == _NAME and form == forms.STRING:
+                self.text_at = offset
             if width < 0:
                 return
             if number == _NAME and (form == forms.STRP or form in forms.STRX):
@@ -119,6 +154,18 @@ class Plan:
             elif number == _TYPE and form in forms.REF_UNIT and width == 4:
                 self.type_at = offset
             offset += width
+
+    def _shape(self, pairs: list[Pair]) -> None:
+        actions, widths = self.actions, self.widths
+        for number, form, width in pairs:
+            action = _action(self.tag, number, form)
+            if actions and action in (KEEP, DROP) and action == actions[-1] and min(width, widths[-1]) >= 0:
+                widths[-1] += width
+            else:
+                actions.append(action)
+                widths.append(width)
+            if action == REFER:
+                self.refers.append(0 if form in forms.REF_UNIT else form)
 
     def _walk(self, pairs: list[Pair]) -> None:
         run = 0
@@ -132,6 +179,17 @@ class Plan:
                 self.steps += [run, width]
                 run = 0
         self.steps.append(run)
+
+
+def _action(entry_tag: int, number: int, form: int) -> int:
+    """What a shape takes from an attribute; references that no layout depends on are dropped."""
+    if number in (_TYPE, _SIGNATURE) and (entry_tag in _WHOLE or entry_tag in _SPELLED):
+        return REFER
+    if number == _SIBLING or form in forms.REFERENCES:
+        return DROP
+    if number == _FILE:
+        return FILE
+    return INDEX if form in forms.STRX else KEEP
 
 
 def parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
@@ -151,71 +209,27 @@ def parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-class Tables:
-    """The abbreviation tables of a file; equal abbreviations of different units share one plan."""
-
-    def __init__(self, data: Data) -> None:
-        self._data = bytes(data)
-        self._plans: dict[tuple[Format, bytes], Plan] = {}
-        self._tables: dict[tuple[Format, int], list[Plan | None]] = {}
-
-    def at(self, offset: int, shape: Format) -> list[Plan | None]:
-        """The plans of the table at `offset`, by code. Raises Damaged."""
-        key = shape, offset
-        if key not in self._tables:
-            if len(self._tables) > _KEPT:
-                self._tables.clear()
-            self._tables[key] = self._table(offset, shape)
-        return self._tables[key]
-
-    def _table(self, offset: int, shape: Format) -> list[Plan | None]:
-        data, position = self._data, offset
-        if not 0 <= offset < len(data):
-            raise Damaged(f"the abbreviation table at {offset:#x} is outside .debug_abbrev")
-        plans: list[Plan | None] = [None]
-        while True:
-            code = data[position]
-            position += 1
-            if code == 0:
-                return plans
-            if code > 127:
-                code, position = uleb(data, position - 1)
-            if code > _LARGEST_CODE:
-                raise Damaged(f"abbreviation code {code:#x} is not believed")
-            while code >= len(plans):
-                plans.append(None)
-            # Units repeat one another's abbreviations: the bytes up to the closing pair of zeros are the key.
-            # An implicit constant may end in zero and so cut the key short; such a one is not kept.
-            end = data.find(b"\0\0", position) + 2
-            body = data[position:end]
-            plan = self._plans.get((shape, body))
-            if plan is None:
-                plan, behind = self._plan(position, shape)
-                if behind == end:
-                    self._plans[shape, body] = plan
-                end = behind
-            plans[code] = plan
-            position = end
-
-    def _plan(self, position: int, shape: Format) -> tuple[Plan, int]:
-        data = self._data
-        entry_tag, position = uleb(data, position)
-        has_children = data[position] != 0
-        position += 1
-        pairs: list[Pair] = []
-        constants: dict[int, int] = {}
-        while True:
-            number, position = uleb(data, position)
-            form, position = uleb(data, position)
-            if form == forms.IMPLICIT:
-                constants[number], position = sleb(data, position)
-            elif form == forms.PRESENT:
-                constants[number] = 1
-            elif number == form == 0:
-                break
-            else:
-                width = forms.step(form, shape.version, shape.offset_size, shape.address_size)
-                pairs.append((number, form, width))
-        plan = Plan(entry_tag, has_children, pairs, constants)
-        plan.parts = parts_of(pairs, shape.little_endian)
-        return plan, position
+def read(data: bytes, position: int, shape: Format) -> Plan:
+    """The plan of the abbreviation whose tag stands at a position of .debug_abbrev. Raises Damaged."""
+    entry_tag, position = uleb(data, position)
+    has_children = data[position] != 0
+    position += 1
+    pairs: list[Pair] = []
+    constants: dict[int, int] = {}
+    while True:
+        number, position = uleb(data, position)
+        form, position = uleb(data, position)
+        if form == forms.IMPLICIT:
+            constants[number], position = sleb(data, position)
+        elif form == forms.PRESENT:
+            constants[number] = 1
+        elif number == form == 0:
+            break
+        else:
+            width = forms.step(form, shape.version, shape.offset_size, shape.address_size)
+            pairs.append((number, form, width))
+    if entry_tag > _LARGEST_TAG:
+        raise Damaged(f"the tag {entry_tag:#x} is not believed")
+    plan = Plan(entry_tag, has_children, pairs, constants)
+    plan.parts = parts_of(pairs, shape.little_endian)
+    return plan

@@ -32,6 +32,7 @@ REF_UNIT: Final = frozenset(form(name) for name in ("ref1", "ref2", "ref4", "ref
 REF_ADDR: Final = form("ref_addr")
 REF_SIG8: Final = form("ref_sig8")
 REF_ELSEWHERE: Final = frozenset(form(name) for name in ("ref_sup4", "ref_sup8", "GNU_ref_alt"))
+REFERENCES: Final = REF_UNIT | REF_ELSEWHERE | {REF_ADDR, REF_SIG8}
 BLOCKS: Final = frozenset(form(name) for name in ("block", "block1", "block2", "block4", "exprloc"))
 IMPLICIT: Final = form("implicit_const")
 PRESENT: Final = form("flag_present")

@@ -6,7 +6,8 @@ from bisect import bisect_right
 from typing import Literal
 
 from layoutlint.readers.dwarf.forms import Damaged
-from layoutlint.readers.dwarf.unit import Sections, Unit
+from layoutlint.readers.dwarf.sections import Sections
+from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data, Image
 
 

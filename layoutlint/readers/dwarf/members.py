@@ -10,6 +10,7 @@ from layoutlint.model import Aggregate, CType, Field, Source, Target
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan, at, tag
 from layoutlint.readers.dwarf.forms import Damaged, uleb
+from layoutlint.readers.dwarf.shapes import DEEPEST, Shapes
 from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
@@ -75,6 +76,9 @@ class Decoder:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.spelling = Spelling()
+        self.shapes = Shapes()
+        self._shaped: dict[int, Type] = {}
+        self._laid_out: dict[int, Body] = {}
         self._types: dict[tuple[object, ...], Type] = {}
         self._known: dict[tuple[Plan, bytes, bytes], _Member] = {}
         self._fields: dict[tuple[_Member, Type, int], Field] = {}
@@ -86,9 +90,10 @@ class Decoder:
         self, unit: Unit, position: int, plan: Plan, values: Values, behind: int, depth: int = 0
     ) -> Body:
         """The members of the complete struct or union at a position. Raises Damaged."""
-        known = unit.bodies.get(position)
+        shape = self.shapes.of(unit, position)
+        known = self._laid_out.get(shape)
         if known is None:
-            known = unit.bodies[position] = self._body(unit, plan, values, behind, depth)
+            known = self._laid_out[shape] = self._body(unit, plan, values, behind, depth)
         return known
 
     def _body(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> Body:
@@ -157,15 +162,16 @@ class Decoder:
 
     def at(self, unit: Unit, position: int, depth: int = 0) -> Type:
         """The type at a position. Raises Damaged."""
-        known = unit.types.get(position)
+        shape = self.shapes.of(unit, position)
+        known = self._shaped.get(shape)
         if known is None:
-            if depth > types.DEEPEST:
+            if depth > DEEPEST:
                 raise Damaged("types contain one another in a circle", position)
             plan, behind = unit.entry(position)
             if plan is None:
                 raise Damaged("a type that is none", position)
             values, behind = unit.read(plan, behind)
-            known = unit.types[position] = self._decode(unit, plan, values, (position, behind), depth + 1)
+            known = self._shaped[shape] = self._decode(unit, plan, values, (position, behind), depth + 1)
         return known
 
     def _decode(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:

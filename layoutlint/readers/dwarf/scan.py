@@ -1,38 +1,58 @@
-"""The one hot loop: walks the top-level entries of a unit.
-
-Plain integers, bytes and local variables only, so that Cython's pure-Python mode compiles it as it stands.
-"""
+"""The hot loop: walks the top-level entries of a unit."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 from layoutlint.readers.dwarf.abbrev import AGGREGATE, OTHER, Plan
-from layoutlint.readers.dwarf.forms import Damaged, uleb
+from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.unit import Unit
 
-Order = Literal["little", "big"]
+_BUCKETS = 1 << 16
 
 
-def walk(
-    data: bytes, position: int, order: Order, plans: list[Plan | None], names: set[bytes] | None
-) -> list[int]:
+class Names:
+    """Names as units refer to them: where they stand in .debug_str, and as text."""
+
+    def __init__(self, places: frozenset[int], texts: frozenset[bytes]) -> None:
+        self._places = places
+        self._texts = texts
+        self._marks = bytearray(_BUCKETS)
+        """Of each bucket, into which a place falls by its lowest bits, whether it has one."""
+        self._longest = max(map(len, texts), default=0)
+        for place in places:
+            self._marks[place % _BUCKETS] = 1
+
+    def has_place(self, place: int) -> bool:
+        """Whether one of the names stands at this place of .debug_str."""
+        return self._marks[place & (_BUCKETS - 1)] != 0 and place in self._places
+
+    def has_text(self, unit: Unit, position: int) -> bool:
+        """Whether the text at a position is one of the names."""
+        text = bytes(unit.data[position : position + self._longest + 1])
+        return text.partition(b"\0")[0] in self._texts
+
+
+def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
     """Where the entries of interest start: structs, unions and typedefs that have a name.
 
-    `data` is a unit, header included; `position` is behind its root entry's attributes. With `names` (raw
-    string references) only entries with one of them count, and those whose name is given in another way.
-    Without, all named structs count, and the typedefs that may stand for an anonymous one.
-    Raises Damaged for an entry that contradicts its unit, IndexError where the unit ends inside one.
+    `position` is behind the root entry's attributes. With `wanted` only entries with one of these names
+    count, and those whose name is given in a way of its own. Without, all named structs count, and the
+    typedefs that may stand for an anonymous one.
+    Raises Damaged for an entry that contradicts its unit, IndexError where the section ends inside one.
     """
     hits: list[int] = []
-    end = len(data)
+    octets = unit.octets
+    table = unit.table
+    plans = table.plans
     known = len(plans)
+    end = unit.end
     depth = 0
     while position < end:
         start = position
-        code = data[position]
+        code = octets[position]
         position += 1
         if code > 127:
-            code, position = uleb(data, start)
+            code = unit.uleb(start)
+            position = unit.behind
         if code == 0:
             if depth == 0:
                 return hits
@@ -40,74 +60,44 @@ def walk(
             continue
         plan = plans[code] if code < known else None
         if plan is None:
+            plan = table.plan(code)
+        if plan is None:
             raise Damaged(f"abbreviation code {code} is not in the table", start)
-        size = plan.quick
-        if size >= 0:
-            position += size
+        if plan.quick >= 0:
+            position += plan.quick
             continue
-        if plan.kind != OTHER and depth == 0:
-            at = plan.name_at
-            if names is None:
-                is_hit = plan.kind == AGGREGATE or _may_name(data, position, order, plans, plan.type_at)
-            else:
-                is_hit = at < 0 or data[position + at : position + at + plan.name_width] in names
-            if is_hit:
-                hits.append(start)
-        at = plan.sibling_at
-        if at >= 0:
-            at += position
-            position = int.from_bytes(data[at : at + plan.sibling_width], order)
+        if plan.kind != OTHER and depth == 0 and _is_hit(unit, plan, position, wanted):
+            hits.append(start)
+        if plan.sibling_at >= 0:
+            position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
+        elif plan.sibling_step >= 0:
+            position = unit.past(plan, position)
         else:
-            position = _over(data, position, order, plan)
+            position = unit.over(plan, position)
             depth += plan.opens
         if position <= start or position > end:
             raise Damaged("an entry, or the sibling that it names, lies outside its unit", start)
     return hits
 
 
-def _over(data: bytes, position: int, order: Order, plan: Plan) -> int:
-    """The position behind an entry's attributes, or its sibling where one stands behind a variable part."""
-    if plan.sibling_step >= 0:
-        position = behind(data, position, order, plan.steps, plan.sibling_step)
-        return int.from_bytes(data[position : position + plan.sibling_width], order)
-    if plan.size >= 0:
-        return position + plan.size
-    return behind(data, position, order, plan.steps, len(plan.steps))
+def _is_hit(unit: Unit, plan: Plan, position: int, wanted: Names | None) -> bool:
+    if wanted is None:
+        return plan.kind == AGGREGATE or _may_name(unit, position, plan.type_at)
+    if plan.name_at >= 0:
+        place = unit.number(position + plan.name_at, plan.name_width)
+        return wanted.has_place(unit.string_offset(place) if plan.is_indexed else place)
+    return plan.text_at < 0 or wanted.has_text(unit, position + plan.text_at)
 
 
-def behind(data: bytes, position: int, order: Order, steps: list[int], count: int) -> int:
-    """The position behind the first `count` steps of a plan; the caller sees to it that it is inside."""
-    for number in range(count):
-        step = steps[number]
-        if step >= 0:
-            position += step
-        elif step == -1:
-            while data[position] > 127:
-                position += 1
-            position += 1
-        elif step == -2:
-            position = data.find(b"\0", position) + 1
-            if position == 0:
-                return -1
-        elif step == -3:
-            position += 1 + data[position]
-        elif step == -4:
-            position += 2 + int.from_bytes(data[position : position + 2], order)
-        elif step == -5:
-            position += 4 + int.from_bytes(data[position : position + 4], order)
-        else:
-            step, position = uleb(data, position)
-            position += step
-    return position
-
-
-def _may_name(data: bytes, position: int, order: Order, plans: list[Plan | None], at: int) -> bool:
+def _may_name(unit: Unit, position: int, at: int) -> bool:
     """Whether the type of a typedef may be an anonymous struct; true where that takes more to tell."""
     if at < 0:
         return True
-    at = int.from_bytes(data[position + at : position + at + 4], order)
-    code = data[at]
-    if code > 127 or code >= len(plans):
+    place = unit.number(position + at, 4)
+    if place >= unit.end - unit.offset:
         return True
-    target = plans[code]
+    code = unit.octets[unit.offset + place]
+    if code > 127:
+        return True
+    target = unit.table.plan(code)
     return target is None or target.leads_on

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
 from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
-from layoutlint.readers.dwarf.abbrev import Plan, at
+from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.index import Index
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
-from layoutlint.readers.dwarf.scan import walk
-from layoutlint.readers.dwarf.types import BYTE_SIZE, DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
-from layoutlint.readers.dwarf.unit import NAME, Sections, Unit, Values
+from layoutlint.readers.dwarf.scan import Names, walk
+from layoutlint.readers.dwarf.sections import Sections
+from layoutlint.readers.dwarf.shapes import DEEPEST
+from layoutlint.readers.dwarf.types import KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
+from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
-_DECL_FILE: Final = at("decl_file")
-_DECL_LINE: Final = at("decl_line")
 _FEW: Final = 500
 """Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
-_OFTEN: Final = 8
-"""When everything is read, a definition that units repeat is compared in full so many times. A header that
-means something else in each unit (Linux's drivers/iommu/generic_pt) is included by few."""
 
 DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
 """What reading past the end or into nonsense raises."""
@@ -65,17 +61,12 @@ class Selection:
     def __init__(self, wanted: Wanted, index: Index, target: Target) -> None:
         self._wanted = wanted
         self._target = target
-        self._order = index.order
         self._decoder = Decoder(target)
         self._found: dict[tuple[object, ...], _Found] = {}
         self._incomplete: dict[str, _Found] = {}
-        self._prints: Counter[tuple[object, ...]] = Counter()
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
-        self._offsets = frozenset() if self._in_bulk else _offsets(wanted.names, index.sections)
-        self._raw = {
-            width: {offset.to_bytes(width, index.order) for offset in self._offsets} for width in (4, 8)
-        }
+        self._names = None if self._in_bulk else _named(wanted.names, index.sections)
 
     def take(self, unit: Unit) -> list[tuple[int, str]]:
         """Reads one unit; where it is damaged and why. Raises DAMAGE when all of it is."""
@@ -83,21 +74,14 @@ class Selection:
         if not plan.has_children:
             return []
         damaged = []
-        for position in self._hits(unit, behind):
+        shapes = self._decoder.shapes
+        for position in walk(unit, behind, self._names):
             try:
-                self._take(_entry(unit, position))
+                if shapes.is_new(unit, position):
+                    self._take(_entry(unit, position))
             except DAMAGE as error:
                 damaged.append((position, reason(error)))
         return damaged
-
-    def _hits(self, unit: Unit, position: int) -> list[int]:
-        """Where entries of interest start, among the children of the root."""
-        data = bytes(unit.data[unit.offset : unit.end])
-        try:
-            hits = walk(data, position - unit.offset, self._order, unit.plans, self._names(unit))
-        except Damaged as error:
-            raise Damaged(error.reason, unit.offset + (error.position or 0)) from error
-        return [unit.offset + hit for hit in hits]
 
     def structs(self) -> tuple[Struct, ...]:
         """What was found, in the order of the file; incomplete ones only where nothing completes them."""
@@ -115,13 +99,6 @@ class Selection:
     def _is_left_out(self, found: _Found) -> bool:
         """Like an incomplete struct, a union whose members are lacking is given only where asked for."""
         return found.body.lacks_members(found.aggregate) and not self._asked_for(found.name)
-
-    def _names(self, unit: Unit) -> set[bytes] | None:
-        """The references to wanted names as they stand in this unit; None to look at every name."""
-        if self._in_bulk:
-            return None
-        raw = self._raw[unit.shape.offset_size]
-        return raw | _indices(unit, self._offsets) if len(unit.sections.string_offsets) else raw
 
     def _take(self, entry: _Entry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
@@ -146,11 +123,6 @@ class Selection:
         elif DECLARATION in entry.values:
             self._add_incomplete(entry, name, alias)
             return
-        if self._wanted.everything and alias is None:
-            fingerprint = _fingerprint(entry, name)
-            self._prints[fingerprint] += 1
-            if self._prints[fingerprint] > _OFTEN:
-                return
         unit = entry.unit
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
         source = self._decoder.source(unit, entry.values)
@@ -179,14 +151,6 @@ class Selection:
         """Whether a name is asked for by itself, not as a part of everything."""
         wanted = self._wanted
         return Wanted(wanted.names, wanted.patterns).matches(name)
-
-
-def _fingerprint(entry: _Entry, name: str) -> tuple[object, ...]:
-    """What a definition that other units repeat has in common: name, place, size, length of its entries."""
-    values, unit = entry.values, entry.unit
-    path = unit.path(values.get(_DECL_FILE))
-    length = unit.after(entry.plan, values, entry.behind) - entry.behind
-    return name, entry.plan.tag, path, values.get(_DECL_LINE), values.get(BYTE_SIZE), length
 
 
 def reason(error: Exception) -> str:
@@ -220,25 +184,13 @@ def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
     raise Damaged("typedefs stand for one another in a circle", entry.position)
 
 
-def _offsets(names: frozenset[str], sections: Sections) -> frozenset[int]:
+def _named(names: frozenset[str], sections: Sections) -> Names:
     """Every place in .debug_str where one of the names can be referred to; tails of longer strings count."""
     found = set()
-    for name in names:
-        needle = name.encode() + b"\0"
-        position = sections.strings.find(needle)
+    texts = frozenset(name.encode() for name in names)
+    for text in texts:
+        position = sections.strings.find(text + b"\0")
         while position >= 0:
             found.add(position)
-            position = sections.strings.find(needle, position + 1)
-    return frozenset(found)
-
-
-def _indices(unit: Unit, offsets: frozenset[int]) -> set[bytes]:
-    """The wanted names' numbers in the unit's part of .debug_str_offsets, in each width of DW_FORM_strx."""
-    start, end = unit.string_table
-    width = unit.shape.offset_size
-    mark = ("<" if unit.shape.little_endian else ">") + ("I" if width == 4 else "Q")
-    table = bytes(unit.sections.string_offsets[start : end - (end - start) % width])
-    strings = struct.iter_unpack(mark, table)
-    numbers = [number for number, (offset,) in enumerate(strings) if offset in offsets]
-    order = unit.shape.order
-    return {number.to_bytes(size, order) for number in numbers for size in (1, 2, 3, 4) if number < 256**size}
+            position = sections.strings.find(text + b"\0", position + 1)
+    return Names(frozenset(found), texts)

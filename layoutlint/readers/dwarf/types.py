@@ -8,6 +8,7 @@ from typing import Final
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.dwarf.abbrev import Plan, at, tag
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
+from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 TYPE: Final = at("type")
@@ -44,8 +45,6 @@ KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
 _TAGGED: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
 COMPUTED: Final = -1
 """Stands for an array length that is an expression or a variable."""
-DEEPEST: Final = 100
-"""Types that refer to one another further than this go in a circle."""
 
 # Clang's spelling -> GCC's.
 _BASES: Final = {

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from elftools.dwarf.enums import ENUM_DW_LANG, ENUM_DW_UT
 
 from layoutlint.readers.dwarf import forms, lines
-from layoutlint.readers.dwarf.abbrev import Format, Plan, Tables, at
-from layoutlint.readers.dwarf.forms import Damaged, uleb, variable
-from layoutlint.readers.elf import Data, Image
+from layoutlint.readers.dwarf.abbrev import Format, Plan, at
+from layoutlint.readers.dwarf.cursor import Cursor
+from layoutlint.readers.dwarf.forms import Damaged, variable
+from layoutlint.readers.dwarf.sections import Sections, string
+from layoutlint.readers.dwarf.tables import Table
+from layoutlint.readers.elf import Data
 
 if TYPE_CHECKING:
     from layoutlint.model import CType
     from layoutlint.readers.dwarf.index import Index
-    from layoutlint.readers.dwarf.members import Body
-    from layoutlint.readers.dwarf.types import Type
 
 NAME: Final = at("name")
 _SIBLING: Final = at("sibling")
@@ -41,38 +40,7 @@ Values = dict[int, int | bytes]
 """The attributes of one entry by number; strings and blocks inside the entry as bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
-    """The sections that units refer to."""
-
-    tables: Tables
-    strings: bytes
-    line_strings: bytes
-    line: Data
-    string_offsets: Data
-    texts: dict[int, str] = field(default_factory=dict)
-    """Names already decoded, by their place in .debug_str."""
-
-    @classmethod
-    def of(cls, image: Image) -> Sections:
-        """The sections of a file; a missing one is empty. Raises ReadError."""
-        strings = bytes(image.section(".debug_str") or b"")
-        line_strings = bytes(image.section(".debug_line_str") or b"")
-        line, offsets = (image.section(name) or b"" for name in (".debug_line", ".debug_str_offsets"))
-        return cls(Tables(image.section(".debug_abbrev") or b""), strings, line_strings, line, offsets)
-
-    def text(self, offset: int) -> str:
-        """A string of .debug_str. Raises Damaged when it is outside."""
-        text = self.texts.get(offset)
-        if text is None:
-            end = self.strings.find(b"\0", offset)
-            if not 0 <= offset < len(self.strings) or end < 0:
-                raise Damaged(f"a string at {offset:#x} is outside .debug_str")
-            text = self.texts[offset] = self.strings[offset:end].decode(errors="replace")
-        return text
-
-
-class Unit:
+class Unit(Cursor):
     """One unit; positions count from the start of its section."""
 
     def __init__(self, sections: Sections, index: Index, section: str, data: Data, offset: int) -> None:
@@ -80,32 +48,36 @@ class Unit:
         self.index = index
         self.section = section
         """The name of the section that `data` is."""
-        self.data = data
+        super().__init__(data, index.order == "little")
         self.offset = offset
         self.is_shared = False
         """Whether other units refer to this one."""
-        self.bodies: dict[int, Body] = {}
-        """Structs already decoded, by position."""
-        self.types: dict[int, Type] = {}
-        """Types already decoded, by position."""
+        self.shapes: dict[int, int] = {}
+        """Shapes already known, by position."""
+        self.spelled: dict[int, int] = {}
+        """Shapes of spellings already known, by position."""
         self.spellings: dict[int, CType] = {}
         """Types already spelled, by position."""
+        self.paths: dict[object, int] = {}
+        """Numbers of the paths of files, by the unit's own number."""
         self._paths: dict[object, str | None] = {None: None}
-        """Files already named, by number."""
+        self._root: tuple[Plan, Values, int] | None = None
+        self._table: Table | None = None
+        self._files: tuple[lines.Files | None] | None = None
+        self._string_table: tuple[int, int] | None = None
         self._header()
 
     def _header(self) -> None:
         """DWARF 5, section 7.5.1; up to DWARF 4 the abbreviation offset stands before the address size."""
-        data, order = self.data, self.index.order
         position, width = self.offset + 4, 4
         length = self._number(self.offset, 4)
         if length == 0xFFFFFFFF:
             length, width, position = self._number(position, 8), 8, position + 8
         elif length >= 0xFFFFFFF0:
             raise Damaged(f"the reserved unit length {length:#x}", self.offset)
-        self.end = position + length
-        if self.end > len(data):
+        if length > self.size - position:
             raise Damaged(f"a unit of {length:#x} bytes ends behind its section", self.offset)
+        self.end = position + length
         version = self._number(position, 2)
         if not 2 <= version <= 5:
             raise Damaged(f"DWARF version {version} is not read", self.offset)
@@ -123,7 +95,7 @@ class Unit:
             position += width + 1
         if address_size not in (1, 2, 4, 8):
             raise Damaged(f"addresses of {address_size} bytes", self.offset)
-        self.shape = Format(version, width, address_size, order == "little")
+        self.shape = Format(version, width, address_size, self.is_little)
         self.signature = self.type_offset = None
         if self.type == "DW_UT_type":
             self.signature, self.type_offset = self._number(position, 8), self._number(position + 8, width)
@@ -133,23 +105,27 @@ class Unit:
         self.first = position
 
     def _number(self, position: int, width: int) -> int:
-        if position + width > len(self.data):
+        if position + width > self.size:
             raise Damaged("the section ends inside a unit header", self.offset)
-        return int.from_bytes(self.data[position : position + width], self.index.order)
+        return self.number(position, width)
 
-    @cached_property
-    def plans(self) -> list[Plan | None]:
-        """The abbreviations, by code. Raises Damaged."""
-        return self.sections.tables.at(self.abbrev_offset, self.shape)
+    @property
+    def table(self) -> Table:
+        """The abbreviations. Raises Damaged."""
+        if self._table is None:
+            self._table = self.sections.tables.at(self.abbrev_offset, self.shape)
+        return self._table
 
-    @cached_property
+    @property
     def root(self) -> tuple[Plan, Values, int]:
         """The root entry: its plan, its attributes, what is behind them. Raises Damaged."""
-        plan, position = self.entry(self.first)
-        if plan is None:
-            raise Damaged("the unit has no root entry", self.first)
-        values, position = self.read(plan, position)
-        return plan, values, position
+        if self._root is None:
+            plan = self.enter(self.first)
+            if plan is None:
+                raise Damaged("the unit has no root entry", self.first)
+            values, position = self.read(plan, self.behind)
+            self._root = plan, values, position
+        return self._root
 
     @property
     def language(self) -> str | None:
@@ -171,7 +147,7 @@ class Unit:
                 return self.text(plan, values, number)
         return "a .dwo file" if self.type in ("DW_UT_skeleton", "DW_UT_split_compile") else None
 
-    @cached_property
+    @property
     def name(self) -> str:
         """The source file, relative to the compilation directory when inside it; empty for type units."""
         plan, values, _ = self.root
@@ -183,9 +159,14 @@ class Unit:
         plan, values, _ = self.root
         return self.text(plan, values, _COMP_DIR) or ""
 
-    @cached_property
+    @property
     def files(self) -> lines.Files | None:
         """The files that DW_AT_decl_file counts; None when the unit has no line table. Raises Damaged."""
+        if self._files is None:
+            self._files = (self._file_table(),)
+        return self._files[0]
+
+    def _file_table(self) -> lines.Files | None:
         offset = self.root[1].get(_STMT_LIST)
         if not isinstance(offset, int):
             return None
@@ -193,9 +174,15 @@ class Unit:
         width, order = self.shape.offset_size, self.index.order
         strings = lines.Strings(sections.line_strings, sections.strings, width, order)
         try:
-            return lines.files(sections.line, offset, self._comp_dir, strings)
+            return lines.Files(sections.line, offset, self._comp_dir, strings)
         except IndexError as error:
             raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
+
+    def place(self, number: int) -> tuple[object, ...] | None:
+        """What tells a file from all others; equal places are equal paths. None for none. Raises Damaged."""
+        files = self.files
+        place = None if files is None else files.place(number)
+        return None if place is None else (self.sections.number, *place)
 
     def path(self, number: object) -> str | None:
         """The file that a DW_AT_decl_file means; None for none. Raises Damaged."""
@@ -205,20 +192,29 @@ class Unit:
             self._paths[number] = self.files.path(number)
         return self._paths[number]
 
-    def entry(self, position: int) -> tuple[Plan | None, int]:
-        """The plan of an entry (None for a closing null entry) and where its attributes start."""
+    def enter(self, position: int) -> Plan | None:
+        """The plan of an entry, None for a closing null entry; `behind` is then where its attributes start.
+
+        Raises Damaged.
+        """
         if not self.first <= position < self.end:
             raise Damaged("a reference leaves its unit", position)
-        code = self.data[position]
-        position += 1
+        code = self.octets[position]
+        self.behind = position + 1
         if code > 127:
-            code, position = uleb(self.data, position - 1)
+            code = self.uleb(position)
         if code == 0:
-            return None, position
-        plan = self.plans[code] if code < len(self.plans) else None
+            return None
+        table = self.table if self._table is None else self._table
+        plan = table.plan(code)
         if plan is None:
-            raise Damaged(f"abbreviation code {code} is not in the table", position - 1)
-        return plan, position
+            raise Damaged(f"abbreviation code {code} is not in the table", position)
+        return plan
+
+    def entry(self, position: int) -> tuple[Plan | None, int]:
+        """The plan of an entry (None for a closing null entry) and where its attributes start."""
+        plan = self.enter(position)
+        return plan, self.behind
 
     def read(self, plan: Plan, position: int) -> tuple[Values, int]:
         """The attributes of an entry, and the position behind them. Raises Damaged."""
@@ -254,6 +250,51 @@ class Unit:
                 depth += child.has_children
         return position
 
+    def over(self, plan: Plan, position: int) -> int:
+        """The position behind the attributes of an entry, from where they start. Raises as `step` does."""
+        if plan.size >= 0:
+            return position + plan.size
+        for kind in plan.steps:
+            position = position + kind if kind >= 0 else self.step(position, kind)
+        return position
+
+    def past(self, plan: Plan, position: int) -> int:
+        """The position behind an entry and its children; `position` is where its attributes start.
+
+        Raises Damaged.
+        """
+        depth = 0
+        while True:
+            if not plan.has_children:
+                position = self.over(plan, position)
+            elif plan.sibling_at >= 0:
+                position = self._sibling(position, plan.sibling_at, plan.sibling_width)
+            elif plan.sibling_step >= 0:
+                place = position
+                for index in range(plan.sibling_step):
+                    kind = plan.steps[index]
+                    place = place + kind if kind >= 0 else self.step(place, kind)
+                position = self._sibling(place, 0, plan.sibling_width)
+            else:
+                position = self.over(plan, position)
+                depth += 1
+            while depth:
+                child = self.enter(position)
+                position = self.behind
+                if child is not None:
+                    plan = child
+                    break
+                depth -= 1
+            if not depth:
+                return position
+
+    def _sibling(self, position: int, at: int, width: int) -> int:
+        """The sibling that a reference at `position + at` names."""
+        sibling = self.number(position + at, width)
+        if sibling > self.end - self.offset or self.offset + sibling <= position:
+            raise Damaged("DW_AT_sibling points backwards or outside", position)
+        return self.offset + sibling
+
     def children(self, plan: Plan, position: int) -> Iterator[tuple[Plan, Values, int]]:
         """Plan, attributes and position behind them of each child of an entry."""
         while plan.has_children:
@@ -277,17 +318,21 @@ class Unit:
         if form == forms.STRP:
             return self.sections.text(value)
         if form in forms.STRX:
-            return self.sections.text(self._string_offset(value))
+            return self.sections.text(self.string_offset(value))
         if form == forms.LINE_STRP:
-            end = self.sections.line_strings.find(b"\0", value)
-            return self.sections.line_strings[value:end].decode(errors="replace")
+            return string(self.sections.line_strings, value, ".debug_line_str")
         if form in forms.STR_ELSEWHERE:
             raise Damaged("a name stands in a supplementary file (dwz), which is not read")
         raise Damaged(f"a name of form {form:#x}")
 
-    @cached_property
+    @property
     def string_table(self) -> tuple[int, int]:
         """Where the unit's part of .debug_str_offsets starts, and where it ends at the latest."""
+        if self._string_table is None:
+            self._string_table = self._strings()
+        return self._string_table
+
+    def _strings(self) -> tuple[int, int]:
         data, width = self.sections.string_offsets, self.shape.offset_size
         start = self.root[1].get(_STR_OFFSETS_BASE, 0 if self.shape.version < 5 else 2 * width)
         if not isinstance(start, int) or start > len(data):
@@ -295,10 +340,11 @@ class Unit:
         if self.shape.version < 5:
             return start, len(data)
         # A length, a version and padding stand before the table (DWARF 5, section 7.26).
-        length = int.from_bytes(data[start - 4 - width : start - 4], self.index.order)
+        length = int.from_bytes(data[max(0, start - 4 - width) : max(0, start - 4)], self.index.order)
         return start, min(len(data), start - 4 + length)
 
-    def _string_offset(self, number: int) -> int:
+    def string_offset(self, number: int) -> int:
+        """Where in .debug_str the string of a number stands. Raises Damaged."""
         start, end = self.string_table
         position = start + number * self.shape.offset_size
         if position + self.shape.offset_size > end:
@@ -309,7 +355,7 @@ class Unit:
 
     def referred(self, position: int) -> int:
         """The position that four bytes, counting from the start of the unit, refer to."""
-        return self.offset + int.from_bytes(self.data[position : position + 4], self.index.order)
+        return self.offset + self.number(position, 4)
 
     def reference(self, plan: Plan, values: Values, number: int) -> tuple[Unit, int] | None:
         """The unit and position that an attribute refers to; None when there is no such attribute."""
@@ -319,6 +365,10 @@ class Unit:
         form = plan.forms.get(number)
         if not isinstance(value, int) or form is None:
             raise Damaged("a reference that is none")
+        return self.refer(form, value)
+
+    def refer(self, form: int, value: int) -> tuple[Unit, int]:
+        """The unit and position that a reference of a form means. Raises Damaged."""
         if form in forms.REF_UNIT:
             return self, self.offset + value
         if form == forms.REF_ADDR:
@@ -333,12 +383,12 @@ class Unit:
     def forget(self) -> None:
         """Lets go of what was remembered, unless other units refer to this one."""
         if not self.is_shared:
-            self.types.clear()
-            self.bodies.clear()
+            self.shapes.clear()
+            self.spelled.clear()
             self.spellings.clear()
+            self.paths.clear()
             self._paths = {None: None}
-            self.__dict__.pop("files", None)
-            self.__dict__.pop("plans", None)
+            self._files = self._table = self._string_table = None
 
 
 def _no_reference(form: int) -> Damaged:

@@ -1,0 +1,28 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.tables cimport Table
+from layoutlint.readers.dwarf.unit cimport Unit
+
+
+@cython.final
+cdef class Names:
+    cdef public frozenset _places, _texts
+    cdef public bytearray _marks
+    cdef Py_ssize_t _longest
+
+    cdef bint has_place(self, unsigned long long place) except -1
+    cdef bint has_text(self, Unit unit, Py_ssize_t position) except -1
+
+
+@cython.locals(
+    octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
+    start=Py_ssize_t, code="unsigned long long", plan=Plan,
+)
+cpdef list walk(Unit unit, Py_ssize_t position, Names wanted)
+
+@cython.locals(place="unsigned long long")
+cdef bint _is_hit(Unit unit, Plan plan, Py_ssize_t position, Names wanted) except -1
+
+@cython.locals(place="unsigned long long", code="unsigned long long", table=Table, target=Plan)
+cdef bint _may_name(Unit unit, Py_ssize_t position, Py_ssize_t at) except -1

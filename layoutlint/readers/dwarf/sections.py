@@ -1,0 +1,48 @@
+"""The sections that units refer to, and the strings in them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.tables import Tables
+from layoutlint.readers.elf import Data, Image
+from layoutlint.readers.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The sections that units refer to."""
+
+    tables: Tables
+    strings: Span
+    line_strings: Span
+    line: Data
+    string_offsets: Data
+    number: int = field(default_factory=itertools.count().__next__)
+    """Tells them from the sections of other files."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Names already decoded, by their place in .debug_str."""
+
+    @classmethod
+    def of(cls, image: Image) -> Sections:
+        """The sections of a file; a missing one is empty. Raises ReadError."""
+        line, offsets = (image.section(name) or b"" for name in (".debug_line", ".debug_str_offsets"))
+        tables = Tables(image.section(".debug_abbrev") or b"")
+        return cls(tables, image.span(".debug_str"), image.span(".debug_line_str"), line, offsets)
+
+    def text(self, offset: int) -> str:
+        """A string of .debug_str. Raises Damaged when it is outside."""
+        text = self.texts.get(offset)
+        if text is None:
+            text = self.texts[offset] = string(self.strings, offset, ".debug_str")
+        return text
+
+
+def string(span: Span, offset: int, section: str) -> str:
+    """A string of a section. Raises Damaged when it is outside or does not end."""
+    try:
+        return span.at(offset).decode(errors="replace")
+    except ValueError as error:
+        raise Damaged(f"{section}: {error}") from error

@@ -1,0 +1,19 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+
+
+@cython.final
+cdef class Table:
+    cdef bytes _data
+    cdef object _shape
+    cdef dict _known
+    cdef public list plans
+    cdef list _starts, _ends
+
+    @cython.locals(body=bytes, plan=Plan, start=Py_ssize_t, end=Py_ssize_t)
+    cpdef Plan plan(self, Py_ssize_t code)
+    @cython.locals(data=bytes, starts=list, ends=list, plans=list, code=Py_ssize_t)
+    cdef void _divide(self, Py_ssize_t position) except *
+    @cython.locals(data=bytes, number="unsigned char", form="unsigned char")
+    cdef Py_ssize_t _behind(self, Py_ssize_t position) except -1

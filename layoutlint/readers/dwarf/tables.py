@@ -1,0 +1,104 @@
+"""Abbreviation tables: where the abbreviations of a unit stand, and the plans of those that are met."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from layoutlint.readers.dwarf import abbrev
+from layoutlint.readers.dwarf.abbrev import Format, Plan
+from layoutlint.readers.dwarf.forms import IMPLICIT, Damaged, uleb
+from layoutlint.readers.elf import Data
+
+_LARGEST_CODE: Final = 1 << 16
+"""Producers number abbreviations densely; a table with a larger code is not believed."""
+_KEPT: Final = 64
+"""Tables kept at a time: units that share one follow one another."""
+
+
+class Table:
+    """The abbreviations of a unit, by code."""
+
+    def __init__(self, data: bytes, offset: int, shape: Format, known: dict[bytes, Plan]) -> None:
+        self._data = data
+        self._shape = shape
+        self._known = known
+        self.plans: list[Plan | None] = [None]
+        """The plans that were asked for."""
+        self._starts: list[int] = [-1]
+        """Where each abbreviation's tag stands, by code; -1 for none."""
+        self._ends: list[int] = [-1]
+        self._divide(offset)
+
+    def plan(self, code: int) -> Plan | None:
+        """The plan of a code, None for one that is not in the table. Raises Damaged."""
+        if code >= len(self.plans) or self._starts[code] < 0:
+            return None
+        plan = self.plans[code]
+        if plan is None:
+            body = self._data[self._starts[code] : self._ends[code]]
+            plan = self._known.get(body)
+            if plan is None:
+                plan = self._known[body] = abbrev.read(self._data, self._starts[code], self._shape)
+            self.plans[code] = plan
+        return plan
+
+    def _divide(self, position: int) -> None:
+        data = self._data
+        starts, ends, plans = self._starts, self._ends, self.plans
+        while True:
+            code = data[position]
+            position += 1
+            if code == 0:
+                return
+            if code > 127:
+                code, position = uleb(data, position - 1)
+                if code > _LARGEST_CODE:
+                    raise Damaged(f"abbreviation code {code:#x} is not believed")
+            while code >= len(plans):
+                plans.append(None)
+                starts.append(-1)
+                ends.append(-1)
+            starts[code] = position
+            position = self._behind(position)
+            ends[code] = position
+
+    def _behind(self, position: int) -> int:
+        """The position behind an abbreviation whose tag stands at a position."""
+        data = self._data
+        while data[position] > 127:
+            position += 1
+        position += 2  # the tag's last byte, and whether it has children
+        while True:
+            number = data[position]
+            while data[position] > 127:
+                position += 1
+            form = data[position + 1]
+            position += 2
+            if form > 127 or form == IMPLICIT:  # a form of more than one byte: a vendor's
+                while data[position] > 127:
+                    position += 1
+                position += 1
+            elif form == number == 0:
+                return position
+
+
+class Tables:
+    """The abbreviation tables of a file; equal abbreviations of different units share one plan."""
+
+    def __init__(self, data: Data) -> None:
+        self._data = bytes(data)
+        self._plans: dict[Format, dict[bytes, Plan]] = {}
+        self._tables: dict[tuple[Format, int], Table] = {}
+
+    def at(self, offset: int, shape: Format) -> Table:
+        """The table at `offset`. Raises Damaged, and IndexError where the section ends inside it."""
+        key = shape, offset
+        table = self._tables.get(key)
+        if table is None:
+            if not 0 <= offset < len(self._data):
+                raise Damaged(f"the abbreviation table at {offset:#x} is outside .debug_abbrev")
+            if len(self._tables) > _KEPT:
+                self._tables.clear()
+            known = self._plans.setdefault(shape, {})
+            table = self._tables[key] = Table(self._data, offset, shape, known)
+        return table

@@ -1,0 +1,22 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.cursor cimport Cursor
+from layoutlint.readers.dwarf.tables cimport Table
+
+
+@cython.final
+cdef class Unit(Cursor):
+    cdef public object sections, index, section, type, shape, signature, type_offset, abbrev_offset
+    cdef public Py_ssize_t offset, end, first
+    cdef public bint is_shared
+    cdef public dict shapes, spelled, spellings, paths, _paths
+    cdef tuple _root, _files, _string_table
+    cdef Table _table
+
+    @cython.locals(code="unsigned long long", table=Table)
+    cpdef Plan enter(self, Py_ssize_t position)
+    @cython.locals(index=Py_ssize_t, step=Py_ssize_t)
+    cpdef Py_ssize_t over(self, Plan plan, Py_ssize_t position) except -1
+    @cython.locals(child=Plan, sibling="unsigned long long", depth=Py_ssize_t)
+    cpdef Py_ssize_t past(self, Plan plan, Py_ssize_t position) except -1
