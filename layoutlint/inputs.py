@@ -148,10 +148,13 @@ def _read_folder(folder: Folder, names: Wanted, options: ReadOptions) -> list[Re
     base = options.btf_base or modules.base(folder)
     merged = _Merged(folder)
     quiet = replace(options, progress=no_progress, btf_base=base, jobs=1)
-    with _parts(folder.files, names, quiet, options.jobs or _processors()) as parts:
-        for number, part in enumerate(parts):
-            merged.add(part)
-            options.progress(f"reading {folder.path}", number + 1, len(folder.files))
+    try:
+        with _parts(folder.files, names, quiet, options.jobs or _processors()) as parts:
+            for number, part in enumerate(parts):
+                merged.add(part)
+                options.progress(f"reading {folder.path}", number + 1, len(folder.files))
+    except ReadError as error:
+        return [Unread(folder.path, error.reason)]
     if base is not None and merged.is_split and not any(os.path.samefile(base, f) for f in merged.read):
         # Its structs are the modules' as well, which have only what it lacks.
         merged.add(_Worker(names, replace(quiet, reader="btf"), _FOR_BASE).part(base))
@@ -162,15 +165,20 @@ def _read_folder(folder: Folder, names: Wanted, options: ReadOptions) -> list[Re
 def _parts(
     files: tuple[str, ...], names: Wanted, options: ReadOptions, jobs: int
 ) -> Iterator[Iterable[_Part]]:
-    """What each file gives, in their order, as it comes."""
+    """What each file gives, in their order, as it comes. Raises ReadError when a process dies."""
     jobs = min(jobs, len(files))
     if jobs < 2:
         yield map(_Worker(names, options, _HERE).part, files)
         return
     from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
+    from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(jobs, initializer=_start, initargs=(names, options)) as executor:
-        yield executor.map(_work, files)
+    try:
+        with ProcessPoolExecutor(jobs, initializer=_start, initargs=(names, options)) as executor:
+            yield executor.map(_work, files)
+    except BrokenProcessPool as error:
+        reason = "a process that read its files was ended, perhaps for want of memory; `--jobs 1` needs less"
+        raise ReadError(files[0], reason) from error
 
 
 def _processors() -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from layoutlint import inputs, readers
+from layoutlint.model import ReadOptions, Wanted
 from tests.c_probe import need
 from tests.command import run
 from tests.readers.btf_blob import BASE, SPLIT
@@ -194,6 +198,21 @@ class TestWhatCannotBeRead:
         (root / "6.1.0/seven.ko").write_bytes(b"\x7fELF")
         assert run("check", "6.1.0", "--rules", "rules.toml", cwd=root).returncode == 1
         assert run("check", "6.1.0", "--rules", "rules.toml", "--struct", "shared", cwd=root).returncode == 3
+
+
+    @pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="a process that is not forked reads as ever")
+    def test_a_process_that_dies(self, made, monkeypatch):
+        monkeypatch.setattr(readers, "read", lambda *_: os._exit(9))
+        readings, (unread,) = inputs.read((str(made / "6.1.0"),), Wanted(everything=True), ReadOptions(jobs=2))
+        assert readings == []
+        assert str(unread).startswith(f"{made}/6.1.0: a process that read its files was ended")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_progress_counts_the_files(made, jobs):
+    done = run("show", "6.1.0", "shared", "--progress", "--jobs", jobs, cwd=made)
+    assert done.stderr.splitlines()[-1] == "reading 6.1.0: 100 %"
+    assert "6.1.0/" not in done.stderr
 
 
 class TestSplitBtf:
