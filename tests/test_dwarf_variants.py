@@ -1,0 +1,132 @@
+"""The DWARF and BTF readers on every way to build one rich source: what they say is what the compiler and pahole say.
+
+Every struct of fixtures/variants is compared, field by field, with constants that the same compiler put into an object
+(sizeof, offsetof, and for bit-fields an object in which they alone are set), and with pahole's listing. What differs is
+in tests/variants/explained.py, with the debug information that shows why, or it is a failure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.readers import read
+from tests import agreement, command, pahole
+from tests.c_probe import need
+from tests.real.kernels import Unavailable
+from tests.variants import explained
+from tests.variants.build import Bench, Built, Variant, Workshop
+from tests.variants.compare import with_compiler, with_pahole
+from tests.variants.table import VARIANTS
+
+NAMED = {variant.name: variant for variant in VARIANTS}
+BY_COMMAND = ("gcc -gdwarf-5", "clang-19 -gdwarf-4 strict", "gcc -gdwarf-5 dwz", "gcc -m32", "clang-19 s390x-linux-gnu", "gcc zstd")
+WITH_BTF = ("gcc pahole -J", "clang pahole -J", "clang-19 bpf BTF")
+
+
+@pytest.fixture(scope="module")
+def builds(request, tmp_path_factory) -> Iterator[dict[str, Future[Built]]]:
+    """All variants that the selected tests ask for, built by two workers while the first are read."""
+    workshop = Workshop(tmp_path_factory.mktemp("variants"))
+    items = (item for item in request.session.items if item.module is request.module and hasattr(item, "callspec"))
+    names = dict.fromkeys(item.callspec.params["name"] for item in items)
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(workshop.build, NAMED[name]) for name in names}
+        pool.shutdown(cancel_futures=True)
+
+
+def built(builds: dict[str, Future[Built]], name: str) -> tuple[Variant, Built]:
+    try:
+        return NAMED[name], builds[name].result()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+
+
+def readings(variant: Variant, made: Built, reader: str | None = None) -> list[Reading]:
+    options = ReadOptions(reader=reader or variant.reader, debug_dirs=made.debug_dirs)
+    return [read(str(path), Wanted(everything=True), options) for path in made.files]
+
+
+def test_the_matrix_is_large():
+    assert len(NAMED) == len(VARIANTS) >= 60
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_read_is_what_was_compiled(builds, name):
+    variant, made = built(builds, name)
+    found = readings(variant, made)
+    assert [unread for reading in found for unread in reading.unread] == []
+    result = with_compiler(found, made.facts)
+    assert result.structs > 75
+    shall = explained.expected(explained.FROM_COMPILER, variant, made)
+    assert {key: said for key, said in result.differences.items() if key not in shall} == {}
+    assert shall - result.differences.keys() == set(), "explained, and no longer there"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_read_is_what_pahole_reads(builds, name):
+    variant, made = built(builds, name)
+    reason = explained.unlisted(variant, made)
+    if reason is not None:
+        pytest.skip(f"pahole {reason}")
+    shapes = [shape for path in made.files for shape in pahole.listing(path, "-F", variant.reader)]
+    result = with_pahole(readings(variant, made), shapes)
+    assert result.structs > 70
+    shall = explained.expected(explained.FROM_PAHOLE, variant, made)
+    assert {key: said for key, said in result.differences.items() if key not in shall} == {}
+    assert shall - result.differences.keys() == set(), "explained, and no longer there"
+
+
+@pytest.mark.parametrize("name", WITH_BTF)
+def test_dwarf_and_btf_of_one_build_say_the_same(builds, name):
+    variant, made = built(builds, name)
+    dwarf, btf = ([s for each in readings(variant, made, reader) for s in each.structs] for reader in ("dwarf", "btf"))
+    several = {struct.name: [other for other in btf if other.name == struct.name] for struct in dwarf}
+    apart = [
+        line
+        for struct in dwarf
+        if struct.problem is None and struct.bit_size is not None and several[struct.name]
+        for line in agreement.agreeing(struct, several[struct.name], "dwarf", "btf")
+    ]
+    assert apart == []
+    missing = {name for name, found in several.items() if not found}
+    assert missing <= explained.expected(explained.FROM_COMPILER, variant, made)
+
+
+@pytest.mark.parametrize("name", BY_COMMAND)
+def test_the_command_says_what_was_compiled(builds, name):
+    _, made = built(builds, name)
+    sizes = {(each.name, each.size) for each in made.facts}
+    for path in made.files:
+        told = command.run("show", path, "--all", "--format", "json")
+        assert told.returncode == 0, told.stderr
+        shown = {(struct["name"], struct["size"]) for struct in json.loads(told.stdout)["structs"]}
+        assert ("shared", next(size for name, size in sizes if name == "shared")) in shown
+        assert shown - {("in_parameters", 8)} <= sizes
+
+
+@pytest.mark.parametrize("name", ["gcc -gdwarf-4 in C++", "gcc -gdwarf-5 in C++", "gcc -gdwarf-4 in Rust", "gcc -gdwarf-5 in Rust"])
+def test_units_in_other_languages_are_counted(builds, name):
+    variant, made = built(builds, name)
+    (reading,) = readings(variant, made)
+    assert any(note.startswith(f"skipped 1 unit in {name.split()[-1]}") for note in reading.notes)
+
+
+def test_an_archive_is_refused(tmp_path):
+    bench = Bench(Variant("archive", need("gcc"), ("-g",)), tmp_path)
+    bench.run(need("ar"), "rc", "all.a", *bench.compile())
+    with pytest.raises(ReadError, match="archive"):
+        read(str(tmp_path / "all.a"), Wanted(everything=True), ReadOptions())
+
+
+def test_what_tcc_writes_is_no_dwarf(tmp_path):
+    """tcc up to 0.9.27 writes stabs, which is said to be no debug information that is read."""
+    bench = Bench(Variant("tcc", need("tcc"), ("-g",)), tmp_path)
+    for path in bench.compile():
+        with pytest.raises(ReadError, match="no debug information"):
+            read(str(path), Wanted(everything=True), ReadOptions())
