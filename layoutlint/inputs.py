@@ -121,8 +121,9 @@ class _Worker:
         self._number = number
         self._definitions = Definitions()
 
-    def part(self, path: str) -> _Part:
-        result = _read(path, self._names, self._options)
+    def part(self, path: str, base: str | None) -> _Part:
+        """What a file gives; `base` is what split BTF in it builds on."""
+        result = _read(path, self._names, replace(self._options, btf_base=base))
         if isinstance(result, Unread):
             return _Part(path, self._number, result)
         known = self._definitions.structs
@@ -140,45 +141,48 @@ def _start(names: Wanted, options: ReadOptions) -> None:
     _worker = _Worker(names, options, os.getpid())
 
 
-def _work(path: str) -> _Part:
-    return _worker.part(path)
+def _work(path: str, base: str | None) -> _Part:
+    return _worker.part(path, base)
 
 
 def _read_folder(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
-    base = options.btf_base or modules.base(folder)
+    bases = modules.bases(folder)
+    if options.btf_base is not None:
+        bases = dict.fromkeys(folder.files, options.btf_base)
     merged = _Merged(folder)
-    quiet = replace(options, progress=no_progress, btf_base=base, jobs=1)
+    quiet = replace(options, progress=no_progress, jobs=1)
     try:
-        with _parts(folder.files, names, quiet, options.jobs or _processors()) as parts:
+        with _parts(bases, names, quiet, options.jobs or _processors()) as parts:
             for number, part in enumerate(parts):
                 merged.add(part)
                 options.progress(f"reading {folder.path}", number + 1, len(folder.files))
     except ReadError as error:
         return [Unread(folder.path, error.reason)]
-    if base is not None and merged.is_split and not any(os.path.samefile(base, f) for f in merged.read):
-        # Its structs are the modules' as well, which have only what it lacks.
-        merged.add(_Worker(names, replace(quiet, reader="btf"), _FOR_BASE).part(base))
+    # The structs of a base are the modules' as well, which have only what it lacks.
+    of_base = _Worker(names, replace(quiet, reader="btf"), _FOR_BASE)
+    for base in merged.other_bases():
+        merged.add(of_base.part(base, None))
     return merged.results()
 
 
 @contextmanager
 def _parts(
-    files: tuple[str, ...], names: Wanted, options: ReadOptions, jobs: int
+    bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int
 ) -> Iterator[Iterable[_Part]]:
     """What each file gives, in their order, as it comes. Raises ReadError when a process dies."""
-    jobs = min(jobs, len(files))
+    jobs = min(jobs, len(bases))
     if jobs < 2:
-        yield map(_Worker(names, options, _HERE).part, files)
+        yield map(_Worker(names, options, _HERE).part, bases.keys(), bases.values())
         return
     from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
     from concurrent.futures.process import BrokenProcessPool
 
     try:
         with ProcessPoolExecutor(jobs, initializer=_start, initargs=(names, options)) as executor:
-            yield executor.map(_work, files)
+            yield executor.map(_work, bases.keys(), bases.values())
     except BrokenProcessPool as error:
         reason = "a process that read its files was ended, perhaps for want of memory; `--jobs 1` needs less"
-        raise ReadError(files[0], reason) from error
+        raise ReadError(next(iter(bases)), reason) from error
 
 
 def _processors() -> int:
@@ -207,15 +211,11 @@ class _Merged:
         self._readings: list[Reading] = []
         self._reasons: dict[str, list[Unread]] = {}
 
-    @property
-    def read(self) -> Iterator[str]:
-        """The files that could be read."""
-        return (reading.path for reading in self._readings)
-
-    @property
-    def is_split(self) -> bool:
-        """Whether some file has BTF that builds on another one's."""
-        return any(reading.base is not None for reading in self._readings)
+    def other_bases(self) -> list[str]:
+        """Files that the BTF of some builds on, and that are not of the folder."""
+        read = {os.path.realpath(reading.path) for reading in self._readings}
+        used = {reading.base for reading in self._readings if reading.base is not None}
+        return sorted(base for base in used if os.path.realpath(base) not in read)
 
     def add(self, part: _Part) -> None:
         """Takes what one file gave."""

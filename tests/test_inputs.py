@@ -244,6 +244,20 @@ class TestSplitBtf:
         (split / "lib/modules/6.1.0-test/vmlinux").rename(top / "vmlinux-6.1.0-test")
         assert told(checked(split, "lib/modules/6.1.0-test"))[-1][2] == ["vmlinux-6.1.0-test"]
 
+    def test_each_release_has_its_own(self, split):
+        """All kernels of a machine at once: `struct shared` is twice as large in the second."""
+        modules = split / "lib/modules"
+        vmlinux = compiled(modules / "6.2.0-test/vmlinux", "struct shared { long a[4]; };\nstruct shared s;")
+        module = compiled(modules / "6.2.0-test/kernel/one.ko", "struct shared { long a[4]; };\nstruct own { struct shared s; } own;")
+        subprocess.run([need("pahole"), "-J", vmlinux], check=True)
+        subprocess.run([need("pahole"), "-J", "--btf_base", vmlinux, module], check=True)
+        shown = json.loads(run("show", "lib/modules", "own", "--reader", "btf", "--format", "json", cwd=split).stdout)
+        found = {struct["size"]: [shown["files"][n] for n in struct["files"]] for struct in shown["structs"]}
+        assert found == {
+            24: [f"lib/modules/6.1.0-test/kernel/{name}.ko" for name in ("one", "two")],
+            32: ["lib/modules/6.2.0-test/kernel/one.ko"],
+        }
+
     def test_without_a_base_nothing_is_told(self, split):
         (split / "lib/modules/6.1.0-test/vmlinux").rename(split / "elsewhere")
         report = checked(split, "lib/modules/6.1.0-test")

@@ -15,7 +15,7 @@ _SOURCE = (".c", ".h")
 _OF_SOURCES = ("Makefile", "GNUmakefile", "Kbuild", "Kconfig", "compile_commands.json", "include/linux")
 """What stands at the top of a tree that is built; such a folder is read through its sources."""
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
-_RELEASE = re.compile(r"/modules/([^/]+)")
+_RELEASE = re.compile(r"/modules/([^/]+)/")
 _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
@@ -53,28 +53,42 @@ def find(path: str) -> Folder | None:
     return Folder(path, inside, tuple(unread), notes)
 
 
-def base(folder: Folder) -> str | None:
-    """The vmlinux that the split BTF of a folder's modules builds on, where distributions put it.
+def bases(folder: Folder) -> dict[str, str | None]:
+    """For each file the vmlinux that its BTF builds on if it is split, where distributions put it.
 
-    Of the running kernel's only when the folder's path names the same release; None when there is none.
+    The running kernel's only where the path names the same release; None when there is none.
     """
-    return next((place for place in _bases(os.path.realpath(folder.path)) if os.path.isfile(place)), None)
+    top = os.path.realpath(folder.path)
+    releases = {
+        file: _release(os.path.join(top, os.path.relpath(file, folder.path))) for file in folder.files
+    }
+    found = {
+        release: next((place for place in _places(top, release) if os.path.isfile(place)), None)
+        for release in set(releases.values())
+    }
+    return {file: found[release] for file, release in releases.items()}
 
 
-def _bases(path: str) -> Iterator[str]:
+def _release(path: str) -> str:
+    """The path up to the release that it names; empty when it names none."""
+    match = _RELEASE.search(path)
+    return path[: match.end(1)] if match else ""
+
+
+def _places(path: str, release: str) -> Iterator[str]:
+    """Where the vmlinux of modules in a folder can be; `release` is a folder, or empty."""
     for above in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
         yield os.path.join(above, "vmlinux")
-    release = _RELEASE.search(path)
-    if release is None:
+    if not release:
         return
-    top = path[: release.end()]
-    yield os.path.join(top, "vmlinux")
-    # Beside the folder, below another root (an unpacked package), and in the system.
-    for root in dict.fromkeys((top.partition("/lib/modules/")[0].removesuffix("/usr"), "")):
-        yield f"{root}{DEBUG_DIR}/lib/modules/{release[1]}/vmlinux"
-        yield f"{root}{DEBUG_DIR}/boot/vmlinux-{release[1]}"
-        yield f"{root}/boot/vmlinux-{release[1]}"
-    if release[1] == os.uname().release:
+    name = os.path.basename(release)
+    yield os.path.join(release, "vmlinux")
+    # Below the same root (an unpacked package), then in the system.
+    for root in dict.fromkeys((release.partition("/lib/modules/")[0].removesuffix("/usr"), "")):
+        yield f"{root}{DEBUG_DIR}/lib/modules/{name}/vmlinux"
+        yield f"{root}{DEBUG_DIR}/boot/vmlinux-{name}"
+        yield f"{root}/boot/vmlinux-{name}"
+    if name == os.uname().release:
         yield _RUNNING
 
 
