@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import fill
 
 from tests.bench.growth import TIMES, Line
 from tests.bench.rounds import Judged, Measured, Spread
@@ -37,12 +38,13 @@ class Results:
 
 def document(results: Results, setting: Setting, plot: str | None) -> str:
     """The whole page; `plot` is the file name of the picture."""
+    grown = results.lines or results.no_growth
     parts = [
         _head(setting),
         "## Limits\n\n" + limits(results),
         *([f"![Wall time of each tool, and how time and memory grow with the input]({plot})"] if plot else []),
         "## All commands\n\n" + _COMMANDS + "\n\n" + commands(results.measured),
-        "## Larger inputs\n\n" + _LARGER.format(rounds=setting.growth_rounds) + "\n\n" + growth(results),
+        *(["## Larger inputs\n\n" + _LARGER.format(rounds=setting.growth_rounds) + growth(results)] if grown else []),
         _METHOD,
     ]
     return "\n\n".join(parts) + "\n"
@@ -114,18 +116,28 @@ def _table(head: str, rows: list[list[str]]) -> str:
 
 
 def _head(setting: Setting) -> str:
-    return f"""# Benchmarks
+    points = (
+        f"The input is {setting.input}, in the page cache.",
+        f"layoutlint's DWARF scanner ran **{setting.scanner}**.",
+        f"Other tools: {', '.join(setting.versions)}.",
+        f"Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}; the nearer it is to the "
+        "number of processors, the more wall time tells of other programs.",
+        f"Rounds: {setting.rounds}. Each figure is their median, with the least and the greatest value beside it.",
+    )
+    return _HEAD + "\n".join(_wrapped(point) for point in points)
+
+
+def _wrapped(point: str) -> str:
+    return fill(point, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+_HEAD = """\
+# Benchmarks
 
 Written by `python -m tests.bench.measure`, which anybody can run again: it brings the kernel and the other tools
 itself, and measures all of them in one run.
 
-- The input is {setting.input}, in the page cache.
-- layoutlint's DWARF scanner ran **{setting.scanner}**.
-- Other tools: {", ".join(setting.versions)}.
-- Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}; the nearer it is to the number of
-  processors, the more wall time tells of other programs.
-- {setting.rounds} rounds; each figure is the median, with the least and the greatest value beside it."""
-
+"""
 
 _COMMANDS = """\
 Interpreter start-up is in every figure. *cpu* is the time of all processors, in the program and in the kernel for it.
@@ -133,9 +145,11 @@ Interpreter start-up is in every figure. *cpu* is the time of all processors, in
 drop and read again. Both are of the process with its descendants."""
 
 _LARGER = """\
-The same vmlinux with its units, and their abbreviation tables, several times over; 8 x is a file of 2 GB. Medians of
-{rounds} rounds. Memory that grows with the file and not with what is asked would show in the private figures. What is blank
-was not run: it would take long, or much memory."""
+The same vmlinux with its units, and their abbreviation tables, several times over; 8 x is a file of 2 GB. The figures
+are medians of {rounds} rounds. Memory that grows with the file, and not with what is asked, shows in the private figures.
+What is blank was not run: it would take long, or much memory.
+
+"""
 
 _METHOD = """\
 ## How it is measured

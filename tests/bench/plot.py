@@ -8,9 +8,11 @@ from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import LogLocator, NullLocator
 
 from tests.bench.document import Results
 from tests.bench.growth import TIMES, Line
@@ -32,14 +34,15 @@ def draw(results: Results, output: Path) -> None:
     """Write the picture as SVG: the same bytes for the same figures. Text stays text, in the reader's own font."""
     with mpl.rc_context():
         mpl.rcParams.update({"svg.hashsalt": "layoutlint", "svg.fonttype": "none", "font.size": 9})
-        figure = Figure(figsize=(10, 10), layout=ConstrainedLayoutEngine(w_pad=0.15))
-        grid = GridSpec(2, 1, figure, height_ratios=[1.9, 1])
-        upper, lower = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+        figure = Figure(figsize=(10, 10 if results.lines else 6.5), layout=ConstrainedLayoutEngine(w_pad=0.15))
+        grid = GridSpec(2 if results.lines else 1, 1, figure, height_ratios=[1.9, 1] if results.lines else [1])
+        upper = figure.add_subfigure(grid[0])
         _bars(upper.add_subplot(), [one for one in results.measured if one.times], results.judged)
-        wall, private = lower.add_subplot(1, 2, 1), lower.add_subplot(1, 2, 2)
-        _growth(wall, results.lines, "wall", "wall time, s")
-        _growth(private, results.lines, "private", "private memory, MB")
         if results.lines:
+            lower = figure.add_subfigure(grid[1])
+            wall, private = lower.add_subplot(1, 2, 1), lower.add_subplot(1, 2, 2)
+            _growth(wall, results.lines, "wall", "wall time, s")
+            _growth(private, results.lines, "private", "private memory, MB")
             lower.legend(*wall.get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
         figure.savefig(output, metadata={"Date": None})
 
@@ -58,12 +61,12 @@ def _bars(axes: Axes, bars: list[Measured], judged: Iterable[Judged]) -> None:
     for job, place in headings.items():
         axes.text(0.005, place - 0.75, job, transform=axes.get_yaxis_transform(), weight="bold", va="center")
     for place, spread in zip(places, spreads, strict=True):
-        axes.text(spread.greatest * 1.06, place, f"{spread.median:.3g} s", va="center", fontsize=8)
+        axes.text(1.01, place, f"{spread.median:.3g} s", transform=axes.get_yaxis_transform(), va="center")
     _limits(axes, {one.case.key: (place, one.spread("wall").median) for place, one in zip(places, bars, strict=True)}, judged)
     axes.set_yticks(places, [f"{one.case.tool}: {one.case.what}" for one in bars])
     axes.set_ylim(max(places, default=0) + 0.8, -1.4)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    _readable(axes.xaxis)
     axes.set_xlabel("wall time, s: median; the whisker goes from the least to the greatest round")
     _plain(axes, "x")
 
@@ -107,12 +110,19 @@ def _growth(axes: Axes, lines: tuple[Line, ...], quantity: str, label: str) -> N
         )  # fmt: skip
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.minorticks_off()
+    axes.xaxis.set_minor_locator(NullLocator())
+    _readable(axes.yaxis)
     axes.set_xticks(TIMES, [f"{times} x" for times in TIMES])
     axes.set_xlabel("units of debug information")
     axes.set_ylabel(label)
     _plain(axes, "both")
+
+
+def _readable(axis: Axis) -> None:
+    """Figures as they are read, 1, 2 and 5 of each power of ten."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def _plain(axes: Axes, lined: Literal["both", "x", "y"]) -> None:
