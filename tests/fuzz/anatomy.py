@@ -153,6 +153,8 @@ def of(data: bytes) -> Anatomy:
 
     if data[:4] != b"\x7fELF":
         order: Order = "little" if struct.unpack_from("<H", data)[0] == btf_anatomy.MAGIC else "big"
+        if struct.unpack_from("<H" if order == "little" else ">H", data)[0] != btf_anatomy.MAGIC:
+            return Anatomy("little", (), (), (), ())  # compressed as a whole: bytes and no more
         return Anatomy(order, (), *map(tuple, btf_anatomy.of(data, 0, len(data), order)))
     order, sections, places = of_elf(data)
     units: list[Extent] = []

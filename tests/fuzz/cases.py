@@ -31,9 +31,9 @@ def load(folder: Path) -> Input:
     case = tomllib.loads((folder / _CASE).read_text())
     words = tuple(str(SOURCE / word) if word.endswith(".toml") else word for word in case["words"])
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name != _CASE}
-    seed = Seed(Recipe(case["seed"], "", ()), tuple(files.items()))
+    seed = Seed(Recipe(case["seed"], "", (), opened=words[1]), tuple(files.items()))
     command = Command(words, tuple(case["names"]), tuple(case["rules"]))
-    return Input(case.get("number", 0), seed, "input", files["input"], command, tuple(case.get("damage", ())))
+    return Input(case.get("number", 0), seed, *next(iter(files.items())), command, tuple(case.get("damage", ())))
 
 
 def what(folder: Path) -> str:

@@ -25,7 +25,7 @@ class Command:
     """A command line, and what its exit status 0 vouches for."""
 
     words: tuple[str, ...]
-    """Without the options that the seed needs; `input` is the damaged file or lies beside it."""
+    """Of the seed `input`; others are opened by another name, or need options as well."""
     names: tuple[str, ...] = ()
     """The structs that it is asked to show."""
     rules: tuple[str, ...] = ()
@@ -52,7 +52,8 @@ class Input:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self.command.words, *self.seed.recipe.options)
+        first, _, *rest = self.command.words
+        return (first, self.seed.recipe.opened, *rest, *self.seed.recipe.options)
 
 
 @cache

@@ -116,10 +116,12 @@ def write_number(rng: random.Random, file: File) -> None:
 def write_place(rng: random.Random, file: File, roles: Roles, what: str) -> None:
     """A number of the structure becomes one that means something there, one of note, or its neighbour."""
     names = roles.of[what] or roles.names
+    if not names:
+        return write_number(rng, file)
     role = rng.choice(names)
     place = rng.choice(roles.by[role])
     if place.at + place.size > len(file.data):
-        return
+        return None
     draw = rng.random()
     if place.choices and draw < 0.7:
         value = rng.choice(place.choices)
@@ -131,16 +133,20 @@ def write_place(rng: random.Random, file: File, roles: Roles, what: str) -> None
         value = rng.getrandbits(8 * place.size)
     file.put(place, value)
     file.log.append(f"{role}@{place.at:#x}={value:#x}")
+    return None
 
 
 def exchange_places(rng: random.Random, file: File, roles: Roles, what: str) -> None:
     """Two numbers of the same role and size change places."""
+    if not roles.names:
+        return change_bytes(rng, file)
     role = rng.choice(roles.of[what] or roles.names)
     first, second = rng.choice(roles.by[role]), rng.choice(roles.by[role])
     if first.size == second.size and max(first.at, second.at) + first.size <= len(file.data):
         one, other = (bytes(file.data[p.at : p.at + p.size]) for p in (first, second))
         file.data[first.at : first.at + first.size] = other
         file.data[second.at : second.at + second.size] = one
+    return None
 
 
 def truncate(rng: random.Random, file: File) -> None:

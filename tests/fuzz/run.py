@@ -129,7 +129,7 @@ class _Job:
         found, status = trial.examine(tried, number % _EACH == 0, other.run if other else None)
         self._count(number, status, time.monotonic_ns() - begun, trial.peak() - before, number % _EACH == 1)
         self.shared[_COMPARED] += other is not None
-        if tried.damaged != "input":
+        if tried.damaged != tried.seed.recipe.opened:
             command.put(folder, {tried.damaged: dict(tried.seed.files)[tried.damaged]})
         return found
 

@@ -43,6 +43,8 @@ class Recipe:
     status: int = 0
     """What `check` exits with on the undamaged seed."""
     rules: str = "named.toml"
+    opened: str = "input"
+    """What the command is given."""
 
 
 def _of(name: str, formats: str, *commands: str, **more: object) -> Recipe:
@@ -103,6 +105,10 @@ RECIPES: Final = (
     _of("btf-distilled", "btf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o input", "pahole --btf_base vmlinux -J input", "strip -g input",
         "objcopy --add-section .BTF.base=vmlinux input", rules="split.toml"),
+    _of("modules", "btf elf dwarf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
+        f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o one.ko", "pahole --btf_base vmlinux -J one.ko", "strip -g one.ko", "cp one.ko two.ko",
+        f"{GCC} -gdwarf-5 -c two.c -o three.ko", opened=".", more=("one.ko", "two.ko", "three.ko", "vmlinux"), rules="split.toml"),
+    *(_gcc(f"module-{how.split()[0]}", "-gdwarf-5 -c one.c", f"{how} -c input > packed", "mv packed input", formats="elf") for how in ("gzip -9n", "xz", "zstd -19q")),
     _of("btf-and-dwarf", "btf dwarf elf", f"{GCC} -gdwarf-4 {_LINK} one.c -o input", "pahole -J input"),
 )  # fmt: skip
 
@@ -127,7 +133,7 @@ def seeds() -> tuple[Seed, ...]:
 
 
 def _files(recipe: Recipe) -> tuple[str, ...]:
-    return ("input", *recipe.more)
+    return (*(("input",) if recipe.opened == "input" else ()), *recipe.more)
 
 
 def make(recipe: Recipe) -> str:

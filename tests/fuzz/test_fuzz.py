@@ -26,7 +26,7 @@ SEEDS = {seed.name: seed for seed in seeds()}
 
 
 def undamaged(seed: Seed) -> Input:
-    return Input(0, seed, "input", seed.files[0][1], inputs.check(seed.recipe.rules), ())
+    return Input(0, seed, seed.files[0][0], seed.files[0][1], inputs.check(seed.recipe.rules), ())
 
 
 @pytest.mark.parametrize("name", SEEDS)
