@@ -10,18 +10,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.model import CType, Field, Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests import agreement, command, pahole
+from tests.build import X86_64
 from tests.c_probe import need
 from tests.real.kernels import Unavailable
 from tests.variants import explained
 from tests.variants.build import Bench, Built, Variant, Workshop
 from tests.variants.compare import with_compiler, with_pahole
+from tests.variants.facts import Definition, Spot
 from tests.variants.table import VARIANTS
 
 NAMED = {variant.name: variant for variant in VARIANTS}
@@ -34,7 +37,7 @@ def builds(request, tmp_path_factory) -> Iterator[dict[str, Future[Built]]]:
     """All variants that the selected tests ask for, built by two workers while the first are read."""
     workshop = Workshop(tmp_path_factory.mktemp("variants"))
     items = (item for item in request.session.items if item.module is request.module and hasattr(item, "callspec"))
-    names = dict.fromkeys(item.callspec.params["name"] for item in items)
+    names = dict.fromkeys(item.callspec.params["name"] for item in items if "name" in item.callspec.params)
     with ThreadPoolExecutor(2) as pool:
         yield {name: pool.submit(workshop.build, NAMED[name]) for name in names}
         pool.shutdown(cancel_futures=True)
@@ -54,6 +57,28 @@ def readings(variant: Variant, made: Built, reader: str | None = None) -> list[R
 
 def test_the_matrix_is_large():
     assert len(NAMED) == len(VARIANTS) >= 60
+
+
+SEEN = [
+    # what is changed in what the compiler says, key of the difference
+    ({"size": 24}, "pair size"),
+    ({"align": 2}, "pair align"),
+    ({"name": "other"}, "other"),
+    ({"spots": (("x", Spot(0, 32, False)),)}, "pair.y"),
+    ({"spots": (("x", Spot(0, 32, False)), ("y", Spot(32, 32, False)), ("z", Spot(64, 32, False)))}, "pair.z"),
+    ({"spots": (("x", Spot(0, 32, False)), ("y", Spot(33, 32, False)))}, "pair.y"),
+    ({"spots": (("x", Spot(0, 32, False)), ("y", Spot(32, 31, False)))}, "pair.y"),
+    ({"spots": (("x", Spot(0, 32, True)), ("y", Spot(32, 32, False)))}, "pair.x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "key"), SEEN, ids=[f"{key} {next(iter(change))}" for change, key in SEEN])
+def test_a_difference_is_seen(change, key):
+    pair = Definition("pair", 8, 4, (("x", Spot(0, 32, False)), ("y", Spot(32, 32, False))))
+    members = (Field("x", CType("int"), 0, 32, align=4), Field("y", CType("int"), 32, 32, align=4))
+    reading = Reading("a.o", "dwarf", X86_64, (Struct("pair", "struct", 64, None, members, X86_64),))
+    assert with_compiler([reading], (pair,)).differences == {}
+    assert key in with_compiler([reading], (replace(pair, **change),)).differences
 
 
 @pytest.mark.parametrize("name", NAMED)

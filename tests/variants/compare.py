@@ -58,8 +58,8 @@ def _apart(definition: Definition, struct: Struct) -> Iterator[tuple[str, str]]:
     layout = Layout(struct)
     if layout.size != definition.size:
         yield f"{name} size", f"{layout.size}, compiled {definition.size}"
-    if struct.align not in (None, definition.align):
-        yield f"{name} align", f"{struct.align}, compiled {definition.align}"
+    if struct.align not in (None, definition.align) or layout.align.value > definition.align:
+        yield f"{name} align", f"{layout.align.value}, compiled {definition.align}"
     places = {place.path: place for place in layout.expanded()}
     spots = dict(definition.spots)
     for path in dict.fromkeys((*places, *spots)):

@@ -36,6 +36,12 @@ def _named(*names: str) -> _Concerned:
     return lambda variant, _: variant.name in names
 
 
+def _clamped(variant: Variant, built: Built) -> bool:
+    """Where gcc gives a struct with a vector of 32 bytes a size for that alignment, and says that it is aligned to less."""
+    sizes = [(each.size, each.align) for each in built.facts if each.name == "vectors" and variant.reader == "dwarf"]
+    return variant.family == "gcc" and any(size % 32 == 0 and align < 32 for size, align in sizes)
+
+
 def _gigantic(variant: Variant, built: Built) -> bool:
     return any(each.name == "gigantic" and each.size >= 1 << 32 for each in built.facts)
 
@@ -67,6 +73,11 @@ FROM_COMPILER = (
     Explained(
         _by("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
         "gcc writes a union that a typedef makes transparent as a DW_TAG_union_type with DW_AT_byte_size (8) and no children",
+    ),
+    Explained(
+        _clamped, ("vectors align",),
+        "gcc places the vector of 32 bytes, DW_AT_GNU_vector, at DW_AT_data_member_location (64) and not at 48, and pads the "
+        "struct to DW_AT_byte_size (0x80); its _Alignof is at most what instructions of the machine need, 16 without AVX",
     ),
     Explained(
         _by("gcc", 0, 99, "btf"), ("transparent_t.i", "transparent_t.v", "transparent.b.i", "transparent.b.v"),
