@@ -37,9 +37,11 @@ def _named(*names: str) -> _Concerned:
 
 
 def _clamped(variant: Variant, built: Built) -> bool:
-    """Where gcc gives a struct with a vector of 32 bytes a size for that alignment, and says that it is aligned to less."""
-    sizes = [(each.size, each.align) for each in built.facts if each.name == "vectors" and variant.reader == "dwarf"]
-    return variant.family == "gcc" and any(size % 32 == 0 and align < 32 for size, align in sizes)
+    """Where gcc lays out a struct for a vector of 32 bytes that is aligned so, and says that it is aligned to less."""
+    for each in built.facts if variant.family == "gcc" and variant.reader == "dwarf" else ():
+        if each.name == "vectors":
+            return each.align < 32 and each.size % 32 == dict(each.spots)["d"].offset % 256 == 0
+    return False
 
 
 def _gigantic(variant: Variant, built: Built) -> bool:
