@@ -83,13 +83,14 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "dwarf", "stated-alignment",
-        "`aligned` on a struct that clang compiled (up to 16 at least), on anything before gcc 8; `packed`",
+        "`aligned` on a bit-field that clang compiled, on anything before gcc 8 or under `-gstrict-dwarf` "
+        "before DWARF 5; `packed`",
         "the alignment follows from members and size, and can be less than the true one; where gaps suggest "
         "more and the verdict depends on it, that is unknown",
     ),
     Loss(
         "dwarf", "bit-field-of-clang",
-        "that a bit-field as wide as its type is one, where clang compiled it (up to 16 at least)",
+        "that a bit-field as wide as its type is one, where clang up to 15 compiled it",
         "an ordinary member; under `packed`, where it starts inside a byte, the struct is unknown",
     ),
     Loss(
@@ -99,7 +100,7 @@ LOSSES: tuple[Loss, ...] = (
     ),
     Loss(
         "dwarf", "transparent-union",
-        "the members of a union that a typedef makes transparent, where gcc compiled it (up to 12 at least)",
+        "the members of a union that a typedef makes transparent, where gcc compiled it (up to 16 at least)",
         "rules on the union are unknown; `show --all` leaves it out, and says so",
     ),
     Loss(
