@@ -60,7 +60,9 @@ def check(
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
-    findings = (*_merged(judged), *_missing(rules, judged, readings, options))
+    if len(readings) > 1:
+        judged = _merged(judged)
+    findings = (*judged, *_missing(rules, judged, readings, options))
     return _report(readings, unread, rules, findings, options)
 
 
