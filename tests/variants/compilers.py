@@ -1,6 +1,6 @@
 """Compilers for the matrix: those that are installed, and gcc of other releases of Debian, unpacked into a folder.
 
-    python -m tests.variants.compilers    unpack what is missing (about 60 MB to download)
+    python -m tests.variants.compilers    unpack what is missing, about 300 MB
 
 Of such a gcc only the compiler proper is taken, with the libraries that it runs with: the assembler, the linker and,
 from gcc 11 on, the driver stay those of the machine, and no file of the machine changes.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,7 @@ _UNPACKED = {
     "gcc-15": ("sid", "cpp-15-x86-64-linux-gnu", *_ASSEMBLER),
     "gcc-16": ("sid", "cpp-16-x86-64-linux-gnu", *_ASSEMBLER),
 }
+_UNPACKING = threading.Lock()
 _WRAPPER = '#!/bin/sh\nexec "{loader}" --library-path "{libraries}" "{proper}" "$@"\n'
 
 
@@ -40,8 +42,9 @@ def command(name: str) -> tuple[str, ...]:
         raise kernels.Unavailable(f"{name} is not installed")
     root = kernels.home() / name
     wrapper = root / "driver/cc1"
-    if not wrapper.exists():
-        _unpack(name, root)
+    with _UNPACKING:
+        if not wrapper.exists():
+            _unpack(name, root)
     driver = next(iter(root.glob(f"usr/bin/*-{name}")), None) or shutil.which("gcc")
     if driver is None:
         raise kernels.Unavailable(f"{name} needs the driver of gcc, which is not installed")

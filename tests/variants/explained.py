@@ -52,6 +52,11 @@ def _step(*steps: str) -> _Concerned:
     return lambda variant, _: variant.step in steps
 
 
+def _dwz(variant: Variant, _: Built) -> bool:
+    """What dwz moves into partial units; type units it leaves where they are."""
+    return variant.step.startswith("dwz") and "-fdebug-types-section" not in variant.flags
+
+
 def _flag(flag: str, family: str = "", step: str = "") -> _Concerned:
     return lambda variant, _: flag in variant.flags and family in variant.family and step in variant.step
 
@@ -150,7 +155,7 @@ WITHOUT_PAHOLE = (
     # what pahole 1.24 cannot read, and what it does instead
     Explained(_flag("-gsplit-dwarf"), (), "prints nothing: it reads no .dwo files"),
     Explained(_flag("-fdebug-types-section", "gcc", "objects"), (), "prints nothing: it reads no .debug_types of gcc's objects"),
-    Explained(_step("dwz", "dwz shared", "dwz sup"), ("gcc type units dwz",), "prints nothing: it reads no DW_TAG_partial_unit"),
+    Explained(_dwz, (), "prints nothing: it reads no DW_TAG_partial_unit"),
     Explained(_step("zstd"), (), "says that there is no DWARF: its libdw was built without zstd"),
     Explained(_step("build id"), (), "says that there is no DWARF: it looks in /usr/lib/debug alone"),
     Explained(
@@ -162,10 +167,7 @@ WITHOUT_PAHOLE = (
 
 def unlisted(variant: Variant, built: Built) -> str | None:
     """Why pahole cannot be asked about a variant; None where it can."""
-    for row in WITHOUT_PAHOLE:
-        if row.concerns(variant, built) and variant.name not in row.keys:
-            return row.why
-    return None
+    return next((row.why for row in WITHOUT_PAHOLE if row.concerns(variant, built)), None)
 
 
 def expected(rows: tuple[Explained, ...], variant: Variant, built: Built) -> set[str]:
