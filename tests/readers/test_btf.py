@@ -215,6 +215,20 @@ def test_every_kind_is_read(tmp_path):
     assert (holder.align, holder.source, holder.origin) == (None, None, str(tmp_path / "input"))
 
 
+OVERLAPS = [
+    # places of `head` and `tail`, in bits; bits of `tail`; what is said
+    (0, 64, 0, None), (0, 32, 0, "`head` and `tail` overlap in the debug information"),
+    (64, 60, 5, "`tail` and `head` overlap in the debug information"), (64, 60, 4, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "tail", "bits", "problem"), OVERLAPS)
+def test_members_that_overlap_are_not_believed(tmp_path, head, tail, bits, problem):
+    members = (kinds.STRUCT, 16, 6, 2, head, 1, 2, bits << 24 | tail)
+    (struct,) = read(tmp_path, blob(record(1, *members, vlen=2, flag=True) + LONG, b"\0tail\0head\0"), ALL).structs
+    assert struct.problem == problem
+
+
 def structs_of(reading: Reading) -> list[tuple[str, tuple[str, ...], int | None]]:
     return [(built.name, built.aliases, built.bit_size) for built in reading.structs]
 

@@ -122,8 +122,8 @@ FROM_COMPILER = (
     ),
     Explained(_named("gcc pahole -J", "clang pahole -J"), ("only_local",), "BTF has no scopes: `STRUCT 'only_local'`"),
     Explained(
-        _named("clang pahole -J"), ("bits_whole_packed.b",),
-        "pahole hands on what clang writes of a bit-field as wide as its type: `'b' type_id=5 bits_offset=0`",
+        _named("clang pahole -J"), ("bits_whole_packed",),
+        "pahole hands on what clang writes of a bit-field as wide as its type: `'b' type_id=5 bits_offset=0`; the struct is unknown",
     ),
     Explained(
         _named("clang-19 bpf BTF"), ("only_behind_pointer",),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from layoutlint.model import Struct, Target, Wanted
+from layoutlint.model import Field, Struct, Target, Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
@@ -96,7 +97,21 @@ def _asked_for(wanted: Wanted, name: str) -> bool:
 def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> Struct:
     record = found.record
     fields = decoder.at(record.id).members
-    return Struct(found.name, AGGREGATES[record.kind], record.value * 8, None, fields, target, None, origin)
+    problem = _problem(fields) if record.kind == blob.STRUCT else None
+    kind, size = AGGREGATES[record.kind], record.value * 8
+    return Struct(found.name, kind, size, None, fields, target, None, origin, (), problem)
+
+
+def _problem(fields: tuple[Field, ...]) -> str | None:
+    """What no compiler lays out so; None if all is well.
+
+    Clang up to 15 leaves out the place of a bit-field as wide as its type (`packed`); pahole hands that on.
+    """
+    ordered = sorted(fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
+    for low, high in pairwise(ordered):
+        if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
+            return f"`{low.name}` and `{high.name}` overlap in the debug information"
+    return None
 
 
 def _incomplete(found: _Target, target: Target, origin: str) -> Struct:
