@@ -1,6 +1,6 @@
 """Compilers for the matrix: those that are installed, and gcc of other releases of Debian, unpacked into a folder.
 
-    python -m tests.variants.compilers    unpack what is missing, about 300 MB
+    python -m tests.variants.compilers    unpack what is missing, about 400 MB
 
 Of such a gcc only the compiler proper is taken, with the libraries that it runs with: the assembler, the linker and,
 from gcc 11 on, the driver stay those of the machine, and no file of the machine changes.
