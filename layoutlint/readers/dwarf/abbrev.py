@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import struct
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_TAG
-
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
+from layoutlint.readers.dwarf.names import at, tag
+from layoutlint.readers.dwarf.recipe import Pair, Recipe
 
 _LARGEST_TAG: Final = 0xFFFF
 """DW_TAG_hi_user."""
@@ -19,50 +18,15 @@ _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q", 3: "3s", 16: "16s"}
 OTHER, AGGREGATE, TYPEDEF = 0, 1, 2
 """What the scan does with an entry: steps over it, or looks at its name."""
 
-KEEP, DROP, REFER, FILE, INDEX = 0, 1, 2, 3, 4
-"""What a shape takes from an attribute: its bytes, nothing, the shape that it refers to, the path that it
-counts, the string that it counts."""
-
-
-def at(name: str) -> int:
-    """The number of `DW_AT_name`."""
-    return int(ENUM_DW_AT["DW_AT_" + name])
-
-
-def tag(name: str) -> int:
-    """The number of `DW_TAG_name`."""
-    return int(ENUM_DW_TAG["DW_TAG_" + name])
-
-
 _NAME: Final = at("name")
 _SIBLING: Final = at("sibling")
 _TYPE: Final = at("type")
 _DECLARATION: Final = at("declaration")
-_FILE: Final = at("decl_file")
-_SIGNATURE: Final = at("signature")
 _QUALIFIERS: Final = frozenset(tag(name) for name in ("const_type", "volatile_type"))
-_WHOLE: Final = frozenset(
-    tag(name)
-    for name in (
-        *("member", "structure_type", "union_type", "typedef", "array_type"),
-        *("const_type", "volatile_type", "restrict_type", "atomic_type"),
-    )
-) | {0x4300}  # DW_TAG_LLVM_ptrauth_type
-"""Their layout depends on all of the type that they refer to."""
-_SPELLED: Final = frozenset(
-    tag(name) for name in ("pointer_type", "subroutine_type", "formal_parameter", "unspecified_parameters")
-)
-"""They depend on how the type that they refer to is spelled."""
-_TYPES: Final = (_WHOLE - {tag("member")}) | {
-    tag(f"{name}_type") for name in ("pointer", "subroutine", "base", "enumeration", "unspecified")
-}
-_numbers = itertools.count(1)
 _KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
 
 Part = tuple[struct.Struct | None, tuple[int, ...], int]
 """A run of fixed attributes (its decoder and their numbers), or None, one number and its form."""
-Pair = tuple[int, int, int]
-"""An attribute, its form, and how many bytes it takes or a SKIP code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +50,6 @@ class Plan:
     def __init__(
         self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int]
     ) -> None:
-        self.number = next(_numbers)
-        """Tells it from all other plans."""
         self.tag = entry_tag
         self.has_children = has_children
         self.constants = constants
@@ -122,18 +84,8 @@ class Plan:
         """Whether all but the type of such an entry means the same in every unit when its bytes are equal."""
         self.parts: tuple[Part, ...] = ()
         """The decoders that together give all attributes."""
-        self.file = constants.get(_FILE, -1)
-        """The file number, where it stands in the abbreviation itself."""
-        self.is_whole = entry_tag in _WHOLE
-        """Whether all of the type that it refers to matters, not only how that is spelled."""
-        self.is_type = entry_tag in _TYPES
-        self.actions: list[int] = []
-        """What a shape takes from the attributes (KEEP and so on), one run of bytes after another."""
-        self.widths: list[int] = []
-        """Bytes that each of `actions` is about, or its SKIP code."""
-        self.refers: list[int] = []
-        """The forms of the references among them, in order; 0 for one inside the unit."""
-        self._shape(pairs)
+        self.recipe = Recipe(entry_tag, pairs, constants)
+        """What of an entry makes its shape."""
 
     @property
     def is_declaration(self) -> bool:
@@ -155,18 +107,6 @@ class Plan:
                 self.type_at = offset
             offset += width
 
-    def _shape(self, pairs: list[Pair]) -> None:
-        actions, widths = self.actions, self.widths
-        for number, form, width in pairs:
-            action = _action(self.tag, number, form)
-            if actions and action in (KEEP, DROP) and action == actions[-1] and min(width, widths[-1]) >= 0:
-                widths[-1] += width
-            else:
-                actions.append(action)
-                widths.append(width)
-            if action == REFER:
-                self.refers.append(0 if form in forms.REF_UNIT else form)
-
     def _walk(self, pairs: list[Pair]) -> None:
         run = 0
         for number, _, width in pairs:
@@ -179,17 +119,6 @@ class Plan:
                 self.steps += [run, width]
                 run = 0
         self.steps.append(run)
-
-
-def _action(entry_tag: int, number: int, form: int) -> int:
-    """What a shape takes from an attribute; references that no layout depends on are dropped."""
-    if number in (_TYPE, _SIGNATURE) and (entry_tag in _WHOLE or entry_tag in _SPELLED):
-        return REFER
-    if number == _SIBLING or form in forms.REFERENCES:
-        return DROP
-    if number == _FILE:
-        return FILE
-    return INDEX if form in forms.STRX else KEEP
 
 
 def parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:

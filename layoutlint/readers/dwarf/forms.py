@@ -40,6 +40,10 @@ INDIRECT: Final = form("indirect")
 UDATA: Final = form("udata")
 SDATA: Final = form("sdata")
 _DATA16: Final = form("data16")
+NUMBERS: Final = frozenset(
+    form(name) for name in ("data1", "data2", "data4", "data8", "udata", "flag", "sec_offset")
+)
+"""Forms of unsigned numbers of at most 8 bytes."""
 
 # Steps over forms of no fixed size: the negative numbers that `scan.walk` knows.
 SKIP_ULEB: Final = -1

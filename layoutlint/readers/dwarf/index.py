@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from typing import Literal
 
@@ -9,6 +10,8 @@ from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data, Image
+
+_KEYS = itertools.count(1)
 
 
 class Index:
@@ -20,6 +23,8 @@ class Index:
         self.damaged: list[str] = []
         """What could not be divided into units, with its place."""
         self.sections = Sections.of(image)
+        self.key = 0
+        """Tells the section that is being divided from all others."""
         self._first: list[Unit] = []
         for name in (".debug_info", ".debug_types"):
             for number, data in enumerate(image.sections(name)):
@@ -31,6 +36,7 @@ class Index:
         self._signed = {unit.signature: unit for unit in self.units if unit.signature is not None}
 
     def _divide(self, name: str, data: Data) -> list[Unit]:
+        self.key = next(_KEYS)
         found: list[Unit] = []
         position = 0
         while position < len(data):

@@ -8,8 +8,9 @@ from typing import Final
 
 from layoutlint.model import Aggregate, CType, Field, Source, Target
 from layoutlint.readers.dwarf import types
-from layoutlint.readers.dwarf.abbrev import Plan, at, tag
+from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, uleb
+from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.shapes import DEEPEST, Shapes
 from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values

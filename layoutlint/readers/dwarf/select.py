@@ -81,6 +81,7 @@ class Selection:
                     self._take(_entry(unit, position))
             except DAMAGE as error:
                 damaged.append((position, reason(error)))
+        shapes.forget()
         return damaged
 
     def structs(self) -> tuple[Struct, ...]:

@@ -1,37 +1,64 @@
 cimport cython
 
 from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
+
+cdef int _DEEPEST, _DROP, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT
+cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _PLACES, _SLOTS, _FILES
 
 
 @cython.final
 cdef class Shapes:
-    cdef dict _numbers, _paths, _places
-    cdef bytearray _seen, _buffer
-    cdef unsigned char[::1] _octets
-    cdef Py_ssize_t _room, _top
+    cdef dict _numbers, _texts, _paths, _places, _pushed_out
+    cdef set _seen
+    cdef bytearray _buffer
+    cdef object _main, _unit
+    cdef unsigned long long[::1] _words, _keys, _known
+    cdef long long[::1] _files
+    cdef Py_ssize_t _top
+    cdef bint _has_crossed
 
-    @cython.locals(number=Py_ssize_t)
+    @cython.locals(number="unsigned long long")
     cpdef bint is_new(self, Unit unit, Py_ssize_t position) except -1
-    cpdef Py_ssize_t of(self, Unit unit, Py_ssize_t position) except -1
-    @cython.locals(plan=Plan, start=Py_ssize_t, behind=Py_ssize_t, number=Py_ssize_t)
-    cdef Py_ssize_t _whole(self, Unit unit, Py_ssize_t position, int depth) except -1
-    @cython.locals(plan=Plan, start=Py_ssize_t, behind=Py_ssize_t, number=Py_ssize_t)
-    cdef Py_ssize_t _spelled(self, Unit unit, Py_ssize_t position, int depth) except -1
-    @cython.locals(index=Py_ssize_t, refer=Py_ssize_t, action=int, width=Py_ssize_t, end=Py_ssize_t)
+    cpdef unsigned long long of(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(
+        key="unsigned long long", slot=Py_ssize_t, plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
+        number="unsigned long long",
+    )
+    cdef unsigned long long _whole(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(
+        key="unsigned long long", slot=Py_ssize_t, plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
+        number="unsigned long long",
+    )
+    cdef unsigned long long _spelled(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(slot=Py_ssize_t, other="unsigned long long")
+    cdef void _keep(self, Unit unit, unsigned long long key, unsigned long long number) except *
+    @cython.locals(plan=Plan)
+    cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
+    @cython.locals(
+        recipe=Recipe, start=Py_ssize_t, index=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long"
+    )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
-    @cython.locals(index=Py_ssize_t, refer=Py_ssize_t, width=Py_ssize_t)
+    @cython.locals(recipe=Recipe, index=Py_ssize_t, action=int, width=Py_ssize_t)
     cdef void _references(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except *
-    @cython.locals(value="unsigned long long", target="unsigned long long")
-    cdef Py_ssize_t _referred(self, Unit unit, long form, Py_ssize_t position, Py_ssize_t width, bint is_whole, int depth) except -1
+    @cython.locals(recipe=Recipe, index=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
+    cdef unsigned long long _named(self, Unit unit, Plan plan, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(action=int, width=Py_ssize_t, end=Py_ssize_t, value="unsigned long long")
+    cdef unsigned long long _word(
+        self, Unit unit, Recipe recipe, Py_ssize_t index, Py_ssize_t position, bint is_whole, int depth
+    ) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(target="unsigned long long")
+    cdef unsigned long long _referred(
+        self, Unit unit, long form, unsigned long long value, Py_ssize_t position, bint is_whole, int depth
+    ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(plan=Plan, behind=Py_ssize_t)
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
-    cdef Py_ssize_t _path(self, Unit unit, number) except -1
-    @cython.locals(number="unsigned long long", text=bytes, byte="unsigned char")
-    cdef void _name(self, Unit unit, Plan plan, Py_ssize_t position) except *
-    cdef Py_ssize_t _number(self, Py_ssize_t start) except -1
-    @cython.locals(top=Py_ssize_t, index=Py_ssize_t)
-    cdef void _put(self, unsigned long long value, Py_ssize_t width) except *
-    @cython.locals(top=Py_ssize_t, count=Py_ssize_t, index=Py_ssize_t)
-    cdef void _copy(self, Unit unit, Py_ssize_t position, Py_ssize_t end) except *
+    @cython.locals(index=Py_ssize_t)
+    cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _place(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _text(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(key=bytes)
+    cdef unsigned long long _number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
+    cdef void _put(self, unsigned long long word) except *
     cdef void _grow(self, Py_ssize_t count) except *

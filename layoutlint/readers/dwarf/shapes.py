@@ -1,32 +1,44 @@
 """Numbers for types: types of equal numbers are equal, in whichever units they stand.
 
-A kernel's units repeat one another's definitions thousands of times. The shape of a type is all that its
-entry says, byte for byte, with references replaced by the numbers of what they refer to, and the unit's own
-numbers of files and strings by those of the whole input. What is equal then is decoded once; what is written
-in two ways and means the same (another compiler's forms) is decoded twice.
+A kernel's units repeat one another's definitions thousands of times. The shape of a type is all
+that layouts are decoded from, attribute for attribute, with references replaced by the numbers of what they
+refer to, and the unit's own numbers of files and strings by those of the whole input. Only one of each shape is
+decoded.
 """
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
-from layoutlint.readers.dwarf.abbrev import FILE, INDEX, KEEP, REFER, Plan, at, tag
-from layoutlint.readers.dwarf.forms import Damaged
-from layoutlint.readers.dwarf.unit import NAME, Unit
+from layoutlint.readers.dwarf import recipe as recipes
+from layoutlint.readers.dwarf.abbrev import Plan
+from layoutlint.readers.dwarf.forms import Damaged, sleb
+from layoutlint.readers.dwarf.recipe import Recipe
+from layoutlint.readers.dwarf.sections import Sections
+from layoutlint.readers.dwarf.unit import Unit
 
 DEEPEST: Final = 100
 """Types that refer to one another further than this go in a circle."""
-_SIGNATURE: Final = at("signature")
-_MEMBER: Final = tag("member")
-_ARRAY: Final = tag("array_type")
-_SUBRANGE: Final = tag("subrange_type")
-_FUNCTION: Final = tag("subroutine_type")
-_PARAMETER: Final = tag("formal_parameter")
-_MORE: Final = tag("unspecified_parameters")
-_AGGREGATES: Final = frozenset((tag("structure_type"), tag("union_type")))
-_NAMED: Final = _AGGREGATES | {
-    tag(name) for name in ("enumeration_type", "base_type", "typedef", "unspecified_type")
-}
+# Variables of C where this is compiled; names of another module would be objects.
+_DEEPEST = DEEPEST
+_DROP = recipes.DROP
+_SIGNED = recipes.SIGNED
+_REFER = recipes.REFER
+_FILE = recipes.FILE
+_PLACE = recipes.PLACE
+_INDEX = recipes.INDEX
+_TEXT = recipes.TEXT
+_IS_TEXT = 1 << 62
+"""Marks the words of texts; those of numbers that large do not matter."""
+_IS_NAME = 1 << 61
+"""Marks the spellings that are a name, which need no number of their own."""
+_IS_SPELLED = 1 << 63
+"""Marks the first word of a spelling."""
+_PLACES = 1 << 48
+"""A place of .debug_str behind this is kept as text."""
+_SLOTS = 1 << 18
+_FILES = 1 << 12
 
 
 class Shapes:
@@ -34,122 +46,185 @@ class Shapes:
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
+        self._texts: dict[bytes, int] = {}
         self._paths: dict[str | None, int] = {}
         self._places: dict[tuple[object, ...] | None, int] = {}
-        self._seen = bytearray()
-        self._buffer = bytearray(1 << 12)
-        self._octets = self._buffer
-        self._room = len(self._buffer)
+        self._seen: set[int] = set()
+        self._main: Sections | None = None
+        self._buffer = bytearray(8 << 10)
+        self._words = memoryview(self._buffer).cast("Q")
+        """Shapes in the making, one on top of another."""
         self._top = 0
+        self._keys = memoryview(bytearray(16 * _SLOTS)).cast("Q")
+        """Which entry each slot of `_known` is about. Entries of one unit seldom meet in a slot."""
+        self._known = memoryview(bytearray(16 * _SLOTS)).cast("Q")
+        self._pushed_out: dict[int, int] = {}
+        """What was known of entries that had to leave their slot to another of the same unit."""
+        self._has_crossed = False
+        """Whether a reference went from one unit to another; then what other units know is kept as well."""
+        self._unit: Unit | None = None
+        """The unit that `_files` is about."""
+        self._files = array("q", [-1]) * _FILES
 
     def is_new(self, unit: Unit, position: int) -> bool:
         """Whether no type of this shape was asked about before. Raises Damaged."""
         number = self.of(unit, position)
-        if number >= len(self._seen):
-            self._seen += bytes(number + 1)
-        if self._seen[number]:
+        if number in self._seen:
             return False
-        self._seen[number] = 1
+        self._seen.add(number)
         return True
 
     def of(self, unit: Unit, position: int) -> int:
         """The number of all that is known of the type at a position. Raises Damaged, IndexError."""
-        known = unit.shapes.get(position)
-        if known is not None:
-            return known
         self._top = 0
         return self._whole(unit, position, 0)
 
+    def forget(self) -> None:
+        """Lets go of what only helps with the unit at hand, unless units refer to one another."""
+        if not self._has_crossed:
+            self._pushed_out.clear()
+
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
-        known = unit.shapes.get(position)
-        if known is not None:
-            return known
-        if depth > DEEPEST:
-            raise Damaged("types contain one another in a circle", position)
-        plan = unit.enter(position)
-        if plan is None:
-            raise Damaged("a type that is none", position)
-        if not plan.is_type:
-            raise Damaged(f"an entry with tag {plan.tag:#x} where a type is expected", position)
-        if plan.tag == _FUNCTION:
+        key = unit.key + 2 * position
+        slot = key & (2 * _SLOTS - 1)
+        if self._keys[slot] == key:
+            return self._known[slot]
+        if self._pushed_out and key in self._pushed_out:
+            return self._pushed_out[key]
+        plan = self._enter(unit, position, depth)
+        recipe = plan.recipe
+        if recipe.is_function:
             number = self._spelled(unit, position, depth)
         else:
             start = self._top
-            self._put(plan.number, 4)
             behind = self._attributes(unit, plan, unit.behind, depth + 1)
-            if plan.has_children and (plan.tag in _AGGREGATES or plan.tag == _ARRAY):
+            if plan.has_children and recipe.has_parts:
                 self._children(unit, behind, depth + 1)
             number = self._number(start)
-        unit.shapes[position] = number
+        self._keep(unit, key, number)
         return number
 
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
-        known = unit.spelled.get(position)
-        if known is not None:
-            return known
-        if depth > DEEPEST:
+        key = unit.key + 2 * position + 1
+        slot = key & (2 * _SLOTS - 1)
+        if self._keys[slot] == key:
+            return self._known[slot]
+        if self._pushed_out and key in self._pushed_out:
+            return self._pushed_out[key]
+        plan = self._enter(unit, position, depth)
+        recipe = plan.recipe
+        behind = unit.behind
+        if recipe.is_named:
+            number = self._named(unit, plan, behind)
+        else:
+            start = self._top
+            self._put(_IS_SPELLED | plan.tag)
+            self._references(unit, plan, behind, depth + 1)
+            if plan.has_children and recipe.has_parts:
+                self._children(unit, unit.over(plan, behind), depth + 1)
+            number = self._number(start)
+        self._keep(unit, key, number)
+        return number
+
+    def _keep(self, unit: Unit, key: int, number: int) -> None:
+        slot = key & (2 * _SLOTS - 1)
+        other = self._keys[slot]
+        if other and (self._has_crossed or unit.key + 2 * unit.offset <= other < unit.key + 2 * unit.end):
+            self._pushed_out[other] = self._known[slot]
+        self._keys[slot] = key
+        self._known[slot] = number
+
+    def _enter(self, unit: Unit, position: int, depth: int) -> Plan:
+        """The plan of the type at a position."""
+        if depth > _DEEPEST:
             raise Damaged("types refer to one another in a circle", position)
         plan = unit.enter(position)
         if plan is None:
             raise Damaged("a type that is none", position)
-        start, behind = self._top, unit.behind
-        self._put(0, 4)
-        self._put(plan.tag, 4)
-        if plan.tag in _NAMED and (NAME in plan.forms or _SIGNATURE not in plan.forms):
-            self._name(unit, plan, behind)
-        else:
-            self._references(unit, plan, behind, depth + 1)
-            if plan.has_children and plan.tag in (_ARRAY, _FUNCTION):
-                self._children(unit, unit.over(plan, behind), depth + 1)
-        number = self._number(start)
-        unit.spelled[position] = number
-        return number
+        if not plan.recipe.is_type:
+            raise Damaged(f"an entry with tag {plan.tag:#x} where a type is expected", position)
+        return plan
 
     def _attributes(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
-        """Adds all attributes of an entry; the position behind them."""
-        refer = 0
-        for index in range(len(plan.actions)):
-            action = plan.actions[index]
-            width = plan.widths[index]
-            end = position + width if width >= 0 else unit.step(position, width)
-            if action == KEEP:
-                self._copy(unit, position, end)
-            elif action == REFER:
-                form = plan.refers[refer]
-                self._put(self._referred(unit, form, position, width, plan.is_whole, depth), 4)
-                refer += 1
-            elif action == FILE:
-                self._put(self._path(unit, unit.value(position, width)), 4)
-            elif action == INDEX:
-                self._put(unit.string_offset(unit.value(position, width)), 8)
-            position = end
-        if plan.file >= 0:
-            self._put(self._path(unit, plan.file), 4)
+        """Adds all that counts of an entry's attributes; the position behind them."""
+        recipe = plan.recipe
+        start = self._top
+        if start + recipe.count >= len(self._words):
+            self._grow(recipe.count)
+        self._words[start] = recipe.head
+        self._top = start + 1 + recipe.count
+        for index in range(len(recipe.actions)):
+            action = recipe.actions[index]
+            width = recipe.widths[index]
+            if action != _DROP:
+                word = self._word(unit, recipe, index, position, recipe.is_whole, depth)
+                self._words[start + 1 + recipe.ranks[index]] = word
+            position = position + width if width >= 0 else unit.step(position, width)
+        for rank, value in recipe.constants:
+            self._words[start + 1 + rank] = value
+        if recipe.file_rank >= 0:
+            self._words[start + 1 + recipe.file_rank] = self._path(unit, recipe.file)
         if position > unit.end:
             raise Damaged("an entry ends behind its unit", position)
         return position
 
     def _references(self, unit: Unit, plan: Plan, position: int, depth: int) -> None:
         """Adds what an entry refers to, and nothing else of it."""
-        refer = 0
-        for index in range(len(plan.actions)):
-            width = plan.widths[index]
-            if plan.actions[index] == REFER:
-                self._put(self._referred(unit, plan.refers[refer], position, width, False, depth), 4)
-                refer += 1
+        recipe = plan.recipe
+        for index in range(len(recipe.actions)):
+            action = recipe.actions[index]
+            width = recipe.widths[index]
+            if action == _REFER:
+                self._put(self._word(unit, recipe, index, position, False, depth))
             position = position + width if width >= 0 else unit.step(position, width)
 
+    def _named(self, unit: Unit, plan: Plan, position: int) -> int:
+        """The number of a spelling that is a name, and what has it."""
+        recipe = plan.recipe
+        if recipe.name_step < 0:
+            return _IS_NAME | plan.tag
+        for index in range(recipe.name_step):
+            width = recipe.widths[index]
+            position = position + width if width >= 0 else unit.step(position, width)
+        word = self._word(unit, recipe, recipe.name_step, position, False, 0)
+        if word < _PLACES:
+            return _IS_NAME | (word + 1) << 8 | plan.tag & 0xFF
+        start = self._top
+        self._put(_IS_SPELLED | plan.tag)
+        self._put(word)
+        return self._number(start)
+
+    def _word(
+        self, unit: Unit, recipe: Recipe, index: int, position: int, is_whole: bool, depth: int
+    ) -> int:
+        """What an attribute comes to."""
+        action = recipe.actions[index]
+        width = recipe.widths[index]
+        if action == _TEXT:
+            end = position + width if width >= 0 else unit.step(position, width)
+            return self._text(bytes(unit.data[position:end]))
+        if action == _SIGNED:
+            return sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
+        value = unit.value(position, width)
+        if action == _REFER:
+            return self._referred(unit, recipe.forms[index], value, position, is_whole, depth)
+        if action == _FILE:
+            return self._path(unit, value)
+        if action == _INDEX:
+            return self._place(unit, unit.string_offset(value))
+        return self._place(unit, value) if action == _PLACE else value
+
     def _referred(
-        self, unit: Unit, form: int, position: int, width: int, is_whole: bool, depth: int
+        self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int
     ) -> int:
         """The shape that a reference means: of the whole type, or of how it is spelled."""
-        value = unit.value(position, width)
         if form == 0:
             if value > unit.size:
                 raise Damaged("a reference leaves its unit", position)
             target = unit.offset + value
         else:
+            self._has_crossed = True
             unit, target = unit.refer(form, value)
         if is_whole:
             return self._whole(unit, target, depth)
@@ -162,8 +237,7 @@ class Shapes:
             if plan is None:
                 return
             position = unit.behind
-            if plan.tag == _MEMBER or plan.tag in (_SUBRANGE, _PARAMETER, _MORE):
-                self._put(plan.number, 4)
+            if plan.recipe.is_part:
                 behind = self._attributes(unit, plan, position, depth)
                 if not plan.has_children:
                     position = behind
@@ -172,56 +246,46 @@ class Shapes:
 
     def _path(self, unit: Unit, number: int) -> int:
         """The number of the file that a unit's own number means."""
-        known = unit.paths.get(number)
+        if self._unit is not unit:
+            self._unit = unit
+            for index in range(_FILES):
+                self._files[index] = -1
+        if number < _FILES and self._files[number] >= 0:
+            return self._files[number]
+        place = unit.place(number)
+        known = self._places.get(place)
         if known is None:
-            place = unit.place(number)
-            known = self._places.get(place)
-            if known is None:
-                known = self._paths.setdefault(unit.path(number), len(self._paths))
-                self._places[place] = known
-            unit.paths[number] = known
+            known = self._places[place] = self._paths.setdefault(unit.path(number), len(self._paths))
+        if number < _FILES:
+            self._files[number] = known
         return known
 
-    def _name(self, unit: Unit, plan: Plan, position: int) -> None:
-        """Adds the name of an entry: where it stands in the unit's .debug_str, or else its text."""
-        if plan.name_at >= 0:
-            number = unit.number(position + plan.name_at, plan.name_width)
-            self._put(unit.sections.number, 4)
-            self._put(unit.string_offset(number) if plan.is_indexed else number, 8)
-            return
-        values, _ = unit.read(plan, position)
-        text = (unit.text(plan, values, NAME) or "").encode(errors="surrogateescape")
-        self._put(len(text), 4)
-        for byte in text:
-            self._put(byte, 1)
+    def _place(self, unit: Unit, place: int) -> int:
+        """A word for the string at a place of .debug_str; in the sections of the first unit, that place."""
+        if self._main is None:
+            self._main = unit.sections
+        if self._main is unit.sections and place < _PLACES:
+            return place
+        return self._text(unit.sections.text(place).encode(errors="surrogateescape"))
+
+    def _text(self, text: bytes) -> int:
+        return _IS_TEXT | self._texts.setdefault(text, len(self._texts))
 
     def _number(self, start: int) -> int:
         """The number of what was added since `start`, which is taken away again."""
-        key = bytes(self._buffer[start : self._top])
+        key = bytes(self._buffer[8 * start : 8 * self._top])
         self._top = start
         known = self._numbers.get(key)
         if known is None:
             known = self._numbers[key] = len(self._numbers)
         return known
 
-    def _put(self, value: int, width: int) -> None:
-        top = self._top
-        if top + width > self._room:
-            self._grow(width)
-        for index in range(top, top + width):
-            self._octets[index] = value & 0xFF
-            value >>= 8
-        self._top = top + width
-
-    def _copy(self, unit: Unit, position: int, end: int) -> None:
-        top, count = self._top, end - position
-        if top + count > self._room:
-            self._grow(count)
-        for index in range(count):
-            self._octets[top + index] = unit.octets[position + index]
-        self._top = top + count
+    def _put(self, word: int) -> None:
+        if self._top >= len(self._words):
+            self._grow(1)
+        self._words[self._top] = word
+        self._top += 1
 
     def _grow(self, count: int) -> None:
-        self._buffer = self._buffer + bytes(len(self._buffer) + count)
-        self._octets = self._buffer
-        self._room = len(self._buffer)
+        self._buffer = self._buffer + bytes(len(self._buffer) + 8 * (count + 1))
+        self._words = memoryview(self._buffer).cast("Q")

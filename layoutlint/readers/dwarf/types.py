@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
-from layoutlint.readers.dwarf.abbrev import Plan, at, tag
+from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
+from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 

@@ -10,7 +10,8 @@ cdef class Unit(Cursor):
     cdef public object sections, index, section, type, shape, signature, type_offset, abbrev_offset
     cdef public Py_ssize_t offset, end, first
     cdef public bint is_shared
-    cdef public dict shapes, spelled, spellings, paths, _paths
+    cdef public unsigned long long key
+    cdef public dict spellings, _paths
     cdef tuple _root, _files, _string_table
     cdef Table _table
 

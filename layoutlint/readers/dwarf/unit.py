@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from elftools.dwarf.enums import ENUM_DW_LANG, ENUM_DW_UT
 
 from layoutlint.readers.dwarf import forms, lines
-from layoutlint.readers.dwarf.abbrev import Format, Plan, at
+from layoutlint.readers.dwarf.abbrev import Format, Plan
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged, variable
+from layoutlint.readers.dwarf.names import at
 from layoutlint.readers.dwarf.sections import Sections, string
 from layoutlint.readers.dwarf.tables import Table
 from layoutlint.readers.elf import Data
@@ -52,14 +53,10 @@ class Unit(Cursor):
         self.offset = offset
         self.is_shared = False
         """Whether other units refer to this one."""
-        self.shapes: dict[int, int] = {}
-        """Shapes already known, by position."""
-        self.spelled: dict[int, int] = {}
-        """Shapes of spellings already known, by position."""
+        self.key = index.key << 40
+        """Tells its positions from those of other sections: twice a position is added to it."""
         self.spellings: dict[int, CType] = {}
         """Types already spelled, by position."""
-        self.paths: dict[object, int] = {}
-        """Numbers of the paths of files, by the unit's own number."""
         self._paths: dict[object, str | None] = {None: None}
         self._root: tuple[Plan, Values, int] | None = None
         self._table: Table | None = None
@@ -383,10 +380,7 @@ class Unit(Cursor):
     def forget(self) -> None:
         """Lets go of what was remembered, unless other units refer to this one."""
         if not self.is_shared:
-            self.shapes.clear()
-            self.spelled.clear()
             self.spellings.clear()
-            self.paths.clear()
             self._paths = {None: None}
             self._files = self._table = self._string_table = None
 

@@ -1,0 +1,143 @@
+"""What of an entry makes its shape: the attributes that a layout is read from, in one order for everybody."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from layoutlint.readers.dwarf import forms
+from layoutlint.readers.dwarf.names import at, tag
+
+Pair = tuple[int, int, int]
+"""An attribute, its form, and how many bytes it takes or a SKIP code."""
+
+DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT = range(8)
+"""What to do with an attribute: nothing; take its value, unsigned or signed; the shape that it refers to;
+the path that it counts; the string that stands at its place, or has its number; its bytes."""
+
+_NAME: Final = at("name")
+_TYPE: Final = at("type")
+_FILE: Final = at("decl_file")
+_LINE: Final = at("decl_line")
+_SIGNATURE: Final = at("signature")
+_LENGTHS: Final = (at("count"), at("upper_bound"))
+USED: Final = (
+    _NAME,
+    _TYPE,
+    _SIGNATURE,
+    _FILE,
+    _LINE,
+    *(at(name) for name in ("declaration", "byte_size", "alignment", "encoding")),
+    *(at(name) for name in ("bit_size", "bit_offset", "data_bit_offset", "data_member_location")),
+    *(at(name) for name in ("count", "upper_bound", "lower_bound", "prototyped", "GNU_vector")),
+)
+"""Whatever types and members are decoded from; nothing else tells two shapes apart."""
+_COMPUTED: Final = len(USED)
+"""The bit of `mask` that says that a length is a reference to what computes it."""
+
+_MEMBER: Final = tag("member")
+_WHOLE: Final = frozenset(
+    tag(name)
+    for name in (
+        *("member", "structure_type", "union_type", "typedef", "array_type"),
+        *("const_type", "volatile_type", "restrict_type", "atomic_type"),
+    )
+) | {0x4300}  # DW_TAG_LLVM_ptrauth_type
+_SPELLED: Final = frozenset(
+    tag(name) for name in ("pointer_type", "subroutine_type", "formal_parameter", "unspecified_parameters")
+)
+_TYPES: Final = (_WHOLE - {_MEMBER}) | {
+    tag(f"{name}_type") for name in ("pointer", "subroutine", "base", "enumeration", "unspecified")
+}
+_FUNCTION: Final = tag("subroutine_type")
+_PARTS: Final = frozenset(
+    tag(name) for name in ("member", "subrange_type", "formal_parameter", "unspecified_parameters")
+)
+_AGGREGATES: Final = frozenset((tag("structure_type"), tag("union_type")))
+_DIVIDED: Final = _AGGREGATES | {tag("array_type"), _FUNCTION}
+_NAMED: Final = _AGGREGATES | {
+    tag(name) for name in ("enumeration_type", "base_type", "typedef", "unspecified_type")
+}
+_PLACED: Final = _AGGREGATES | {_MEMBER}
+"""Where these are declared is told."""
+
+
+class Recipe:
+    """How the shape of an abbreviation's entries is made. Equal attributes come to equal words."""
+
+    def __init__(self, entry_tag: int, pairs: list[Pair], constants: dict[int, int]) -> None:
+        takes = {number: _action(entry_tag, number, form) for number, form, _ in pairs}
+        self.is_whole = entry_tag in _WHOLE
+        """Whether all of the type that it refers to matters, not only how that is spelled."""
+        self.is_type = entry_tag in _TYPES
+        self.is_part = entry_tag in _PARTS
+        """Whether it is told with what it is a child of."""
+        self.has_parts = entry_tag in _DIVIDED
+        self.is_function = entry_tag == _FUNCTION
+        self.is_named = entry_tag in _NAMED and (_NAME in takes or _SIGNATURE not in takes)
+        """Whether its spelling is its name."""
+        takes |= {number: NUMBER for number in constants if _counts(entry_tag, number)}
+        used = [number for number in USED if takes.get(number, DROP)]
+        rank = {number: index for index, number in enumerate(used)}
+        self.head = entry_tag << 32 | sum(1 << USED.index(number) for number in used)
+        """The first word: what it is, and which attributes follow."""
+        if any(form in forms.REFERENCES for number, form, _ in pairs if number in _LENGTHS):
+            self.head |= 1 << _COMPUTED
+        self.count = len(used)
+        self.actions: list[int] = []
+        """What to do with the attributes, one run of dropped ones being one step."""
+        self.widths: list[int] = []
+        """Bytes of each step, or its SKIP code."""
+        self.ranks: list[int] = []
+        """Where its word comes behind the first, -1 for none."""
+        self.forms: list[int] = []
+        """The form of a reference; 0 for one inside the unit."""
+        for number, form, width in pairs:
+            self._step(takes[number], width, rank.get(number, -1), form)
+        self.constants = [
+            (rank[number], value & 0xFFFFFFFFFFFFFFFF)
+            for number, value in constants.items()
+            if number in rank and number != _FILE
+        ]
+        """Words whose value stands in the abbreviation."""
+        self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
+        """Where the word of the file comes, when its number stands in the abbreviation."""
+        self.file = constants.get(_FILE, 0)
+        self.name_step = self.ranks.index(0) if _NAME in takes and 0 in self.ranks else -1
+        """The step that is the name; it comes first among the words."""
+
+    def _step(self, action: int, width: int, rank: int, form: int) -> None:
+        widths = self.widths
+        if action == DROP and self.actions and self.actions[-1] == DROP and min(width, widths[-1]) >= 0:
+            widths[-1] += width
+            return
+        self.actions.append(action)
+        widths.append(width)
+        self.ranks.append(rank)
+        self.forms.append(0 if form in forms.REF_UNIT else form)
+
+
+def _counts(entry_tag: int, number: int) -> bool:
+    """Whether an attribute says something about the layout of this kind of entry."""
+    if number in (_TYPE, _SIGNATURE):
+        return entry_tag in _WHOLE or entry_tag in _SPELLED
+    if number in (_FILE, _LINE):
+        return entry_tag in _PLACED
+    return number in USED
+
+
+def _action(entry_tag: int, number: int, form: int) -> int:
+    if not _counts(entry_tag, number):
+        return DROP
+    if number in (_TYPE, _SIGNATURE):
+        return REFER
+    if form in forms.REFERENCES:
+        return DROP
+    if number == _FILE:
+        return FILE
+    if form == forms.STRP:
+        return PLACE
+    if form in forms.STRX:
+        return INDEX
+    if form == forms.SDATA:
+        return SIGNED
+    return NUMBER if form in forms.NUMBERS else TEXT
