@@ -107,7 +107,7 @@ RECIPES: Final = (
         "objcopy --add-section .BTF.base=vmlinux input", rules="split.toml"),
     _of("modules", "btf elf dwarf", f"{GCC} -gdwarf-4 {_LINK} one.c -o base", "pahole --btf_encode_detached=vmlinux base",
         f"{GCC} -gdwarf-4 {_LINK} one.c two.c -o one.ko", "pahole --btf_base vmlinux -J one.ko", "strip -g one.ko", "cp one.ko two.ko",
-        f"{GCC} -gdwarf-5 -c two.c -o three.ko", opened=".", more=("one.ko", "two.ko", "three.ko", "vmlinux"), rules="split.toml"),
+        f"{GCC} -gdwarf-5 -c two.c -o three.ko", opened=".", more=("one.ko", "two.ko", "three.ko", "vmlinux"), options=("--jobs", "1"), rules="split.toml"),
     *(_gcc(f"module-{how.split()[0]}", "-gdwarf-5 -c one.c", f"{how} -c input > packed", "mv packed input", formats="elf") for how in ("gzip -9n", "xz", "zstd -19q")),
     _of("btf-and-dwarf", "btf dwarf elf", f"{GCC} -gdwarf-4 {_LINK} one.c -o input", "pahole -J input"),
 )  # fmt: skip
