@@ -15,7 +15,7 @@ FORMATS: Final = ("dwarf", "btf", "elf")
 _WEIGHTS: Final = (60, 20, 20)
 GRAPHS: Final = {name: Seed(Recipe(f"graph-{name}", name, ()), ()) for name in ("dwarf", "btf")}
 """Stand for inputs that are made from nothing."""
-_SHARE: Final = {"dwarf": 0.0, "btf": 0.15, "elf": 0.0}
+_SHARE: Final = {"dwarf": 0.15, "btf": 0.15, "elf": 0.0}
 """So many of the inputs of a format are whole files with unusual types."""
 RULES: Final = {path.name: path for path in (NAMED, PATTERNS, SOURCE / "split.toml")}
 

@@ -79,10 +79,10 @@ DAMAGED = [
     ("type outside", struct(member_type=4000), AT_STRUCT, "a reference leaves its unit"),
     ("type inside the header", struct(member_type=3), AT_STRUCT, "a reference leaves its unit"),
     ("type is no type", struct(member_type=AT_MEMBER), AT_STRUCT, "an entry with tag 0xd where a type is expected"),
-    ("struct contains itself", struct(member_type=AT_STRUCT), AT_STRUCT, "types contain one another in a circle"),
-    ("typedef of itself", unit((TYPEDEF, "t", AT_STRUCT)), AT_STRUCT, "types contain one another in a circle"),
+    ("struct contains itself", struct(member_type=AT_STRUCT), AT_STRUCT, "types refer to one another in a circle"),
+    ("typedef of itself", unit((TYPEDEF, "t", AT_STRUCT)), AT_STRUCT, "types refer to one another in a circle"),
     ("typedefs of one another", unit((TYPEDEF, "t", AT_STRUCT + 7), (TYPEDEF, "t", AT_STRUCT)), AT_STRUCT,
-     "types contain one another in a circle"),
+     "types refer to one another in a circle"),
     ("pointer to itself", unit((STRUCT, "s", 8, AT_END), (MEMBER, "m", AT_END, 0), END, (POINTER, AT_END)), AT_STRUCT,
      "types refer to one another in a circle"),
     ("member outside its struct", struct(location=1), AT_STRUCT, "member m stands outside its struct"),
@@ -94,6 +94,14 @@ DAMAGED = [
      AT_STRUCT, "a type stands in a supplementary file (dwz), which is not read"),
     ("no such type unit", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:ref_sig8"))),
      AT_STRUCT, "no type unit has the signature 0x5"),
+    ("size below zero", unit((STRUCT, "s"), END, struct=("structure_type", True, ("name:string", "byte_size:implicit_const=127"))),
+     AT_STRUCT, "a struct whose size is no number"),
+    ("alignment of nothing", unit((STRUCT, "s", 4, 0, 0), END, struct=("structure_type", True, ("name:string", "byte_size:data1", "alignment:data1", "decl_line:data1"))),
+     AT_STRUCT, "an alignment of 0 bytes"),
+    ("alignment of three", unit((STRUCT, "s", 4, 3, 0), END, struct=("structure_type", True, ("name:string", "byte_size:data1", "alignment:data1", "decl_line:data1"))),
+     AT_STRUCT, "an alignment of 3 bytes"),
+    ("name in the abbreviation", unit((STRUCT, "s", 4, AT_MEMBER + 7), (MEMBER, AT_INT, 0), END, member=("member", False, ("name:implicit_const=1", "type:ref4", "data_member_location:data1"))),
+     AT_STRUCT, "a name of form 0x21"),
     ("not in any unit", unit((TYPEDEF, "t", 5000), typedef=("typedef", False, ("name:string", "type:ref_addr"))),
      AT_STRUCT, "a reference leaves .debug_info"),
 ]  # fmt: skip
@@ -183,3 +191,9 @@ def test_any_damaged_byte_ends_in_an_answer(tmp_path, section):
                 dwarf.read_elf(image, EVERYTHING, ReadOptions())
         except ReadError as error:
             assert error.reason  # noqa: PT017 - any one will do
+
+
+def test_a_name_without_end(tmp_path):
+    named = unit((STRUCT, 1, 4), END, struct=("structure_type", True, ("name:strp", "byte_size:data1")))
+    reading = read(tmp_path, named.file(debug_str=b"\0" + b"n" * 4097 + b"\0"), EVERYTHING)
+    assert [str(unread).partition(": ")[2] for unread in reading.unread] == [f".debug_info+{AT_STRUCT:#x}: a name of 4097 bytes"]

@@ -28,6 +28,9 @@ _COMPLEX: Final = 3  # DW_ATE_complex_float
 _PLUS_UCONST: Final = 0x23
 _CONSTU: Final = 0x10
 _PLUS: Final = 0x22
+_MOST_FIELDS: Final = 1 << 16
+"""Fields at all depths of one struct: structs that hold one another twice double them with each type, and the
+largest of Linux has 2,800."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +41,8 @@ class Body:
     align: int | None
     """As the input states it."""
     fields: tuple[Field, ...]
+    field_count: int = 0
+    """Fields at all depths."""
 
     def lacks_members(self, aggregate: Aggregate) -> bool:
         """Whether it is a union of some size and of no members."""
@@ -99,26 +104,27 @@ class Decoder:
 
     def _body(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> Body:
         size = values.get(BYTE_SIZE)
-        align = values.get(ALIGNMENT)
-        if not isinstance(size, int) or not isinstance(align, int | None):
+        align = _alignment(values, None)
+        if not isinstance(size, int) or size < 0:
             raise Damaged("a struct whose size is no number", behind)
-        fields = self._members(unit, behind, depth) if plan.has_children else []
+        fields, count = self._members(unit, behind, depth) if plan.has_children else ([], 0)
         key = (size, align, *map(id, fields))
         known = self._bodies.get(key)
         if known is None:
             for member in fields:
                 if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
                     raise Damaged(f"member {member.name} stands outside its struct", behind)
-            known = self._bodies[key] = Body(size * 8, align, tuple(fields))
+            known = self._bodies[key] = Body(size * 8, align, tuple(fields), count)
         return known
 
-    def _members(self, unit: Unit, position: int, depth: int) -> list[Field]:
-        """The members among the entries from a position up to the closing null entry."""
+    def _members(self, unit: Unit, position: int, depth: int) -> tuple[list[Field], int]:
+        """The members up to the closing null entry, and how many fields that makes at all depths."""
         fields: list[Field] = []
+        count = 0
         while True:
             plan, start = unit.entry(position)
             if plan is None:
-                return fields
+                return fields, count
             if plan.tag == _MEMBER and plan.is_plain:
                 position = start + plan.size
                 member = self._plain(unit, plan, start)
@@ -132,9 +138,13 @@ class Decoder:
                 target = unit.reference(plan, values, TYPE)
             if target is None:
                 raise Damaged("a member without a type", start)
-            field = self._field(unit, member, self.at(*target, depth))
+            kind = self.at(*target, depth)
+            field = self._field(unit, member, kind)
             if field is not None:
                 fields.append(field)
+                count += 1 + kind.field_count
+            if count > _MOST_FIELDS:
+                raise Damaged(f"a struct with more than {_MOST_FIELDS} fields at all depths", start)
 
     def _plain(self, unit: Unit, plan: Plan, start: int) -> _Member:
         """A member whose bytes, apart from its type, mean the same in every unit."""
@@ -190,19 +200,19 @@ class Decoder:
             size = self.target.pointer_size
         if not isinstance(size, int):
             return self._type(spelled, None, None)
-        align = values.get(ALIGNMENT)
-        if not isinstance(align, int):
-            align = self._natural(size // 2 if values.get(_ENCODING) == _COMPLEX else size)
-        return self._type(spelled, size * 8, align)
+        if size < 0:
+            raise Damaged(f"a type of {size} bytes", behind)
+        natural = self._natural(size // 2 if values.get(_ENCODING) == _COMPLEX else size)
+        return self._type(spelled, size * 8, _alignment(values, natural))
 
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
-        dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (),
+        dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
     ) -> Type:  # fmt: skip
         key = (spelled, bit_size, align, aggregate, dims, *map(id, members))
         known = self._types.get(key)
         if known is None:
-            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members)
+            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members, count)
         return known
 
     def _natural(self, size: int) -> int:
@@ -215,10 +225,10 @@ class Decoder:
         if target is None:
             return self._type(spelled, None, None)
         inner = self.at(*target, depth)
-        align = values.get(ALIGNMENT, inner.align)
-        if not isinstance(align, int | None):
-            raise Damaged("an alignment that is no number")
-        return self._type(spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members)
+        align = _alignment(values, inner.align)
+        return self._type(
+            spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count
+        )
 
     def _array(
         self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int
@@ -236,12 +246,13 @@ class Decoder:
             bits = None if bits is None else bits * (count or 0)
         if types.GNU_VECTOR in values:
             size = values.get(BYTE_SIZE, None if bits is None else bits // 8)
-            if not isinstance(size, int):
+            if not isinstance(size, int) or size < 0:
                 raise Damaged("a vector of unknown size", behind)
             return self._type(spelled, size * 8, size & -size)
         return self._type(
-            spelled, bits, element.align, element.aggregate, counts + element.dims, element.members
-        )
+            spelled, bits, element.align, element.aggregate, counts + element.dims, element.members,
+            element.field_count,
+        )  # fmt: skip
 
     def _aggregate(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:
         """A struct or union by value; one with a signature stands in a type unit."""
@@ -255,7 +266,7 @@ class Decoder:
             return self._type(spelled, None, None, keyword)
         body = self.body(unit, position, plan, values, behind, depth)
         align = body.align if body.align is not None else _proven(body)
-        return self._type(spelled, body.bit_size, align, keyword, (), body.fields)
+        return self._type(spelled, body.bit_size, align, keyword, (), body.fields, body.field_count)
 
     def _field(self, unit: Unit, member: _Member, kind: Type) -> Field | None:
         """A member with its type and place; None for an unnamed bit-field, which is padding."""
@@ -269,9 +280,7 @@ class Decoder:
             byte = _location(member.values)
             offset = byte * 8 + (self._bit_offset(member.values, kind) if is_bitfield else 0)
             size = member.bit_size if is_bitfield else kind.bit_size
-            align = None if is_bitfield else member.values.get(ALIGNMENT, kind.align)
-            if not isinstance(align, int | None):
-                raise Damaged(f"the alignment of member {member.name} is no number")
+            align = None if is_bitfield else _alignment(member.values, kind.align)
             place = (member.name, kind, offset, size, is_bitfield, align, id(source))
             field = Field(
                 member.name, kind.spelling, offset, size, is_bitfield, kind.aggregate, kind.dims,
@@ -299,9 +308,19 @@ class Decoder:
 def _member(unit: Unit, plan: Plan, values: Values) -> _Member:
     bits = values.get(_BIT_SIZE)
     name = unit.text(plan, values, NAME)
-    if not isinstance(bits, int | None):
+    if not isinstance(bits, int | None) or (bits or 0) < 0:
         raise Damaged(f"the size of bit-field {name} is no number")
     return _Member(name, bits, values.get(_DECL_FILE), values.get(_DECL_LINE), values)
+
+
+def _alignment(values: Values, otherwise: int | None) -> int | None:
+    """The alignment that an entry states, else another. Raises Damaged for what is no power of two."""
+    align = values.get(ALIGNMENT, otherwise)
+    if align is None:
+        return None
+    if not isinstance(align, int) or align < 1 or align & (align - 1):
+        raise Damaged(f"an alignment of {align if isinstance(align, int) else 'no number of'} bytes")
+    return align
 
 
 def _location(values: Values) -> int:

@@ -14,6 +14,7 @@ DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT = range(8)
 """What to do with an attribute: nothing; take its value, unsigned or signed; the shape that it refers to;
 the path that it counts; the string that stands at its place, or has its number; its bytes."""
 
+_ALL: Final = (1 << 64) - 1
 _NAME: Final = at("name")
 _TYPE: Final = at("type")
 _FILE: Final = at("decl_file")
@@ -94,14 +95,14 @@ class Recipe:
         for number, form, width in pairs:
             self._step(takes[number], width, rank.get(number, -1), form)
         self.constants = [
-            (rank[number], value & 0xFFFFFFFFFFFFFFFF)
+            (rank[number], value & _ALL)
             for number, value in constants.items()
             if number in rank and number != _FILE
         ]
         """Words whose value stands in the abbreviation."""
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
-        self.file = constants.get(_FILE, 0)
+        self.file = constants.get(_FILE, 0) & _ALL
         self.name_step = self.ranks.index(0) if _NAME in takes and 0 in self.ranks else -1
         """The step that is the name; it comes first among the words."""
 

@@ -4,6 +4,9 @@ from layoutlint.readers.dwarf.abbrev cimport Plan
 from layoutlint.readers.dwarf.tables cimport Table
 from layoutlint.readers.dwarf.unit cimport Unit
 
+cdef int _OTHER, _AGGREGATE
+cdef unsigned long long _BUCKETS
+
 
 @cython.final
 cdef class Names:

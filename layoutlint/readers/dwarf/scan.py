@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from layoutlint.readers.dwarf.abbrev import AGGREGATE, OTHER, Plan
+from layoutlint.readers.dwarf import abbrev
+from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.unit import Unit
 
+# Variables of C where this is compiled; names of another module would be objects.
+_OTHER = abbrev.OTHER
+_AGGREGATE = abbrev.AGGREGATE
 _BUCKETS = 1 << 16
 
 
@@ -66,7 +70,7 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
         if plan.quick >= 0:
             position += plan.quick
             continue
-        if plan.kind != OTHER and depth == 0 and _is_hit(unit, plan, position, wanted):
+        if plan.kind != _OTHER and depth == 0 and _is_hit(unit, plan, position, wanted):
             hits.append(start)
         if plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
@@ -82,7 +86,7 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
 
 def _is_hit(unit: Unit, plan: Plan, position: int, wanted: Names | None) -> bool:
     if wanted is None:
-        return plan.kind == AGGREGATE or _may_name(unit, position, plan.type_at)
+        return plan.kind == _AGGREGATE or _may_name(unit, position, plan.type_at)
     if plan.name_at >= 0:
         place = unit.number(position + plan.name_at, plan.name_width)
         return wanted.has_place(unit.string_offset(place) if plan.is_indexed else place)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Final
 
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.elf import Data, Image
 from layoutlint.readers.span import Span
+
+_LONGEST: Final = 1 << 12
+"""Bytes of a name, which a file holds once and reports repeat with every use (Linux's PATH_MAX)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Sections:
 def string(span: Span, offset: int, section: str) -> str:
     """A string of a section. Raises Damaged when it is outside or does not end."""
     try:
-        return span.at(offset).decode(errors="replace")
+        text = span.at(offset)
     except ValueError as error:
         raise Damaged(f"{section}: {error}") from error
+    if len(text) > _LONGEST:
+        raise Damaged(f"a name of {len(text)} bytes")
+    return text.decode(errors="replace")

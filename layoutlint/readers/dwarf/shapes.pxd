@@ -1,6 +1,7 @@
 cimport cython
 
 from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.interning cimport Words
 from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
 
@@ -10,11 +11,12 @@ cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _PLACES, _SLOTS, _FILES
 
 @cython.final
 cdef class Shapes:
-    cdef dict _numbers, _texts, _paths, _places, _pushed_out
+    cdef Words _numbers
+    cdef dict _texts, _paths, _places, _pushed_out
     cdef set _seen
     cdef bytearray _buffer
     cdef object _main, _unit
-    cdef unsigned long long[::1] _words, _keys, _known
+    cdef unsigned long long[::1] _words, _known
     cdef long long[::1] _files
     cdef Py_ssize_t _top
     cdef bint _has_crossed
@@ -37,7 +39,8 @@ cdef class Shapes:
     @cython.locals(plan=Plan)
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
-        recipe=Recipe, start=Py_ssize_t, index=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long"
+        recipe=Recipe, start=Py_ssize_t, index=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
+        rank=Py_ssize_t,
     )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(recipe=Recipe, index=Py_ssize_t, action=int, width=Py_ssize_t)
@@ -58,7 +61,7 @@ cdef class Shapes:
     cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
     cdef unsigned long long _place(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
     cdef unsigned long long _text(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(key=bytes)
+    @cython.locals(end=Py_ssize_t)
     cdef unsigned long long _number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
     cdef void _put(self, unsigned long long word) except *
     cdef void _grow(self, Py_ssize_t count) except *

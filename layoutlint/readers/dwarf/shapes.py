@@ -1,9 +1,8 @@
 """Numbers for types: types of equal numbers are equal, in whichever units they stand.
 
-A kernel's units repeat one another's definitions thousands of times. The shape of a type is all
-that layouts are decoded from, attribute for attribute, with references replaced by the numbers of what they
-refer to, and the unit's own numbers of files and strings by those of the whole input. Only one of each shape is
-decoded.
+A kernel's units repeat one another's definitions thousands of times. The shape of a type is all that layouts
+are decoded from, attribute for attribute, with references replaced by the numbers of what they refer to, and
+the unit's own numbers of files and strings by those of the whole input. Only one of each shape is decoded.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Final
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, sleb
+from layoutlint.readers.dwarf.interning import Words
 from layoutlint.readers.dwarf.recipe import Recipe
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.unit import Unit
@@ -45,7 +45,7 @@ class Shapes:
     """The shapes of one input."""
 
     def __init__(self) -> None:
-        self._numbers: dict[bytes, int] = {}
+        self._numbers = Words()
         self._texts: dict[bytes, int] = {}
         self._paths: dict[str | None, int] = {}
         self._places: dict[tuple[object, ...] | None, int] = {}
@@ -55,9 +55,8 @@ class Shapes:
         self._words = memoryview(self._buffer).cast("Q")
         """Shapes in the making, one on top of another."""
         self._top = 0
-        self._keys = memoryview(bytearray(16 * _SLOTS)).cast("Q")
-        """Which entry each slot of `_known` is about. Entries of one unit seldom meet in a slot."""
-        self._known = memoryview(bytearray(16 * _SLOTS)).cast("Q")
+        self._known = memoryview(bytearray(32 * _SLOTS)).cast("Q")
+        """Entries and their numbers, in slots of two words. Entries of one unit seldom meet in a slot."""
         self._pushed_out: dict[int, int] = {}
         """What was known of entries that had to leave their slot to another of the same unit."""
         self._has_crossed = False
@@ -86,9 +85,9 @@ class Shapes:
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
-        slot = key & (2 * _SLOTS - 1)
-        if self._keys[slot] == key:
-            return self._known[slot]
+        slot = 2 * (key & (2 * _SLOTS - 1))
+        if self._known[slot] == key:
+            return self._known[slot + 1]
         if self._pushed_out and key in self._pushed_out:
             return self._pushed_out[key]
         plan = self._enter(unit, position, depth)
@@ -107,9 +106,9 @@ class Shapes:
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
         key = unit.key + 2 * position + 1
-        slot = key & (2 * _SLOTS - 1)
-        if self._keys[slot] == key:
-            return self._known[slot]
+        slot = 2 * (key & (2 * _SLOTS - 1))
+        if self._known[slot] == key:
+            return self._known[slot + 1]
         if self._pushed_out and key in self._pushed_out:
             return self._pushed_out[key]
         plan = self._enter(unit, position, depth)
@@ -128,12 +127,12 @@ class Shapes:
         return number
 
     def _keep(self, unit: Unit, key: int, number: int) -> None:
-        slot = key & (2 * _SLOTS - 1)
-        other = self._keys[slot]
+        slot = 2 * (key & (2 * _SLOTS - 1))
+        other = self._known[slot]
         if other and (self._has_crossed or unit.key + 2 * unit.offset <= other < unit.key + 2 * unit.end):
-            self._pushed_out[other] = self._known[slot]
-        self._keys[slot] = key
-        self._known[slot] = number
+            self._pushed_out[other] = self._known[slot + 1]
+        self._known[slot] = key
+        self._known[slot + 1] = number
 
     def _enter(self, unit: Unit, position: int, depth: int) -> Plan:
         """The plan of the type at a position."""
@@ -158,8 +157,9 @@ class Shapes:
             action = recipe.actions[index]
             width = recipe.widths[index]
             if action != _DROP:
+                rank = recipe.ranks[index]
                 word = self._word(unit, recipe, index, position, recipe.is_whole, depth)
-                self._words[start + 1 + recipe.ranks[index]] = word
+                self._words[start + 1 + rank] = word
             position = position + width if width >= 0 else unit.step(position, width)
         for rank, value in recipe.constants:
             self._words[start + 1 + rank] = value
@@ -273,12 +273,9 @@ class Shapes:
 
     def _number(self, start: int) -> int:
         """The number of what was added since `start`, which is taken away again."""
-        key = bytes(self._buffer[8 * start : 8 * self._top])
+        end = self._top
         self._top = start
-        known = self._numbers.get(key)
-        if known is None:
-            known = self._numbers[key] = len(self._numbers)
-        return known
+        return self._numbers.number(self._words, start, end)
 
     def _put(self, word: int) -> None:
         if self._top >= len(self._words):

@@ -9,11 +9,11 @@ cdef class Table:
     cdef object _shape
     cdef dict _known
     cdef public list plans
-    cdef list _starts, _ends
+    cdef long long[::1] _starts
 
     @cython.locals(body=bytes, plan=Plan, start=Py_ssize_t, end=Py_ssize_t)
     cpdef Plan plan(self, Py_ssize_t code)
-    @cython.locals(data=bytes, starts=list, ends=list, plans=list, code=Py_ssize_t)
+    @cython.locals(data=bytes, starts="long long[::1]", code=Py_ssize_t, largest=Py_ssize_t, large=object)
     cdef void _divide(self, Py_ssize_t position) except *
     @cython.locals(data=bytes, number="unsigned char", form="unsigned char")
     cdef Py_ssize_t _behind(self, Py_ssize_t position) except -1

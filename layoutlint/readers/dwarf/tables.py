@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 from layoutlint.readers.dwarf import abbrev
@@ -14,6 +15,9 @@ _LARGEST_CODE: Final = 1 << 16
 _KEPT: Final = 64
 """Tables kept at a time: units that share one follow one another."""
 
+_STARTS = array("q", [0]) * (_LARGEST_CODE + 1)
+"""Where a table is put together, before as much of it is kept as there is."""
+
 
 class Table:
     """The abbreviations of a unit, by code."""
@@ -24,43 +28,45 @@ class Table:
         self._known = known
         self.plans: list[Plan | None] = [None]
         """The plans that were asked for."""
-        self._starts: list[int] = [-1]
-        """Where each abbreviation's tag stands, by code; -1 for none."""
-        self._ends: list[int] = [-1]
+        self._starts = array("q")
+        """Where each abbreviation's tag stands, by code; 0 for none: a code stands before each."""
         self._divide(offset)
 
     def plan(self, code: int) -> Plan | None:
         """The plan of a code, None for one that is not in the table. Raises Damaged."""
-        if code >= len(self.plans) or self._starts[code] < 0:
+        if code >= len(self.plans) or self._starts[code] == 0:
             return None
         plan = self.plans[code]
         if plan is None:
-            body = self._data[self._starts[code] : self._ends[code]]
+            start = self._starts[code]
+            end = self._behind(start)
+            body = self._data[start:end]
             plan = self._known.get(body)
             if plan is None:
-                plan = self._known[body] = abbrev.read(self._data, self._starts[code], self._shape)
+                plan = self._known[body] = abbrev.read(self._data, start, self._shape)
             self.plans[code] = plan
         return plan
 
     def _divide(self, position: int) -> None:
-        data = self._data
-        starts, ends, plans = self._starts, self._ends, self.plans
+        data, starts = self._data, _STARTS
+        largest = 0
         while True:
             code = data[position]
             position += 1
             if code == 0:
-                return
+                break
             if code > 127:
-                code, position = uleb(data, position - 1)
-                if code > _LARGEST_CODE:
-                    raise Damaged(f"abbreviation code {code:#x} is not believed")
-            while code >= len(plans):
-                plans.append(None)
-                starts.append(-1)
-                ends.append(-1)
+                large, position = uleb(data, position - 1)
+                if large > _LARGEST_CODE:
+                    raise Damaged(f"abbreviation code {large:#x} is not believed")
+                code = large
+            while largest < code:
+                largest += 1
+                starts[largest] = 0
             starts[code] = position
             position = self._behind(position)
-            ends[code] = position
+        self.plans = [None] * (largest + 1)
+        self._starts = _STARTS[: largest + 1]
 
     def _behind(self, position: int) -> int:
         """The position behind an abbreviation whose tag stands at a position."""

@@ -44,6 +44,8 @@ QUALIFIERS: Final = {
 }
 KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
 _TAGGED: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
+_LONGEST: Final = 1 << 14
+"""Characters of a type's spelling; types that repeat one another can need more than any memory has."""
 COMPUTED: Final = -1
 """Stands for an array length that is an expression or a variable."""
 
@@ -100,6 +102,8 @@ class Type:
     aggregate: Aggregate | None = None
     dims: tuple[int | None, ...] = ()
     members: tuple[Field, ...] = ()
+    field_count: int = 0
+    """Fields at all depths."""
 
 
 class Spelling:
@@ -120,7 +124,10 @@ class Spelling:
             if plan is None:
                 raise Damaged("a type that is none", position)
             values, behind = unit.read(plan, behind)
-            known = unit.spellings[position] = self._spell(unit, plan, values, behind, depth + 1)
+            known = self._spell(unit, plan, values, behind, depth + 1)
+            if len(known.left) + len(known.right) > _LONGEST:
+                raise Damaged(f"a type whose spelling is longer than {_LONGEST} characters", position)
+            unit.spellings[position] = known
         return known
 
     def _spell(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> CType:

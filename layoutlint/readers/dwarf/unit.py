@@ -233,7 +233,7 @@ class Unit(Cursor):
         if not plan.has_children:
             return position
         sibling = values.get(_SIBLING)
-        if isinstance(sibling, int) and plan.forms[_SIBLING] in forms.REF_UNIT:
+        if isinstance(sibling, int) and plan.forms.get(_SIBLING) in forms.REF_UNIT:
             if not position < self.offset + sibling <= self.end:
                 raise Damaged("DW_AT_sibling points backwards or outside", position)
             return self.offset + sibling
@@ -307,7 +307,7 @@ class Unit(Cursor):
         value = values.get(number)
         if value is None:
             return None
-        form = plan.forms[number]
+        form = plan.forms.get(number, forms.IMPLICIT)  # in the abbreviation itself, where no string can be
         if form == forms.STRING and isinstance(value, bytes):
             return value.decode(errors="replace")
         if isinstance(value, bytes):
@@ -382,7 +382,7 @@ class Unit(Cursor):
         if not self.is_shared:
             self.spellings.clear()
             self._paths = {None: None}
-            self._files = self._table = self._string_table = None
+            self._files = self._table = self._string_table = self._root = None
 
 
 def _no_reference(form: int) -> Damaged:
