@@ -58,7 +58,8 @@ def app() -> None:
     """Checks on which cache lines the fields of C structs fall, by written rules.
 
     Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, folders of kernel modules,
-    C headers and sources, compile_commands.json, and kernel trees. Compiler flags for headers and sources stand behind `--`.
+    C headers and sources, compile_commands.json, and kernel trees. Compiler flags for headers and sources
+    stand behind `--`.
 
     Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be told,
     4 an internal error.

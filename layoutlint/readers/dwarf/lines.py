@@ -17,6 +17,7 @@ from layoutlint.readers.dwarf.forms import SKIP_STRING, SKIP_ULEB, Damaged, uleb
 from layoutlint.readers.elf import Data
 from layoutlint.readers.span import Span
 
+_UDATA: Final = forms.UDATA
 _PATH: Final = 1
 _DIRECTORY: Final = 2
 _MOST: Final = 1 << 20
@@ -150,6 +151,9 @@ class Files(Cursor):
             if width >= 0:
                 value: int | bytes = self.number(position, width) if width <= 8 else b""
                 position += width
+            elif form == _UDATA:
+                value = self.uleb(position)
+                position = self.behind
             else:
                 value, position = variable(self.data, position, form, self._strings.order)
             if content == _PATH:

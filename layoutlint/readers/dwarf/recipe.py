@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Final
 
 from layoutlint.readers.dwarf import forms
@@ -84,16 +85,14 @@ class Recipe:
         if any(form in forms.REFERENCES for number, form, _ in pairs if number in _LENGTHS):
             self.head |= 1 << _COMPUTED
         self.count = len(used)
-        self.actions: list[int] = []
-        """What to do with the attributes, one run of dropped ones being one step."""
-        self.widths: list[int] = []
-        """Bytes of each step, or its SKIP code."""
-        self.ranks: list[int] = []
-        """Where its word comes behind the first, -1 for none."""
-        self.forms: list[int] = []
-        """The form of a reference; 0 for one inside the unit."""
+        steps: list[int] = []
         for number, form, width in pairs:
-            self._step(takes[number], width, rank.get(number, -1), form)
+            inside = 0 if form in forms.REF_UNIT else form
+            _add_step(steps, takes[number], width, rank.get(number, -1), inside)
+        self.steps = array("q", steps)
+        """Four numbers for each attribute, or run of dropped ones: what to do with it; bytes or SKIP code;
+        where its word comes behind the first, -1 for none; a reference's form, 0 for one inside the unit."""
+        self.size = len(steps)
         self.constants = [
             (rank[number], value & _ALL)
             for number, value in constants.items()
@@ -103,18 +102,16 @@ class Recipe:
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
         self.file = constants.get(_FILE, 0) & _ALL
-        self.name_step = self.ranks.index(0) if _NAME in takes and 0 in self.ranks else -1
-        """The step that is the name; it comes first among the words."""
+        is_name = [_NAME in takes and rank == 0 for rank in steps[2::4]]
+        self.name_step = 4 * is_name.index(True) if any(is_name) else -1
+        """Where the step of the name starts; its word is the first."""
 
-    def _step(self, action: int, width: int, rank: int, form: int) -> None:
-        widths = self.widths
-        if action == DROP and self.actions and self.actions[-1] == DROP and min(width, widths[-1]) >= 0:
-            widths[-1] += width
-            return
-        self.actions.append(action)
-        widths.append(width)
-        self.ranks.append(rank)
-        self.forms.append(0 if form in forms.REF_UNIT else form)
+
+def _add_step(steps: list[int], action: int, width: int, rank: int, form: int) -> None:
+    if action == DROP and steps and steps[-4] == DROP and min(width, steps[-3]) >= 0:
+        steps[-3] += width
+    else:
+        steps += (action, width, rank, form)
 
 
 def _counts(entry_tag: int, number: int) -> bool:

@@ -5,7 +5,7 @@ from layoutlint.readers.dwarf.interning cimport Words
 from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef int _DEEPEST, _DROP, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT
+cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT
 cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _PLACES, _SLOTS, _FILES
 
 
@@ -39,17 +39,16 @@ cdef class Shapes:
     @cython.locals(plan=Plan)
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
-        recipe=Recipe, start=Py_ssize_t, index=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
-        rank=Py_ssize_t,
+        recipe=Recipe, start=Py_ssize_t, step=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
     )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
-    @cython.locals(recipe=Recipe, index=Py_ssize_t, action=int, width=Py_ssize_t)
+    @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
     cdef void _references(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except *
-    @cython.locals(recipe=Recipe, index=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
+    @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
     cdef unsigned long long _named(self, Unit unit, Plan plan, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(action=int, width=Py_ssize_t, end=Py_ssize_t, value="unsigned long long")
     cdef unsigned long long _word(
-        self, Unit unit, Recipe recipe, Py_ssize_t index, Py_ssize_t position, bint is_whole, int depth
+        self, Unit unit, Recipe recipe, Py_ssize_t step, Py_ssize_t position, bint is_whole, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(target="unsigned long long")
     cdef unsigned long long _referred(

@@ -23,6 +23,7 @@ DEEPEST: Final = 100
 # Variables of C where this is compiled; names of another module would be objects.
 _DEEPEST = DEEPEST
 _DROP = recipes.DROP
+_NUMBER = recipes.NUMBER
 _SIGNED = recipes.SIGNED
 _REFER = recipes.REFER
 _FILE = recipes.FILE
@@ -153,13 +154,15 @@ class Shapes:
             self._grow(recipe.count)
         self._words[start] = recipe.head
         self._top = start + 1 + recipe.count
-        for index in range(len(recipe.actions)):
-            action = recipe.actions[index]
-            width = recipe.widths[index]
+        for step in range(0, recipe.size, 4):
+            action = recipe.steps[step]
+            width = recipe.steps[step + 1]
             if action != _DROP:
-                rank = recipe.ranks[index]
-                word = self._word(unit, recipe, index, position, recipe.is_whole, depth)
-                self._words[start + 1 + rank] = word
+                if action == _NUMBER and width > 0:
+                    word = unit.number(position, width)
+                else:
+                    word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
+                self._words[start + 1 + recipe.steps[step + 2]] = word
             position = position + width if width >= 0 else unit.step(position, width)
         for rank, value in recipe.constants:
             self._words[start + 1 + rank] = value
@@ -172,11 +175,10 @@ class Shapes:
     def _references(self, unit: Unit, plan: Plan, position: int, depth: int) -> None:
         """Adds what an entry refers to, and nothing else of it."""
         recipe = plan.recipe
-        for index in range(len(recipe.actions)):
-            action = recipe.actions[index]
-            width = recipe.widths[index]
-            if action == _REFER:
-                self._put(self._word(unit, recipe, index, position, False, depth))
+        for step in range(0, recipe.size, 4):
+            width = recipe.steps[step + 1]
+            if recipe.steps[step] == _REFER:
+                self._put(self._word(unit, recipe, step, position, False, depth))
             position = position + width if width >= 0 else unit.step(position, width)
 
     def _named(self, unit: Unit, plan: Plan, position: int) -> int:
@@ -184,8 +186,8 @@ class Shapes:
         recipe = plan.recipe
         if recipe.name_step < 0:
             return _IS_NAME | plan.tag
-        for index in range(recipe.name_step):
-            width = recipe.widths[index]
+        for step in range(0, recipe.name_step, 4):
+            width = recipe.steps[step + 1]
             position = position + width if width >= 0 else unit.step(position, width)
         word = self._word(unit, recipe, recipe.name_step, position, False, 0)
         if word < _PLACES:
@@ -196,11 +198,11 @@ class Shapes:
         return self._number(start)
 
     def _word(
-        self, unit: Unit, recipe: Recipe, index: int, position: int, is_whole: bool, depth: int
+        self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int
     ) -> int:
         """What an attribute comes to."""
-        action = recipe.actions[index]
-        width = recipe.widths[index]
+        action = recipe.steps[step]
+        width = recipe.steps[step + 1]
         if action == _TEXT:
             end = position + width if width >= 0 else unit.step(position, width)
             return self._text(bytes(unit.data[position:end]))
@@ -208,7 +210,7 @@ class Shapes:
             return sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
         value = unit.value(position, width)
         if action == _REFER:
-            return self._referred(unit, recipe.forms[index], value, position, is_whole, depth)
+            return self._referred(unit, recipe.steps[step + 3], value, position, is_whole, depth)
         if action == _FILE:
             return self._path(unit, value)
         if action == _INDEX:
