@@ -42,6 +42,8 @@ class Kernel:
     name: str
     release: str
     meta: str
+    architecture: str = "amd64"
+    """Debian's name of it."""
 
     @property
     def is_headers(self) -> bool:
@@ -61,6 +63,7 @@ KERNELS = {
         Kernel("headers", "bookworm", "linux-headers-amd64"),
         Kernel("source", "bookworm", "linux-source-6.1"),
         Kernel("next", "trixie", "linux-image-cloud-amd64-dbg"),  # 6.12
+        Kernel("next-arm64", "trixie", "linux-image-cloud-arm64-dbg", "arm64"),
         Kernel("next-headers", "trixie", "linux-headers-cloud-amd64"),
         Kernel("newest", "sid", "linux-image-cloud-amd64-dbg"),  # 7.x, with Rust
         Kernel("newest-headers", "sid", "linux-headers-cloud-amd64"),
@@ -143,7 +146,7 @@ def _alone(name: str) -> Iterator[None]:
 
 
 def _unpack(kernel: Kernel) -> None:
-    options = _apt_options(kernel.release)
+    options = _apt_options(kernel.release, kernel.architecture)
     _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], f"kernel {kernel.name}")
     packages = _packages(kernel, options)
     with tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
@@ -159,9 +162,9 @@ def _unpack(kernel: Kernel) -> None:
         root.rename(home() / kernel.name)
 
 
-def _apt_options(release: str) -> list[str]:
-    """apt's options for a private state of one release, written on first use."""
-    state = home() / f"apt-{release}-amd64"
+def _apt_options(release: str, architecture: str = "amd64") -> list[str]:
+    """apt's options for a private state of one release and architecture, written on first use."""
+    state = home() / f"apt-{release}-{architecture}"
     for folder in ("lists/partial", "cache/archives/partial"):
         (state / folder).mkdir(parents=True, exist_ok=True)
     sources = state / "sources.list"
@@ -170,8 +173,8 @@ def _apt_options(release: str) -> list[str]:
         sources.write_text(f"deb {signed}{_mirror()} {release} main\n")
     settings = {
         "APT::Sandbox::User": "root",
-        "APT::Architecture": "amd64",
-        "APT::Architectures": "amd64",
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
         "Acquire::Languages": "none",
         "Dir::State::Lists": str(state / "lists"),
         "Dir::Cache": str(state / "cache"),
