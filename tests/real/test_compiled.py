@@ -1,0 +1,28 @@
+"""The compiled scanner and its source say the same of a kernel, byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint import compiled
+from tests import command, interpreted
+
+pytestmark = pytest.mark.real
+
+KERNELS = ("cloud", "next", "next-arm64")
+ASKED = (
+    ("check", "--format", "json"),
+    ("show", "--format", "json", "--expand", "task_struct", "inode", "sk_buff", "net_device", "page"),
+)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("asked", ASKED, ids=[row[0] for row in ASKED])
+def test_compiled_and_interpreted_say_the_same(kernel, name, asked):
+    if compiled.state() != "compiled":
+        pytest.skip(f"the scanner is {compiled.state()}: there is nothing to compare")
+    arguments = (asked[0], kernel(name), *asked[1:])
+    first, second = (run(*arguments) for run in (command.run, interpreted.run))
+    assert first.stdout == second.stdout
+    assert (first.returncode, first.stderr) == (second.returncode, second.stderr)
+    assert len(first.stdout) > 1_000
