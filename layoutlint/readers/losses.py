@@ -109,6 +109,11 @@ LOSSES: tuple[Loss, ...] = (
         "they are not there: a rule that names them is not found",
     ),
     Loss(
+        "dwarf", "source-of-dwo",
+        "the files of declarations, in a `.dwo` or `.dwp` given by itself: the program has their names",
+        "no place stands beside structs and fields that no type unit holds",
+    ),
+    Loss(
         "clang", "gcc-bit-fields",
         "what gcc does where it differs from clang: bit-fields with `aligned` under `#pragma pack`, "
         "`__int128` on s390x",

@@ -75,14 +75,14 @@ RECIPES: Final = (
     *(_of(f"clang-{target}", "dwarf elf", f"{FOREIGN}{target}-linux-gnu")
       for target in ("powerpc64", "s390x", "mips", "mips64", "arm", "armeb", "i386", "riscv64")),
     # Split units
-    _gcc("gcc-split", f"-gdwarf-5 -gsplit-dwarf {_LINK} one.c", more=("input-one.dwo",), status=3),
-    _gcc("gcc-split-object", "-gdwarf-4 -gsplit-dwarf -c one.c", more=("input.dwo",), status=3),
-    _of("clang-split", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", more=("input.dwo",), status=3),
-    _gcc("gcc-dwp", f"-gdwarf-4 -gsplit-dwarf {_LINK} one.c two.c", "dwp -o input.dwp input-one.dwo input-two.dwo", more=("input.dwp",), status=3),
-    _of("clang-dwp", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", "llvm-dwp input.dwo -o input.dwp", more=("input.dwp",), status=3),
-    _gcc("gcc-dwo", "-gdwarf-5 -gsplit-dwarf -c one.c", "mv input.dwo input", status=3),
+    _gcc("gcc-split", f"-gdwarf-5 -gsplit-dwarf {_LINK} one.c", more=("input-one.dwo",)),
+    _gcc("gcc-split-object", "-gdwarf-4 -gsplit-dwarf -c one.c", more=("input.dwo",)),
+    _of("clang-split", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", more=("input.dwo",)),
+    _gcc("gcc-dwp", f"-gdwarf-4 -gsplit-dwarf {_LINK} one.c two.c", "dwp -o input.dwp input-one.dwo input-two.dwo", more=("input.dwp",)),
+    _of("clang-dwp", "dwarf", f"{CLANG} -gdwarf-5 -gsplit-dwarf -c one.c -o input", "llvm-dwp input.dwo -o input.dwp", more=("input.dwp",)),
+    _gcc("gcc-dwo", "-gdwarf-5 -gsplit-dwarf -c one.c", "mv input.dwo input"),
     # Separate files
-    _gcc("dwz", f"-gdwarf-4 {_LINK} one.c two.c", "cp input other", "dwz -m shared -r input other", more=("shared",), status=3),
+    _gcc("dwz", f"-gdwarf-4 {_LINK} one.c two.c", "cp input other", "dwz -m shared -r input other", more=("shared",)),
     _gcc("dwz-partial", f"-gdwarf-4 {_LINK} one.c two.c", "dwz input"),
     _gcc("debuglink", f"-gdwarf-5 {_LINK} one.c two.c", "objcopy --only-keep-debug input input.debug",
          "strip -g input", "objcopy --add-gnu-debuglink=input.debug input", more=("input.debug",)),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.errors import ReadError
 from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import dwarf, elf
 from tests.readers.test_elf import tool
@@ -252,28 +251,6 @@ def test_other_languages_are_counted_not_read(tmp_path):
     assert [shape(s.fields) for s in reading.structs] == [[("c", 0, 32)]]
     assert reading.notes == ("skipped 1 unit in C++ 14",)
     assert reading.unread == ()
-
-
-def test_split_dwarf_is_refused_by_name(tmp_path):
-    for compiler in ("gcc", "clang"):
-        for version in (4, 5):
-            path = compiled(tmp_path, compiler, f"-gdwarf-{version}", "-gsplit-dwarf")
-            said = [unread.reason for unread in read(path, "in").unread]
-            assert said == [".debug_info+0x0: its types stand in types.dwo (split DWARF), which is not read"]
-    with pytest.raises(ReadError, match="holds split DWARF"):
-        read(str(tmp_path / "types.dwo"), "in")
-
-
-def test_supplementary_file_is_refused_by_name(tmp_path):
-    for name in ("a", "b"):
-        text = C + f"int main(void) {{ return sizeof(struct all) + {ord(name)}; }}"
-        compiled(tmp_path, "gcc", "-g", text=text, name=name)
-        subprocess.run([tool("gcc"), f"{name}.o", "-o", name], cwd=tmp_path, check=True)
-    done = subprocess.run([tool("dwz"), "-m", "common.debug", "a", "b"], cwd=tmp_path, capture_output=True, text=True)
-    if not (tmp_path / "common.debug").exists():
-        pytest.skip(f"dwz shares nothing here: {done.stderr}")
-    reasons = [unread.reason for unread in read(str(tmp_path / "a"), "in").unread]
-    assert reasons[0] == "part of its types stands in the supplementary file common.debug (dwz), which is not read"
 
 
 def test_dwz_in_one_file_is_read(tmp_path):

@@ -91,7 +91,7 @@ DAMAGED = [
     ("location computed", unit((STRUCT, "s", 4, AT_END + 2), (MEMBER, "m", AT_INT, b"\x30\x1c"), END, member=BLOCK_PLACE),
      AT_STRUCT, "a member's location is the expression 30 1c"),
     ("supplementary file", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:GNU_ref_alt"))),
-     AT_STRUCT, "a type stands in a supplementary file (dwz), which is not read"),
+     AT_STRUCT, "refers to a supplementary file (dwz), and none is named"),
     ("no such type unit", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:ref_sig8"))),
      AT_STRUCT, "no type unit has the signature 0x5"),
     ("size below zero", unit((STRUCT, "s"), END, struct=("structure_type", True, ("name:string", "byte_size:implicit_const=127"))),

@@ -15,14 +15,15 @@ _LARGEST_TAG: Final = 0xFFFF
 """DW_TAG_hi_user."""
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q", 3: "3s", 16: "16s"}
 
-OTHER, AGGREGATE, TYPEDEF = 0, 1, 2
-"""What the scan does with an entry: steps over it, or looks at its name."""
+OTHER, AGGREGATE, TYPEDEF, IMPORT = 0, 1, 2, 3
+"""What the scan does with an entry: steps over it, looks at its name, or remembers it."""
 
 _NAME: Final = at("name")
 _SIBLING: Final = at("sibling")
 _TYPE: Final = at("type")
 _DECLARATION: Final = at("declaration")
 _QUALIFIERS: Final = frozenset(tag(name) for name in ("const_type", "volatile_type"))
+_IMPORTED: Final = tag("imported_unit")
 _KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
 
 Part = tuple[struct.Struct | None, tuple[int, ...], int]
@@ -62,6 +63,8 @@ class Plan:
         self.leads_on = _NAME not in self.forms and (kind == AGGREGATE or entry_tag in _QUALIFIERS)
         """Whether a typedef that stands for this may name an anonymous struct."""
         self.kind = kind if _NAME in self.forms else OTHER
+        if entry_tag == _IMPORTED:
+            self.kind = IMPORT
         self.name_at = self.sibling_at = self.type_at = -1
         """Where the attribute stands when that is fixed and it is a plain number, else -1."""
         self.text_at = -1

@@ -18,6 +18,10 @@ class Damaged(Exception):
         self.position = position
 
 
+class Missing(Damaged):
+    """A file that much refers to is not there; said once, and not of each place."""
+
+
 def form(name: str) -> int:
     """The number of `DW_FORM_name`."""
     return int(ENUM_DW_FORM["DW_FORM_" + name])
@@ -101,6 +105,8 @@ def step(number: int, version: int, offset_size: int, address_size: int) -> int:
         return address_size if version <= 2 else offset_size
     if number in _VARIABLE:
         return _VARIABLE[number]
+    if number == INDIRECT:
+        raise Damaged("DW_FORM_indirect, which no compiler writes, is not read")
     raise Damaged(f"attribute form {number:#x} is not known")
 
 

@@ -11,9 +11,10 @@ from layoutlint.readers.dwarf.names import at, tag
 Pair = tuple[int, int, int]
 """An attribute, its form, and how many bytes it takes or a SKIP code."""
 
-DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT = range(8)
+DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT, ELSEWHERE = range(9)
 """What to do with an attribute: nothing; take its value, unsigned or signed; the shape that it refers to;
-the path that it counts; the string that stands at its place, or has its number; its bytes."""
+the path that it counts; the string that stands at its place, or has its number;
+its bytes; the string that stands at its place in the supplementary file."""
 
 _ALL: Final = (1 << 64) - 1
 _NAME: Final = at("name")
@@ -136,6 +137,8 @@ def _action(entry_tag: int, number: int, form: int) -> int:
         return PLACE
     if form in forms.STRX:
         return INDEX
+    if form in forms.STR_ELSEWHERE:
+        return ELSEWHERE
     if form == forms.SDATA:
         return SIGNED
     return NUMBER if form in forms.NUMBERS else TEXT

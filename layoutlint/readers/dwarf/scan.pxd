@@ -4,7 +4,7 @@ from layoutlint.readers.dwarf.abbrev cimport Plan
 from layoutlint.readers.dwarf.tables cimport Table
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef int _OTHER, _AGGREGATE
+cdef int _OTHER, _AGGREGATE, _IMPORT
 cdef unsigned long long _BUCKETS
 
 
@@ -23,6 +23,8 @@ cdef class Names:
     start=Py_ssize_t, code="unsigned long long", plan=Plan,
 )
 cpdef list walk(Unit unit, Py_ssize_t position, Names wanted)
+
+cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits) except *
 
 @cython.locals(place="unsigned long long")
 cdef bint _is_hit(Unit unit, Plan plan, Py_ssize_t position, Names wanted) except -1

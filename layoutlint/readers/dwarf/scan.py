@@ -10,6 +10,7 @@ from layoutlint.readers.dwarf.unit import Unit
 # Variables of C where this is compiled; names of another module would be objects.
 _OTHER = abbrev.OTHER
 _AGGREGATE = abbrev.AGGREGATE
+_IMPORT = abbrev.IMPORT
 _BUCKETS = 1 << 16
 
 
@@ -40,7 +41,7 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
 
     `position` is behind the root entry's attributes. With `wanted` only entries with one of these names
     count, and those whose name is given in a way of its own. Without, all named structs count, and the
-    typedefs that may stand for an anonymous one.
+    typedefs that may stand for an anonymous one. Where other units are imported is left in `unit.imports`.
     Raises Damaged for an entry that contradicts its unit, IndexError where the section ends inside one.
     """
     hits: list[int] = []
@@ -70,8 +71,8 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
         if plan.quick >= 0:
             position += plan.quick
             continue
-        if plan.kind != _OTHER and depth == 0 and _is_hit(unit, plan, position, wanted):
-            hits.append(start)
+        if plan.kind != _OTHER and depth == 0:
+            _note(unit, plan, start, position, wanted, hits)
         if plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
         elif plan.sibling_step >= 0:
@@ -82,6 +83,16 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
         if position <= start or position > end:
             raise Damaged("an entry, or the sibling that it names, lies outside its unit", start)
     return hits
+
+
+def _note(
+    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int]
+) -> None:
+    """Takes down where an entry starts that is of interest, or imports a unit."""
+    if plan.kind == _IMPORT:
+        unit.imports.append(start)
+    elif _is_hit(unit, plan, position, wanted):
+        hits.append(start)
 
 
 def _is_hit(unit: Unit, plan: Plan, position: int, wanted: Names | None) -> bool:

@@ -15,7 +15,7 @@ _LONGEST: Final = 1 << 12
 """Bytes of a name, which a file holds once and reports repeat with every use (Linux's PATH_MAX)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sections:
     """The sections that units refer to."""
 
@@ -30,11 +30,12 @@ class Sections:
     """Names already decoded, by their place in .debug_str."""
 
     @classmethod
-    def of(cls, image: Image) -> Sections:
-        """The sections of a file; a missing one is empty. Raises ReadError."""
-        line, offsets = (image.section(name) or b"" for name in (".debug_line", ".debug_str_offsets"))
-        tables = Tables(image.section(".debug_abbrev") or b"")
-        return cls(tables, image.span(".debug_str"), image.span(".debug_line_str"), line, offsets)
+    def of(cls, image: Image, suffix: str = "") -> Sections:
+        """The sections of a file whose names end in a suffix; a missing one is empty. Raises ReadError."""
+        names = (f"{name}{suffix}" for name in (".debug_line", ".debug_str_offsets", ".debug_abbrev"))
+        line, offsets, abbreviations = (image.section(name) or b"" for name in names)
+        strings, line_strings = (image.span(f"{name}{suffix}") for name in (".debug_str", ".debug_line_str"))
+        return cls(Tables(abbreviations), strings, line_strings, line, offsets)
 
     def text(self, offset: int) -> str:
         """A string of .debug_str. Raises Damaged when it is outside."""

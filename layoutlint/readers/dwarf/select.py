@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
 from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import Damaged
-from layoutlint.readers.dwarf.index import Index
+from layoutlint.readers.dwarf.forms import Damaged, Missing
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
 from layoutlint.readers.dwarf.scan import Names, walk
 from layoutlint.readers.dwarf.sections import Sections
@@ -20,6 +19,8 @@ from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _FEW: Final = 500
 """Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
+_FILES: Final = 4
+"""Names are looked up in so many files at a time: a program, its supplement, its package, a .dwo."""
 
 DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
 """What reading past the end or into nonsense raises."""
@@ -58,7 +59,7 @@ class _Entry:
 class Selection:
     """Gathers the wanted structs of one file, unit after unit."""
 
-    def __init__(self, wanted: Wanted, index: Index, target: Target) -> None:
+    def __init__(self, wanted: Wanted, target: Target) -> None:
         self._wanted = wanted
         self._target = target
         self._decoder = Decoder(target)
@@ -66,21 +67,25 @@ class Selection:
         self._incomplete: dict[str, _Found] = {}
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
-        self._names = None if self._in_bulk else _named(wanted.names, index.sections)
+        self._names = lru_cache(_FILES)(lambda sections: _named(wanted.names, sections))
 
-    def take(self, unit: Unit) -> list[tuple[int, str]]:
-        """Reads one unit; where it is damaged and why. Raises DAMAGE when all of it is."""
+    def leave(self) -> None:
+        """Lets go of what is known by places in files, of which one is closed."""
+        self._decoder.shapes.leave()
+
+    def take(self, unit: Unit) -> list[str]:
+        """Reads one unit; where it is damaged and why, as sentences. Raises DAMAGE when all of it is."""
         plan, _, behind = unit.root
         if not plan.has_children:
             return []
-        damaged = []
+        damaged: list[str] = []
         shapes = self._decoder.shapes
-        for position in walk(unit, behind, self._names):
+        for position in walk(unit, behind, None if self._in_bulk else self._names(unit.sections)):
             try:
                 if shapes.is_new(unit, position):
                     self._take(_entry(unit, position))
             except DAMAGE as error:
-                damaged.append((position, reason(error)))
+                damaged.append(said(unit, position, error))
         shapes.forget()
         return damaged
 
@@ -154,9 +159,12 @@ class Selection:
         return Wanted(wanted.names, wanted.patterns).matches(name)
 
 
-def reason(error: Exception) -> str:
-    """What to say of damage."""
-    return error.reason if isinstance(error, Damaged) else "the data ends inside an entry"
+def said(unit: Unit, position: int | None, error: Exception) -> str:
+    """What to say of damage, and where; what is missing everywhere has no place, and so is told once."""
+    if isinstance(error, Missing):
+        return error.reason
+    why = error.reason if isinstance(error, Damaged) else "the data ends inside an entry"
+    return f"{unit.index.where}{unit.section}+{unit.offset if position is None else position:#x}: {why}"
 
 
 def _entry(unit: Unit, position: int) -> _Entry:

@@ -5,7 +5,7 @@ from layoutlint.readers.dwarf.interning cimport Words
 from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT
+cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
 cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _PLACES, _SLOTS, _FILES
 
 

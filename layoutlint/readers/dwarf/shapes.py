@@ -30,6 +30,7 @@ _FILE = recipes.FILE
 _PLACE = recipes.PLACE
 _INDEX = recipes.INDEX
 _TEXT = recipes.TEXT
+_ELSEWHERE = recipes.ELSEWHERE
 _IS_TEXT = 1 << 62
 """Marks the words of texts; those of numbers that large do not matter."""
 _IS_NAME = 1 << 61
@@ -83,6 +84,11 @@ class Shapes:
         """Lets go of what only helps with the unit at hand, unless units refer to one another."""
         if not self._has_crossed:
             self._pushed_out.clear()
+
+    def leave(self) -> None:
+        """Lets go of what is known by the places of entries, some of which are in files that are closed."""
+        self._pushed_out.clear()
+        self._has_crossed = False
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
@@ -213,6 +219,8 @@ class Shapes:
             return self._referred(unit, recipe.steps[step + 3], value, position, is_whole, depth)
         if action == _FILE:
             return self._path(unit, value)
+        if action == _ELSEWHERE:
+            return self._text(unit.index.supplement.sections.text(value).encode(errors="surrogateescape"))
         if action == _INDEX:
             return self._place(unit, unit.string_offset(value))
         return self._place(unit, value) if action == _PLACE else value

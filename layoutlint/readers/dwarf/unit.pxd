@@ -10,6 +10,9 @@ cdef class Unit(Cursor):
     cdef public object sections, index, section, type, shape, signature, type_offset, abbrev_offset
     cdef public Py_ssize_t offset, end, first
     cdef public bint is_shared
+    cdef public object part, skeleton, home
+    cdef public list imports
+    cdef object _split_id
     cdef public unsigned long long key
     cdef public dict spellings, _paths
     cdef tuple _root, _files, _string_table

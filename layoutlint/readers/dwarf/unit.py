@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from elftools.dwarf.enums import ENUM_DW_LANG, ENUM_DW_UT
-
-from layoutlint.readers.dwarf import forms, lines
-from layoutlint.readers.dwarf.abbrev import Format, Plan
+from layoutlint.readers.dwarf import forms, header, lines
+from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged, variable
-from layoutlint.readers.dwarf.names import at
+from layoutlint.readers.dwarf.languages import foreign
+from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.sections import Sections, string
 from layoutlint.readers.dwarf.tables import Table
 from layoutlint.readers.elf import Data
@@ -19,23 +19,20 @@ from layoutlint.readers.elf import Data
 if TYPE_CHECKING:
     from layoutlint.model import CType
     from layoutlint.readers.dwarf.index import Index
+    from layoutlint.readers.dwarf.package import Part
 
 NAME: Final = at("name")
 _SIBLING: Final = at("sibling")
 _LANGUAGE: Final = at("language")
-_LANGUAGE_NAME: Final = 0x90  # DW_AT_language_name of DWARF 6; its DW_LNAME_C is 3
+_LANGUAGE_NAME: Final = 0x90  # DW_AT_language_name of DWARF 6
 _COMP_DIR: Final = at("comp_dir")
 _STMT_LIST: Final = at("stmt_list")
 _STR_OFFSETS_BASE: Final = at("str_offsets_base")
 _DWO_NAMES: Final = (at("dwo_name"), at("GNU_dwo_name"))
-_UNIT_TYPES: Final = {value: name for name, value in ENUM_DW_UT.items()}
-# DW_LANG_C89, C, C99, C11, C17, C23 (dwarfstd.org/languages.html)
-_C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
-_ASSEMBLERS: Final = frozenset((0x8001, 0x31))
-_LANGUAGES: Final[dict[object, str]] = {
-    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ")
-    for name, number in ENUM_DW_LANG.items()
-}
+_SPLIT_ID: Final = at("GNU_dwo_id")
+_IDS_IN_HEADERS: Final = 5
+"""The version of DWARF from which on unit headers have the id."""
+_PARTIAL_UNIT: Final = tag("partial_unit")
 
 Values = dict[int, int | bytes]
 """The attributes of one entry by number; strings and blocks inside the entry as bytes."""
@@ -44,7 +41,9 @@ Values = dict[int, int | bytes]
 class Unit(Cursor):
     """One unit; positions count from the start of its section."""
 
-    def __init__(self, sections: Sections, index: Index, section: str, data: Data, offset: int) -> None:
+    def __init__(
+        self, sections: Sections, index: Index, section: str, data: Data, offset: int, part: Part | None
+    ) -> None:
         self.sections = sections
         self.index = index
         self.section = section
@@ -62,49 +61,19 @@ class Unit(Cursor):
         self._table: Table | None = None
         self._files: tuple[lines.Files | None] | None = None
         self._string_table: tuple[int, int] | None = None
-        self._header()
-
-    def _header(self) -> None:
-        """DWARF 5, section 7.5.1; up to DWARF 4 the abbreviation offset stands before the address size."""
-        position, width = self.offset + 4, 4
-        length = self._number(self.offset, 4)
-        if length == 0xFFFFFFFF:
-            length, width, position = self._number(position, 8), 8, position + 8
-        elif length >= 0xFFFFFFF0:
-            raise Damaged(f"the reserved unit length {length:#x}", self.offset)
-        if length > self.size - position:
-            raise Damaged(f"a unit of {length:#x} bytes ends behind its section", self.offset)
-        self.end = position + length
-        version = self._number(position, 2)
-        if not 2 <= version <= 5:
-            raise Damaged(f"DWARF version {version} is not read", self.offset)
-        position += 2
-        self.type = "DW_UT_type" if self.section == ".debug_types" else "DW_UT_compile"
-        if version >= 5:
-            kind = self._number(position, 1)
-            self.type = _UNIT_TYPES.get(kind, f"{kind:#x}")
-            address_size = self._number(position + 1, 1)
-            self.abbrev_offset = self._number(position + 2, width)
-            position += 2 + width
-        else:
-            self.abbrev_offset = self._number(position, width)
-            address_size = self._number(position + width, 1)
-            position += width + 1
-        if address_size not in (1, 2, 4, 8):
-            raise Damaged(f"addresses of {address_size} bytes", self.offset)
-        self.shape = Format(version, width, address_size, self.is_little)
-        self.signature = self.type_offset = None
-        if self.type == "DW_UT_type":
-            self.signature, self.type_offset = self._number(position, 8), self._number(position + 8, width)
-            position += 8 + width
-        elif self.type in ("DW_UT_skeleton", "DW_UT_split_compile"):
-            position += 8
-        self.first = position
-
-    def _number(self, position: int, width: int) -> int:
-        if position + width > self.size:
-            raise Damaged("the section ends inside a unit header", self.offset)
-        return self.number(position, width)
+        self.part = part
+        """What of a package belongs to the unit; None outside of packages."""
+        self.skeleton: Unit | None = None
+        """What stands for this unit in the program, and has its files."""
+        self.home: str | None = None
+        """The compilation directory of a unit that refers to this one, for want of its own (dwz)."""
+        self.imports: list[int] = []
+        """Where the entries stand that import units, as far as the unit was walked."""
+        read = header.read(self, section, offset)
+        self.end, self.first, self.type, self.shape = read.end, read.first, read.type, read.shape
+        self.signature, self.type_offset = read.signature, read.type_offset
+        self.abbrev_offset = read.abbrev_offset + (0 if part is None else part.abbrev)
+        self._split_id = read.split_id
 
     @property
     def table(self) -> Table:
@@ -126,39 +95,62 @@ class Unit(Cursor):
 
     @property
     def language(self) -> str | None:
-        """None for C, for assembler and where none is stated (partial units); else the language."""
+        """None for C, for assembler and where none is stated; else the language. Raises Damaged."""
         values = self.root[1]
-        number = values.get(_LANGUAGE)
-        if number is None:
-            return None if values.get(_LANGUAGE_NAME, 3) == 3 else "another language"
-        if number in _C or number in _ASSEMBLERS:
-            return None
-        return _LANGUAGES.get(number, "another language")
+        return foreign(values.get(_LANGUAGE), values.get(_LANGUAGE_NAME))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it has the language of those that import it, and counts for them only. Raises Damaged."""
+        plan, values, _ = self.root
+        if plan.tag != _PARTIAL_UNIT and self.type != "DW_UT_partial":
+            return False
+        return _LANGUAGE not in values and _LANGUAGE_NAME not in values
 
     @property
     def split_file(self) -> str | None:
-        """The name of the .dwo file that holds what this skeleton stands for; None for an ordinary unit."""
+        """The name of the .dwo file that holds what this skeleton stands for; None for an ordinary unit.
+
+        Raises Damaged.
+        """
         plan, values, _ = self.root
-        for number in _DWO_NAMES:
+        for number in () if self.index.is_split else _DWO_NAMES:
             if number in values:
                 return self.text(plan, values, number)
-        return "a .dwo file" if self.type in ("DW_UT_skeleton", "DW_UT_split_compile") else None
+        if self.type == "DW_UT_skeleton" and not self.index.is_split:
+            raise Damaged("a skeleton unit that names no .dwo file", self.offset)
+        return None
+
+    @property
+    def split_id(self) -> int | None:
+        """What a skeleton and the unit that it stands for have in common; None for other units."""
+        if self._split_id is None and self.shape.version < _IDS_IN_HEADERS:
+            try:
+                found = self.root[1].get(_SPLIT_ID)
+            except (Damaged, IndexError, struct.error):
+                return None  # what is damaged is said when the unit is read
+            return found if isinstance(found, int) else None
+        return self._split_id
 
     @property
     def name(self) -> str:
         """The source file, relative to the compilation directory when inside it; empty for type units."""
         plan, values, _ = self.root
         name = self.text(plan, values, NAME)
-        return "" if name is None else lines.tidy(self._comp_dir, name)
+        return "" if name is None else lines.tidy(self.comp_dir, name)
 
     @property
-    def _comp_dir(self) -> str:
+    def comp_dir(self) -> str:
+        """The compilation directory, empty when the unit does not say. Raises Damaged."""
         plan, values, _ = self.root
-        return self.text(plan, values, _COMP_DIR) or ""
+        own = self.text(plan, values, _COMP_DIR)
+        return own or (self.home or "" if self.skeleton is None else self.skeleton.comp_dir)
 
     @property
     def files(self) -> lines.Files | None:
         """The files that DW_AT_decl_file counts; None when the unit has no line table. Raises Damaged."""
+        if self.skeleton is not None:
+            return self.skeleton.files
         if self._files is None:
             self._files = (self._file_table(),)
         return self._files[0]
@@ -171,7 +163,8 @@ class Unit(Cursor):
         width, order = self.shape.offset_size, self.index.order
         strings = lines.Strings(sections.line_strings, sections.strings, width, order)
         try:
-            return lines.Files(sections.line, offset, self._comp_dir, strings)
+            offset += 0 if self.part is None else self.part.line
+            return lines.Files(sections.line, offset, self.comp_dir, strings)
         except IndexError as error:
             raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
 
@@ -179,7 +172,8 @@ class Unit(Cursor):
         """What tells a file from all others; equal places are equal paths. None for none. Raises Damaged."""
         files = self.files
         place = None if files is None else files.place(number)
-        return None if place is None else (self.sections.number, *place)
+        sections = self.sections if self.skeleton is None else self.skeleton.sections
+        return None if place is None else (sections.number, *place)
 
     def path(self, number: object) -> str | None:
         """The file that a DW_AT_decl_file means; None for none. Raises Damaged."""
@@ -319,7 +313,7 @@ class Unit(Cursor):
         if form == forms.LINE_STRP:
             return string(self.sections.line_strings, value, ".debug_line_str")
         if form in forms.STR_ELSEWHERE:
-            raise Damaged("a name stands in a supplementary file (dwz), which is not read")
+            return self.index.supplement.sections.text(value)
         raise Damaged(f"a name of form {form:#x}")
 
     @property
@@ -334,6 +328,9 @@ class Unit(Cursor):
         start = self.root[1].get(_STR_OFFSETS_BASE, 0 if self.shape.version < 5 else 2 * width)
         if not isinstance(start, int) or start > len(data):
             raise Damaged("DW_AT_str_offsets_base is outside .debug_str_offsets", self.first)
+        if self.part is not None:
+            first, end = self.part.strings or (0, 0)
+            return first + start, min(end, len(data))
         if self.shape.version < 5:
             return start, len(data)
         # A length, a version and padding stand before the table (DWARF 5, section 7.26).
@@ -372,9 +369,13 @@ class Unit(Cursor):
             unit, position = self.index.holding(value), value
         elif form == forms.REF_SIG8:
             unit, position = self.index.signed(value)
+        elif form in forms.REF_ELSEWHERE:
+            unit, position = self.index.supplement.holding(value), value
         else:
-            raise _no_reference(form)
+            raise Damaged(f"a reference of form {form:#x}")
         unit.is_shared = unit is not self
+        if unit.home is None and form != forms.REF_SIG8:
+            unit.home = self.comp_dir
         return unit, position
 
     def forget(self) -> None:
@@ -382,10 +383,5 @@ class Unit(Cursor):
         if not self.is_shared:
             self.spellings.clear()
             self._paths = {None: None}
+            self.imports.clear()
             self._files = self._table = self._string_table = self._root = None
-
-
-def _no_reference(form: int) -> Damaged:
-    if form in forms.REF_ELSEWHERE:
-        return Damaged("a type stands in a supplementary file (dwz), which is not read")
-    return Damaged(f"a reference of form {form:#x}")

@@ -1,0 +1,25 @@
+"""The languages of units: C is read, others are named."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from elftools.dwarf.enums import ENUM_DW_LANG
+
+# DW_LANG_C89, C, C99, C11, C17, C23 (dwarfstd.org/languages.html)
+_C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
+_ASSEMBLERS: Final = frozenset((0x8001, 0x31))
+_NAMES: Final[dict[object, str]] = {
+    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ")
+    for name, number in ENUM_DW_LANG.items()
+}
+_NAME_OF_C: Final = 3  # DW_LNAME_C of DWARF 6
+
+
+def foreign(language: object, name: object) -> str | None:
+    """The language that the attributes mean; None for C, for assembler, and where none is stated."""
+    if language is None:
+        return None if name is None or name == _NAME_OF_C else "another language"
+    if language in _C or language in _ASSEMBLERS:
+        return None
+    return _NAMES.get(language, "another language")
