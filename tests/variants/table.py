@@ -52,6 +52,16 @@ def _apart() -> Iterator[Variant]:
     """Debug information in several files."""
     yield Variant("gcc debuglink", "gcc", ("-g",), "debuglink")
     yield Variant("clang build id", "clang", ("-g",), "build id")
+    for flag in ("-gdwarf-4", "-gdwarf-5"):
+        for compiler in ("gcc", "clang"):
+            name, flags = f"{compiler} {flag} split", (flag, "-gsplit-dwarf")
+            yield Variant(name, compiler, flags)
+            yield Variant(f"{name} program", compiler, flags, "program")
+            yield Variant(f"{name} type units", compiler, (*flags, TYPE_UNITS), "program")
+            if (compiler, flag) != ("gcc", "-gdwarf-5"):  # dwp 2.40 crashes on them, llvm-dwp 14 does not end
+                yield Variant(f"{name} package", compiler, flags, "package")
+        yield Variant(f"gcc {flag} dwz shared", "gcc", (flag,), "dwz shared")
+        yield Variant(f"gcc {flag} dwz sup", "gcc", (flag,), "dwz sup")
 
 
 def _files() -> Iterator[Variant]:
