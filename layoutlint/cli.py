@@ -305,7 +305,6 @@ def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
     # Most objects stay to the end: looking for cycles among them at Python's pace takes an eighth of a run.
-    gc.freeze()
     gc.set_threshold(100_000, 20, 100)
     arguments, flags = _split(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
