@@ -173,6 +173,7 @@ INDEXES = [
     ("version", struct.pack("<4I", 3, 1, 1, 2), "has version 3, which is not read"),
     ("cut", struct.pack("<4I", 2, 1, 1, 2), "ends inside its table of 1 units and 1 sections"),
     ("many units", struct.pack("<4I", 2, 8, 0xFFFFFFFF, 0), "ends inside its table of 4294967295 units and 8 sections"),
+    ("no columns", struct.pack("<4I", 5, 0, 0xFFFFFFFF, 0), "ends inside its table of 4294967295 units and 0 sections"),
     ("many columns", struct.pack("<4I", 5, 0xFFFFFFFF, 0, 0), "ends inside its table of 0 units and 4294967295 sections"),
     ("many slots", struct.pack("<4I", 5, 1, 1, 0xFFFFFFFF), "ends inside its table of 1 units and 1 sections"),
 ]

@@ -78,7 +78,7 @@ def _rows(image: Image, name: str) -> list[Row]:
     ids = _HEADER + slots * 12  # behind the hash table: a signature and a row of each slot
     starts = ids + columns * 4
     sizes = starts + units * columns * 4
-    if columns > _MOST_COLUMNS or sizes + units * columns * 4 > len(data):
+    if columns > _MOST_COLUMNS or (units and not columns) or sizes + units * columns * 4 > len(data):
         raise Damaged(f"{name} ends inside its table of {units} units and {columns} sections")
     kinds = [cursor.number(ids + column * 4, 4) for column in range(columns)]
     rows = []
