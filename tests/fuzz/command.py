@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,12 +22,20 @@ class Done:
     stderr: bytes
 
 
-def prepare() -> None:
-    """Has rule files read once instead of once per input: they are never damaged."""
+def prepare() -> Callable[[], None]:
+    """Has rule files read once instead of once per input: they are never damaged. What it gives undoes it."""
+    load, environment = rulefile.load, dict(os.environ)
     os.environ["LAYOUTLINT_DEBUG"] = "1"
     os.environ.pop("FORCE_COLOR", None)
-    if not hasattr(rulefile.load, "cache_info"):
-        rulefile.load = cache(rulefile.load)  # type: ignore[assignment]
+    if not hasattr(load, "cache_info"):
+        rulefile.load = cache(load)  # type: ignore[assignment]
+
+    def undo() -> None:
+        rulefile.load = load
+        os.environ.clear()
+        os.environ.update(environment)
+
+    return undo
 
 
 def run(words: tuple[str, ...]) -> Done:

@@ -161,7 +161,7 @@ class _Job:
 def many(plan: Plan, keep: Callable[[Violation], bool], with_other: bool = True) -> Summary:
     """Runs a plan; `keep` is told of every violation and says whether to go on."""
     begun = time.monotonic()
-    command.prepare()
+    undo = command.prepare()
     _warm()
     for number in range(200):  # what is made once, before the workers inherit it
         inputs.of(number, plan.seed, plan.format)
@@ -178,6 +178,7 @@ def many(plan: Plan, keep: Callable[[Violation], bool], with_other: bool = True)
                 job.other.stop()
         shutil.rmtree(scratch, ignore_errors=True)
         gc.unfreeze()
+        undo()
     summary.seconds = time.monotonic() - begun
     for job in jobs:
         _add(summary, job.shared)

@@ -10,7 +10,7 @@ cdef class Words:
     cdef Py_ssize_t _end, _count, _mask
 
     @cython.locals(slot=Py_ssize_t, known=Py_ssize_t)
-    cdef Py_ssize_t number(self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end) except -1
+    cpdef Py_ssize_t number(self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end) except -1
     @cython.locals(value="unsigned long long", index=Py_ssize_t)
     cdef unsigned long long _hash(
         self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end

@@ -53,13 +53,13 @@ class Table:
         while True:
             code = data[position]
             position += 1
-            if code == 0:
-                break
             if code > 127:
                 large, position = uleb(data, position - 1)
                 if large > _LARGEST_CODE:
                     raise Damaged(f"abbreviation code {large:#x} is not believed")
                 code = large
+            if code == 0:  # however many bytes it takes
+                break
             while largest < code:
                 largest += 1
                 starts[largest] = 0
