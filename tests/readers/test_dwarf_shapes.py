@@ -16,6 +16,7 @@ from layoutlint.readers.dwarf.abbrev import Format
 from layoutlint.readers.dwarf.interning import Words
 from layoutlint.readers.dwarf.names import at
 from layoutlint.readers.dwarf.tables import Tables
+from layoutlint.readers.span import Span
 
 FOLDER = Path(dwarf.__file__).parent
 DECODERS = ("members", "types")
@@ -45,8 +46,9 @@ def test_more_words_than_there_was_room_for():
 @pytest.mark.parametrize("end", [b"\0", b"\x80\0", b"\x80\x80\0"], ids=["one byte", "two bytes", "three bytes"])
 def test_a_table_of_abbreviations_ends_with_a_zero_of_any_length(end):
     base_type = b"\x24\0\x0b\x0b\0\0"
-    again = Tables(b"\x01" + base_type + end + b"\x02" + base_type + b"\0").at(0, Format(5, 4, 8, True))
-    assert [again.plan(code) is not None for code in range(4)] == [False, True, False, False]
+    section = b"\x01" + base_type + end + b"\x02" + base_type + b"\0"
+    table = Tables(Span(section, 0, len(section))).at(0, Format(5, 4, 8, True))
+    assert [table.plan(code) is not None for code in range(4)] == [False, True, False, False]
 
 
 def number(words: Words, sequence: list[int]) -> int:

@@ -141,8 +141,9 @@ def parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def read(data: bytes, position: int, shape: Format) -> Plan:
-    """The plan of the abbreviation whose tag stands at a position of .debug_abbrev. Raises Damaged."""
+def read(data: bytes, shape: Format) -> Plan:
+    """The plan of an abbreviation, from its tag to the zeros that end it. Raises Damaged."""
+    position = 0
     entry_tag, position = uleb(data, position)
     has_children = data[position] != 0
     position += 1

@@ -32,9 +32,12 @@ class Sections:
     @classmethod
     def of(cls, image: Image, suffix: str = "") -> Sections:
         """The sections of a file whose names end in a suffix; a missing one is empty. Raises ReadError."""
-        names = (f"{name}{suffix}" for name in (".debug_line", ".debug_str_offsets", ".debug_abbrev"))
-        line, offsets, abbreviations = (image.section(name) or b"" for name in names)
-        strings, line_strings = (image.span(f"{name}{suffix}") for name in (".debug_str", ".debug_line_str"))
+        line, offsets = (
+            image.section(f"{name}{suffix}") or b"" for name in (".debug_line", ".debug_str_offsets")
+        )
+        strings, line_strings, abbreviations = (
+            image.span(f"{name}{suffix}") for name in (".debug_str", ".debug_line_str", ".debug_abbrev")
+        )
         return cls(Tables(abbreviations), strings, line_strings, line, offsets)
 
     def text(self, offset: int) -> str:

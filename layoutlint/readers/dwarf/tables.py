@@ -7,11 +7,14 @@ from typing import Final
 
 from layoutlint.readers.dwarf import abbrev
 from layoutlint.readers.dwarf.abbrev import Format, Plan
-from layoutlint.readers.dwarf.forms import IMPLICIT, Damaged, uleb
+from layoutlint.readers.dwarf.forms import IMPLICIT, Damaged
 from layoutlint.readers.elf import Data
+from layoutlint.readers.span import Span
 
-_LARGEST_CODE: Final = 1 << 16
+_LARGEST_CODE = 1 << 16
 """Producers number abbreviations densely; a table with a larger code is not believed."""
+_WIDEST = 21
+"""Bits in front of the last byte of the widest code that is read."""
 _KEPT: Final = 64
 """Tables kept at a time: units that share one follow one another."""
 
@@ -22,7 +25,8 @@ _STARTS = array("q", [0]) * (_LARGEST_CODE + 1)
 class Table:
     """The abbreviations of a unit, by code."""
 
-    def __init__(self, data: bytes, offset: int, shape: Format, known: dict[bytes, Plan]) -> None:
+    def __init__(self, span: Span, data: Data, offset: int, shape: Format, known: dict[bytes, Plan]) -> None:
+        self._span = span
         self._data = data
         self._shape = shape
         self._known = known
@@ -40,10 +44,11 @@ class Table:
         if plan is None:
             start = self._starts[code]
             end = self._behind(start)
-            body = self._data[start:end]
+            first = self._span.start
+            body = self._span.text[first + start : first + end]
             plan = self._known.get(body)
             if plan is None:
-                plan = self._known[body] = abbrev.read(self._data, start, self._shape)
+                plan = self._known[body] = abbrev.read(body, self._shape)
             self.plans[code] = plan
         return plan
 
@@ -53,11 +58,15 @@ class Table:
         while True:
             code = data[position]
             position += 1
-            if code > 127:
-                large, position = uleb(data, position - 1)
-                if large > _LARGEST_CODE:
-                    raise Damaged(f"abbreviation code {large:#x} is not believed")
-                code = large
+            shift = 7
+            while code >> shift:  # the highest bit of the last byte says that another one follows
+                if shift > _WIDEST:
+                    raise Damaged("an abbreviation code of more than four bytes is not believed")
+                code += (data[position] - 1) << shift
+                position += 1
+                shift += 7
+            if code > _LARGEST_CODE:
+                raise Damaged(f"abbreviation code {code:#x} is not believed")
             if code == 0:  # however many bytes it takes
                 break
             while largest < code:
@@ -91,8 +100,9 @@ class Table:
 class Tables:
     """The abbreviation tables of a file; equal abbreviations of different units share one plan."""
 
-    def __init__(self, data: Data) -> None:
-        self._data = bytes(data)
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._data = memoryview(span.text)[span.start : span.end]
         self._plans: dict[Format, dict[bytes, Plan]] = {}
         self._tables: dict[tuple[Format, int], Table] = {}
 
@@ -106,5 +116,5 @@ class Tables:
             if len(self._tables) > _KEPT:
                 self._tables.clear()
             known = self._plans.setdefault(shape, {})
-            table = self._tables[key] = Table(self._data, offset, shape, known)
+            table = self._tables[key] = Table(self._span, self._data, offset, shape, known)
         return table
