@@ -15,5 +15,4 @@ cdef class Files(Cursor):
     cdef tuple _entries(self, list starts, Py_ssize_t position, Py_ssize_t width)
     @cython.locals(width=Py_ssize_t)
     cdef tuple _entry(self, list kinds, Py_ssize_t position)
-    @cython.locals(index=Py_ssize_t)
     cpdef tuple place(self, number)
