@@ -92,6 +92,8 @@ DAMAGED = [
      AT_STRUCT, "a member's location is the expression 30 1c"),
     ("supplementary file", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:GNU_ref_alt"))),
      AT_STRUCT, "refers to a supplementary file (dwz), and none is named"),
+    ("type far outside", unit((TYPEDEF, "t", (1 << 64) - 1), typedef=("typedef", False, ("name:string", "type:ref8"))),
+     AT_STRUCT, "a reference leaves its unit"),
     ("no such type unit", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:ref_sig8"))),
      AT_STRUCT, "no type unit has the signature 0x5"),
     ("size below zero", unit((STRUCT, "s"), END, struct=("structure_type", True, ("name:string", "byte_size:implicit_const=127"))),

@@ -125,6 +125,8 @@ class Index:
         unit = self._signed.get(signature)
         if unit is None or unit.type_offset is None:
             raise Damaged(f"no type unit has the signature {signature:#x}")
+        if unit.type_offset >= unit.end - unit.offset:
+            raise Damaged(f"the type of the signature {signature:#x} is outside its unit")
         return unit, unit.offset + unit.type_offset
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
 
 cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
-cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _PLACES, _SLOTS, _FILES
+cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _SLOTS, _FILES
 
 
 @cython.final
@@ -25,15 +25,17 @@ cdef class Shapes:
     cpdef bint is_new(self, Unit unit, Py_ssize_t position) except -1
     cpdef unsigned long long of(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
-        key="unsigned long long", slot=Py_ssize_t, plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
+        key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
         number="unsigned long long",
     )
     cdef unsigned long long _whole(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
-        key="unsigned long long", slot=Py_ssize_t, plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
+        key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
         number="unsigned long long",
     )
     cdef unsigned long long _spelled(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(slot=Py_ssize_t)
+    cdef unsigned long long _recall(self, unsigned long long key) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(slot=Py_ssize_t, other="unsigned long long")
     cdef void _keep(self, Unit unit, unsigned long long key, unsigned long long number) except *
     @cython.locals(plan=Plan)
@@ -56,7 +58,6 @@ cdef class Shapes:
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(plan=Plan, behind=Py_ssize_t)
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
-    @cython.locals(index=Py_ssize_t)
     cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
     cdef unsigned long long _place(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
     cdef unsigned long long _text(self, bytes text) except? 0xFFFFFFFFFFFFFFFF

@@ -37,10 +37,14 @@ _IS_NAME = 1 << 61
 """Marks the spellings that are a name, which need no number of their own."""
 _IS_SPELLED = 1 << 63
 """Marks the first word of a spelling."""
+_UNKNOWN = (1 << 64) - 2
+"""Stands for a number that is not known yet."""
 _PLACES = 1 << 48
 """A place of .debug_str behind this is kept as text."""
 _SLOTS = 1 << 18
 _FILES = 1 << 12
+_NO_FILES: Final = array("q", [-1]) * _FILES
+"""For each of a unit's own numbers of files that none is known yet; larger ones are looked up every time."""
 
 
 class Shapes:
@@ -65,7 +69,7 @@ class Shapes:
         """Whether a reference went from one unit to another; then what other units know is kept as well."""
         self._unit: Unit | None = None
         """The unit that `_files` is about."""
-        self._files = array("q", [-1]) * _FILES
+        self._files = _NO_FILES[:]
 
     def is_new(self, unit: Unit, position: int) -> bool:
         """Whether no type of this shape was asked about before. Raises Damaged."""
@@ -92,11 +96,9 @@ class Shapes:
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
-        slot = 2 * (key & (2 * _SLOTS - 1))
-        if self._known[slot] == key:
-            return self._known[slot + 1]
-        if self._pushed_out and key in self._pushed_out:
-            return self._pushed_out[key]
+        number = self._recall(key)
+        if number != _UNKNOWN:
+            return number
         plan = self._enter(unit, position, depth)
         recipe = plan.recipe
         if recipe.is_function:
@@ -113,11 +115,9 @@ class Shapes:
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
         key = unit.key + 2 * position + 1
-        slot = 2 * (key & (2 * _SLOTS - 1))
-        if self._known[slot] == key:
-            return self._known[slot + 1]
-        if self._pushed_out and key in self._pushed_out:
-            return self._pushed_out[key]
+        number = self._recall(key)
+        if number != _UNKNOWN:
+            return number
         plan = self._enter(unit, position, depth)
         recipe = plan.recipe
         behind = unit.behind
@@ -132,6 +132,13 @@ class Shapes:
             number = self._number(start)
         self._keep(unit, key, number)
         return number
+
+    def _recall(self, key: int) -> int:
+        """The number that was kept under a key, or _UNKNOWN."""
+        slot = 2 * (key & (2 * _SLOTS - 1))
+        if self._known[slot] == key:
+            return self._known[slot + 1]
+        return self._pushed_out.get(key, _UNKNOWN) if self._pushed_out else _UNKNOWN
 
     def _keep(self, unit: Unit, key: int, number: int) -> None:
         slot = 2 * (key & (2 * _SLOTS - 1))
@@ -258,8 +265,7 @@ class Shapes:
         """The number of the file that a unit's own number means."""
         if self._unit is not unit:
             self._unit = unit
-            for index in range(_FILES):
-                self._files[index] = -1
+            self._files = _NO_FILES[:]
         if number < _FILES and self._files[number] >= 0:
             return self._files[number]
         place = unit.place(number)

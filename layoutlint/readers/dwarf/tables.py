@@ -89,7 +89,7 @@ class Table:
                 position += 1
             form = data[position + 1]
             position += 2
-            if form > 127 or form == IMPLICIT:  # a form of more than one byte: a vendor's
+            if form > 127 or form == IMPLICIT:  # the rest of a vendor's form, or the constant itself
                 while data[position] > 127:
                     position += 1
                 position += 1

@@ -364,6 +364,8 @@ class Unit(Cursor):
     def refer(self, form: int, value: int) -> tuple[Unit, int]:
         """The unit and position that a reference of a form means. Raises Damaged."""
         if form in forms.REF_UNIT:
+            if value > self.size:
+                raise Damaged("a reference leaves its unit")
             return self, self.offset + value
         if form == forms.REF_ADDR:
             unit, position = self.index.holding(value), value
@@ -373,7 +375,7 @@ class Unit(Cursor):
             unit, position = self.index.supplement.holding(value), value
         else:
             raise Damaged(f"a reference of form {form:#x}")
-        unit.is_shared = unit is not self
+        unit.is_shared = unit.is_shared or unit is not self
         if unit.home is None and form != forms.REF_SIG8:
             unit.home = self.comp_dir
         return unit, position
