@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from elftools.dwarf.enums import ENUM_DW_FORM
-
+from layoutlint.readers.dwarf.names import form
 from layoutlint.readers.elf import Data
 
 
@@ -20,11 +19,6 @@ class Damaged(Exception):
 
 class Missing(Damaged):
     """A file that much refers to is not there; said once, and not of each place."""
-
-
-def form(name: str) -> int:
-    """The number of `DW_FORM_name`."""
-    return int(ENUM_DW_FORM["DW_FORM_" + name])
 
 
 STRING: Final = form("string")

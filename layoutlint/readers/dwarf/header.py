@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from elftools.dwarf.enums import ENUM_DW_UT
-
 from layoutlint.readers.dwarf.abbrev import Format
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.names import UNITS
 
-_TYPES: Final = {value: name for name, value in ENUM_DW_UT.items()}
+_TYPES: Final = {number: f"DW_UT_{name}" for name, number in UNITS.items()}
 
 
 @dataclass(frozen=True, slots=True)

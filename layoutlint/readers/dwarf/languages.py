@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
-
-from elftools.dwarf.enums import ENUM_DW_LANG
 
 # DW_LANG_C89, C, C99, C11, C17, C23 (dwarfstd.org/languages.html)
 _C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
 _ASSEMBLERS: Final = frozenset((0x8001, 0x31))
-_NAMES: Final[dict[object, str]] = {
-    number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ")
-    for name, number in ENUM_DW_LANG.items()
-}
 _NAME_OF_C: Final = 3  # DW_LNAME_C of DWARF 6
 
 
@@ -22,4 +17,14 @@ def foreign(language: object, name: object) -> str | None:
         return None if name is None or name == _NAME_OF_C else "another language"
     if language in _C or language in _ASSEMBLERS:
         return None
-    return _NAMES.get(language, "another language")
+    return _names().get(language, "another language")
+
+
+@cache
+def _names() -> dict[object, str]:
+    from elftools.dwarf.enums import ENUM_DW_LANG  # brings pyelftools' parsers, which C alone does not need
+
+    return {
+        number: name.removeprefix("DW_LANG_").replace("_plus_plus", "++").replace("_", " ")
+        for name, number in ENUM_DW_LANG.items()
+    }
