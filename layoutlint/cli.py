@@ -6,14 +6,10 @@ none of it.
 
 from __future__ import annotations
 
-import gc
 import io
 import os
-import shlex
 import sys
-import traceback
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -250,13 +246,15 @@ def _packs(rule_paths: Iterable[str], pack_names: Iterable[str]) -> tuple[Pack, 
 
 def _discovered() -> tuple[str, ...]:
     """The rule file of the project one stands in: nearest upwards, not above the top of its repository."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / _DISCOVERED).is_file():
-            return (os.path.relpath(folder / _DISCOVERED),)
-        if (folder / ".git").exists():
-            break
-    return ()
+    folder = os.getcwd()
+    while True:
+        found = os.path.join(folder, _DISCOVERED)
+        if os.path.isfile(found):
+            return (os.path.relpath(found),)
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return ()
+        folder = above
 
 
 def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
@@ -275,13 +273,17 @@ def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
 
 def _words(quoted: str) -> tuple[str, ...]:
     """A string cut as a shell does it; raises click.UsageError for a quote that is not closed."""
+    if not quoted:
+        return ()
+    import shlex
+
     try:
         return tuple(shlex.split(quoted))
     except ValueError as error:
         raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
 
 
-def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
+def _outputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
     """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
     outputs = []
     for text in texts:
@@ -290,7 +292,7 @@ def _outputs(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
             raise click.UsageError(
                 f"--output {text!r}: wanted F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
             )
-        outputs.append((name, Path(path)))
+        outputs.append((name, path))
     return outputs
 
 
@@ -304,8 +306,6 @@ def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
 
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
-    # Most objects stay to the end: looking for cycles among them at Python's pace takes an eighth of a run.
-    gc.set_threshold(100_000, 20, 100)
     arguments, flags = _split(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the same bytes in every locale, for every file name
@@ -327,6 +327,8 @@ def main() -> NoReturn:
         sys.exit(EXIT_BROKEN_PIPE)
     except Exception as error:
         if os.environ.get("LAYOUTLINT_DEBUG"):
+            import traceback
+
             traceback.print_exc()
         _fail(
             f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)", EXIT_INTERNAL

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from layoutlint.errors import UsageError
 from layoutlint.model import Progress, no_progress
@@ -42,10 +41,12 @@ def width() -> int:
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(file: str | os.PathLike[str], text: str) -> None:
     """Write a whole file or none: beside it first, then into its place; raises UsageError."""
     import tempfile  # only runs that write files need it
+    from pathlib import Path
 
+    path = Path(file)
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
@@ -23,9 +23,9 @@ def sniff(path: str) -> str:
     Raises ReadError for what no reader takes.
     """
     try:
-        if Path(path).is_dir():
+        if os.path.isdir(path):
             return "clang"
-        if Path(path).exists() and not Path(path).is_file():
+        if os.path.exists(path) and not os.path.isfile(path):
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
         with open(path, "rb") as file:
             head = file.read(_SNIFFED)
