@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from layoutlint.readers import dwarf
 from layoutlint.readers.dwarf import recipe
 from layoutlint.readers.dwarf.abbrev import Format
-from layoutlint.readers.dwarf.interning import Words
+from layoutlint.readers.dwarf.interning import UNKNOWN, Memo, Words
 from layoutlint.readers.dwarf.names import at
 from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.span import Span
@@ -43,6 +42,31 @@ def test_more_words_than_there_was_room_for():
         assert [number(words, [0] * (count % 7) + [count]) for count in range(20_000)] == list(range(20_000))
 
 
+@given(st.lists(st.tuples(st.integers(0, 30), st.lists(st.integers(0, 200), max_size=40)), max_size=8))
+def test_a_memo_knows_the_keys_of_the_unit_at_hand_and_no_others(units):
+    """Units of 200 keys, some of them come back to; everything that another unit left is forgotten."""
+    memo = Memo()
+    for unit, keys in units:
+        first = (unit + 1) << 40
+        memo.begin(first, first + 201)
+        known = {}
+        for key in keys:
+            assert memo.recall(first + key) == known.get(key, UNKNOWN)
+            if key not in known:
+                memo.keep(first + key, len(known))
+                known[key] = len(known)
+        assert [memo.recall(first + key) for key in known] == list(known.values())
+
+
+@pytest.mark.parametrize("stride", [1, 2, 4, 1 << 14, 1 << 20], ids="{:#x}".format)
+def test_a_memo_has_room_for_as_many_keys_as_come(stride):
+    memo = Memo()
+    memo.begin_all()
+    for number in range(9_000):
+        memo.keep(1 + number * stride, number)
+    assert [memo.recall(1 + number * stride) for number in range(9_000)] == list(range(9_000))
+
+
 @pytest.mark.parametrize("end", [b"\0", b"\x80\0", b"\x80\x80\0"], ids=["one byte", "two bytes", "three bytes"])
 def test_a_table_of_abbreviations_ends_with_a_zero_of_any_length(end):
     base_type = b"\x24\0\x0b\x0b\0\0"
@@ -53,4 +77,8 @@ def test_a_table_of_abbreviations_ends_with_a_zero_of_any_length(end):
 
 def number(words: Words, sequence: list[int]) -> int:
     """The number of a sequence that does not stand alone where it stands."""
-    return words.number(memoryview(array("Q", [7, *sequence, 9])), 1, 1 + len(sequence))
+    if len(words.stack) < len(sequence) + 2:
+        words.grow(len(sequence) + 2)
+    for place, word in enumerate([7, *sequence, 9]):
+        words.stack[place] = word
+    return words.number(1, 1 + len(sequence))

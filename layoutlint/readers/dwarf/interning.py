@@ -1,4 +1,4 @@
-"""Numbers for sequences of words: equal sequences have equal numbers, counted from 0."""
+"""Numbers for sequences of words, and what is known of the entries of a unit, in tables of plain words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ _FACTOR = 0x9E3779B97F4A7C15
 _SEED: Final = hash("words") & _ALL
 """Differs from run to run, so that no input can be made to meet in one slot."""
 _START: Final = 1 << 12
+UNKNOWN: Final = (1 << 64) - 2
+"""Stands for a number that is not known yet."""
+_UNKNOWN = UNKNOWN
+_LARGEST: Final = 1 << 63
+"""Behind all keys."""
 
 
 class Words:
-    """The sequences met so far, one behind another, and a hash table of where they start."""
+    """Equal sequences have equal numbers, counted from 0.
+
+    The sequences met so far stand one behind another; a hash table says where they start.
+    """
 
     def __init__(self) -> None:
         self._seed = _SEED
+        self.stack = _longs(_START)
+        """Where sequences are put together, one on top of another."""
         self._kept = _longs(_START)
         self._end = 0
         self._starts = _longs(_START)
@@ -25,15 +35,20 @@ class Words:
         """One more than the number of a sequence, 0 for an empty slot."""
         self._mask = 2 * _START - 1
 
-    def number(self, words: memoryview, start: int, end: int) -> int:
-        """The number of the words from `start` up to `end`."""
-        slot = self._hash(words, start, end) & self._mask
+    def grow(self, count: int) -> memoryview:
+        """The stack, with room for at least so many more words."""
+        self.stack = memoryview(bytearray(self.stack) + bytes(8 * (len(self.stack) + count))).cast("Q")
+        return self.stack
+
+    def number(self, start: int, end: int) -> int:
+        """The number of the words that stand from `start` up to `end` on the stack."""
+        slot = self._hash(self.stack, start, end) & self._mask
         while self._slots[slot]:
             known = self._slots[slot] - 1
-            if self._equals(known, words, start, end):
+            if self._equals(known, start, end):
                 return known
             slot = (slot + 1) & self._mask
-        return self._add(words, start, end, slot)
+        return self._add(start, end, slot)
 
     def _hash(self, words: memoryview, start: int, end: int) -> int:
         value = self._seed
@@ -42,17 +57,17 @@ class Words:
             value ^= value >> 32
         return value
 
-    def _equals(self, number: int, words: memoryview, start: int, end: int) -> bool:
+    def _equals(self, number: int, start: int, end: int) -> bool:
         place = self._starts[number]
         if self._starts[number + 1] - place != end - start:
             return False
         for index in range(start, end):
-            if self._kept[place] != words[index]:
+            if self._kept[place] != self.stack[index]:
                 return False
             place += 1
         return True
 
-    def _add(self, words: memoryview, start: int, end: int, slot: int) -> int:
+    def _add(self, start: int, end: int, slot: int) -> int:
         while self._end + end - start > len(self._kept):
             self._kept = _grown(self._kept)
         if self._count + 2 > len(self._starts):
@@ -60,7 +75,7 @@ class Words:
         number = self._count
         self._slots[slot] = number + 1
         for index in range(start, end):
-            self._kept[self._end] = words[index]
+            self._kept[self._end] = self.stack[index]
             self._end += 1
         self._count += 1
         self._starts[self._count] = self._end
@@ -77,6 +92,68 @@ class Words:
             while self._slots[slot]:
                 slot = (slot + 1) & self._mask
             self._slots[slot] = number + 1
+
+
+class Memo:
+    """The numbers of keys, for as long as the unit that the keys belong to is at hand.
+
+    A hash table with linear probing, in slots of two words. What other units left in a slot counts as empty,
+    so that nothing needs to be wiped between them. Neighbouring keys have neighbouring slots, as a unit's
+    entries mostly refer to others nearby.
+    """
+
+    def __init__(self) -> None:
+        self._slots = _longs(2 * _START)
+        self._mask = _START - 1
+        self._count = 0
+        self._first = 1
+        self._end = 1
+        self._top = 1
+
+    def begin(self, first: int, end: int) -> None:
+        """From here on keys from `first` up to `end` are kept, and all others forgotten."""
+        if first < self._top:
+            self._slots = _longs(2 * _START)
+            self._mask = _START - 1
+        self._count = 0
+        self._first = first
+        self._end = self._top = end
+
+    def begin_all(self) -> None:
+        """From here on all keys are kept."""
+        self.begin(1, _LARGEST)
+
+    def recall(self, key: int) -> int:
+        """The number that was kept under a key, or UNKNOWN."""
+        slot = key >> 2 & self._mask
+        while True:
+            other = self._slots[2 * slot]
+            if other == key:
+                return self._slots[2 * slot + 1]
+            if not self._first <= other < self._end:
+                return _UNKNOWN
+            slot = (slot + 1) & self._mask
+
+    def keep(self, key: int, number: int) -> None:
+        """Takes down the number of a key that has none so far."""
+        slot = key >> 2 & self._mask
+        while self._first <= self._slots[2 * slot] < self._end:
+            slot = (slot + 1) & self._mask
+        self._slots[2 * slot] = key
+        self._slots[2 * slot + 1] = number
+        self._count += 1
+        if 2 * self._count > self._mask:
+            self._spread()
+
+    def _spread(self) -> None:
+        """Twice as many slots."""
+        slots, count = self._slots, self._mask + 1
+        self._slots = _longs(4 * count)
+        self._mask = 2 * count - 1
+        self._count = 0
+        for slot in range(count):
+            if self._first <= slots[2 * slot] < self._end:
+                self.keep(slots[2 * slot], slots[2 * slot + 1])
 
 
 def _longs(count: int) -> memoryview:

@@ -2,17 +2,33 @@ cimport cython
 
 from layoutlint.readers.dwarf.cursor cimport Cursor
 
+cdef long long _UDATA, _PATH, _DIRECTORY, _WIDEST
+
+
+@cython.final
+cdef class Name:
+    cdef public unsigned long long form, value, directory
+    cdef public bint is_inside
+
 
 @cython.final
 cdef class Files(Cursor):
     cdef public str comp_dir
     cdef object _strings
     cdef Py_ssize_t _first
-    cdef list _folders, _folder_kinds, _names, _name_kinds
+    cdef list _folders, _names
+    cdef long long[::1] _folder_kinds, _name_kinds
+    cdef public Name name, folder
 
     cdef Py_ssize_t _old(self, list starts, Py_ssize_t position, bint is_file) except -1
-    @cython.locals(step=Py_ssize_t)
-    cdef tuple _entries(self, list starts, Py_ssize_t position, Py_ssize_t width)
-    @cython.locals(width=Py_ssize_t)
-    cdef tuple _entry(self, list kinds, Py_ssize_t position)
-    cpdef tuple place(self, number)
+    cdef object _entries(self, list starts, Py_ssize_t position, Py_ssize_t width)
+    @cython.locals(index=Py_ssize_t, step=Py_ssize_t)
+    cdef void _divide(self, list starts, Py_ssize_t position, long long[::1] kinds, Py_ssize_t total) except *
+    @cython.locals(
+        index=Py_ssize_t, content="long long", form="long long", width=Py_ssize_t, is_number=bint,
+        value="unsigned long long",
+    )
+    cdef void _read(self, Name name, long long[::1] kinds, Py_ssize_t position) except *
+    @cython.locals(directory="unsigned long long")
+    cpdef bint find(self, unsigned long long number) except -1
+    cpdef bytes text(self, Name name)

@@ -7,6 +7,7 @@ kernel that is half a minute. Here only names and directories are kept, and they
 from __future__ import annotations
 
 import posixpath
+from array import array
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -17,21 +18,14 @@ from layoutlint.readers.dwarf.forms import SKIP_STRING, SKIP_ULEB, Damaged, uleb
 from layoutlint.readers.elf import Data
 from layoutlint.readers.span import Span
 
-_UDATA: Final = forms.UDATA
-_PATH: Final = 1
-_DIRECTORY: Final = 2
+# Variables of C where this is compiled; names of another module would be objects.
+_UDATA = forms.UDATA
+_PATH = 1
+_DIRECTORY = 2
+_WIDEST = 8
 _MOST: Final = 1 << 20
 """A table that claims more entries than this is not believed."""
-
-Kind = tuple[int, int, int]
-"""A part of a table's entries: what it is, its form, its bytes or SKIP code."""
-Name = tuple[int, int | bytes]
-"""A form and a value of it: where a name stands, or the name itself."""
-Entry = tuple[Name, int]
-"""A name and the number of its directory."""
-Place = tuple[str, Name, Name | None]
-"""A compilation directory, a file's name and its folder's."""
-_OLD: Final[list[Kind]] = [(_PATH, forms.STRING, SKIP_STRING), (_DIRECTORY, forms.UDATA, SKIP_ULEB)]
+_OLD: Final = array("q", [_PATH, forms.STRING, SKIP_STRING, _DIRECTORY, forms.UDATA, SKIP_ULEB])
 """Up to DWARF 4; directories have no second part, and nobody asks for it."""
 
 
@@ -44,9 +38,11 @@ class Strings:
     offset_size: int
     order: Literal["little", "big"]
 
-    def at(self, number: int, offset: int) -> bytes:
-        """The string that a reference of a form means."""
-        section = self.line if number == forms.LINE_STRP else self.plain
+    def at(self, form: int, offset: int) -> bytes:
+        """The string that a reference of a form means. Raises Damaged."""
+        if form not in (forms.LINE_STRP, forms.STRP):
+            raise Damaged(f"a file name of form {form:#x}")
+        section = self.line if form == forms.LINE_STRP else self.plain
         try:
             return section.at(offset)
         except ValueError as error:
@@ -65,6 +61,19 @@ def _joined(comp_dir: str, directory: bytes, name: bytes) -> str:
     return tidy(comp_dir, directory.decode(errors="replace"), name.decode(errors="replace"))
 
 
+class Name:
+    """Where a name stands that was looked up: a reference and its form, or the place of the text itself."""
+
+    def __init__(self) -> None:
+        self.form = 0
+        """0 where there is none."""
+        self.value = 0
+        self.is_inside = False
+        """Whether the name stands in the table itself, at `value`."""
+        self.directory = 0
+        """The number of the directory that belongs to it."""
+
+
 class Files(Cursor):
     """The files of one unit, by the numbers that DW_AT_decl_file gives; names are read when asked for."""
 
@@ -76,9 +85,14 @@ class Files(Cursor):
         self._first = 1
         """1 up to DWARF 4, 0 from DWARF 5 on."""
         self._folders: list[int] = []
-        self._folder_kinds: list[Kind] = _OLD
+        """Where the entries start."""
+        self._folder_kinds = _OLD
+        """Of each part of an entry: what it is, its form, its bytes or SKIP code."""
         self._names: list[int] = []
-        self._name_kinds: list[Kind] = _OLD
+        self._name_kinds = _OLD
+        self.name = Name()
+        """Of the file that was looked up."""
+        self.folder = Name()
         self._tables(offset)
 
     def _tables(self, offset: int) -> None:
@@ -104,12 +118,12 @@ class Files(Cursor):
             self._old(self._names, position, True)
             return
         self._first = 0
-        self._folder_kinds, position = self._entries(self._folders, position, width)
-        self._name_kinds, _ = self._entries(self._names, position, width)
+        self._folder_kinds = self._entries(self._folders, position, width)
+        self._name_kinds = self._entries(self._names, self.behind, width)
         # Type units do not repeat the compilation directory; it is the first of the table.
         if not self.comp_dir and self._folders:
-            name, _ = self._entry(self._folder_kinds, self._folders[0])
-            self.comp_dir = self._text(name).decode(errors="replace")
+            self._read(self.folder, self._folder_kinds, self._folders[0])
+            self.comp_dir = self.text(self.folder).decode(errors="replace")
 
     def _old(self, starts: list[int], position: int, is_file: bool) -> int:
         """The tables up to DWARF 4: strings one after another, an empty one at the end."""
@@ -121,66 +135,71 @@ class Files(Cursor):
                     position = self.step(position, SKIP_ULEB)
         return position + 1
 
-    def _entries(self, starts: list[int], position: int, width: int) -> tuple[list[Kind], int]:
-        """Where the entries of a table of DWARF 5 stand: a format, a count, the entries."""
-        kinds: list[Kind] = []
-        widths: list[int] = []
+    def _entries(self, starts: list[int], position: int, width: int) -> array[int]:
+        """Takes down where the entries of a table of DWARF 5 stand: a format, a count, the entries."""
+        kinds = array("q")
         count = self.octets[position]
         position += 1
         for _ in range(count):
             content, position = uleb(self.data, position)
-            number, position = uleb(self.data, position)
-            widths.append(forms.step(number, 5, width, 8))
-            kinds.append((content, number, widths[-1]))
+            form, position = uleb(self.data, position)
+            known = content if content in (_PATH, _DIRECTORY) else 0
+            kinds.extend((known, form, forms.step(form, 5, width, 8)))
         total, position = uleb(self.data, position)
         if total > _MOST or total > self.size - position:
             raise Damaged(f"a line table claims {total} files")
+        self._divide(starts, position, kinds, total)
+        return kinds
+
+    def _divide(self, starts: list[int], position: int, kinds: array[int], total: int) -> None:
         for _ in range(total):
             starts.append(position)
-            for step in widths:
+            for index in range(2, len(kinds), 3):
+                step = kinds[index]
                 position = position + step if step >= 0 else self.step(position, step)
         if position > self.size:
             raise Damaged("the files of a line table end behind it")
-        return kinds, position
+        self.behind = position
 
-    def _entry(self, kinds: list[Kind], position: int) -> Entry:
-        """The name of an entry, a reference or the text itself, and its directory."""
-        name: Name = (0, b"")
-        directory = 0
-        for content, form, width in kinds:
-            if width >= 0:
-                value: int | bytes = self.number(position, width) if width <= 8 else b""
-                position += width
-            elif form == _UDATA:
-                value = self.uleb(position)
-                position = self.behind
-            else:
-                value, position = variable(self.data, position, form, self._strings.order)
+    def _read(self, name: Name, kinds: array[int], position: int) -> None:
+        """Reads an entry."""
+        name.form = name.value = name.directory = 0
+        name.is_inside = False
+        for index in range(0, len(kinds), 3):
+            content, form, width = kinds[index], kinds[index + 1], kinds[index + 2]
+            is_number = 0 <= width <= _WIDEST or form == _UDATA
+            value = self.value(position, width) if is_number and content else position
             if content == _PATH:
-                name = form, value
-            elif content == _DIRECTORY and isinstance(value, int):
-                directory = value
-        return name, directory
+                name.form, name.value, name.is_inside = form, value, not is_number
+            elif content == _DIRECTORY and is_number:
+                name.directory = value
+            position = position + width if width >= 0 else self.step(position, width)
 
-    def _text(self, name: Name) -> bytes:
-        form, value = name
-        return value if isinstance(value, bytes) else self._strings.at(form, value)
+    def find(self, number: int) -> bool:
+        """Whether there is a file of a number; `name` and `folder` are then about it."""
+        if not self._first <= number < self._first + len(self._names):
+            return False
+        self._read(self.name, self._name_kinds, self._names[number - self._first])
+        directory = self.name.directory
+        if self._first <= directory < self._first + len(self._folders):
+            self._read(self.folder, self._folder_kinds, self._folders[directory - self._first])
+        else:
+            self.folder.form = 0
+        return True
 
-    def place(self, number: int) -> Place | None:
-        """What tells a file from all others of the same sections; None where there is no such file."""
-        index = number - self._first
-        if not 0 <= index < len(self._names):
-            return None
-        name, directory = self._entry(self._name_kinds, self._names[index])
-        index = directory - self._first
-        inside = 0 <= index < len(self._folders)
-        folder = self._entry(self._folder_kinds, self._folders[index])[0] if inside else None
-        return self.comp_dir, name, folder
+    def text(self, name: Name) -> bytes:
+        """The name that was looked up. Raises Damaged."""
+        if name.form == 0:
+            return b""
+        if not name.is_inside:
+            return self._strings.at(name.form, name.value)
+        text = variable(self.data, name.value, name.form, self._strings.order)[0]
+        if not isinstance(text, bytes):
+            raise Damaged(f"a file name of form {name.form:#x}", name.value)
+        return text
 
     def path(self, number: int) -> str | None:
         """The path of a file: relative to the compilation directory when inside it; None for none."""
-        place = self.place(number)
-        if place is None:
+        if not 0 <= number <= _MOST or not self.find(number):
             return None
-        _, name, folder = place
-        return _joined(self.comp_dir, b"" if folder is None else self._text(folder), self._text(name))
+        return _joined(self.comp_dir, self.text(self.folder), self.text(self.name))

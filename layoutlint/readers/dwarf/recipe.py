@@ -60,8 +60,8 @@ _DIVIDED: Final = _AGGREGATES | {tag("array_type"), _FUNCTION}
 _NAMED: Final = _AGGREGATES | {
     tag(name) for name in ("enumeration_type", "base_type", "typedef", "unspecified_type")
 }
-_PLACED: Final = _AGGREGATES | {_MEMBER}
-"""Where these are declared is told."""
+_PLACED: Final = _AGGREGATES
+"""Where these are declared tells them apart. Members stand where their struct does."""
 
 
 class Recipe:
@@ -94,12 +94,12 @@ class Recipe:
         """Four numbers for each attribute, or run of dropped ones: what to do with it; bytes or SKIP code;
         where its word comes behind the first, -1 for none; a reference's form, 0 for one inside the unit."""
         self.size = len(steps)
-        self.constants = [
-            (rank[number], value & _ALL)
-            for number, value in constants.items()
-            if number in rank and number != _FILE
-        ]
+        stated = [number for number in constants if number in rank and number != _FILE]
+        self.constants = array("Q", [constants[number] & _ALL for number in stated])
         """Words whose value stands in the abbreviation."""
+        self.ranks = array("q", [rank[number] for number in stated])
+        """Where these come behind the first."""
+        self.constant_count = len(stated)
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
         self.file = constants.get(_FILE, 0) & _ALL
@@ -109,8 +109,9 @@ class Recipe:
 
 
 def _add_step(steps: list[int], action: int, width: int, rank: int, form: int) -> None:
-    if action == DROP and steps and steps[-4] == DROP and min(width, steps[-3]) >= 0:
-        steps[-3] += width
+    last = len(steps) - 4
+    if action == DROP and steps and steps[last] == DROP and min(width, steps[last + 1]) >= 0:
+        steps[last + 1] += width
     else:
         steps += (action, width, rank, form)
 

@@ -86,7 +86,6 @@ class Selection:
                     self._take(_entry(unit, position))
             except DAMAGE as error:
                 damaged.append(said(unit, position, error))
-        shapes.forget()
         return damaged
 
     def structs(self) -> tuple[Struct, ...]:

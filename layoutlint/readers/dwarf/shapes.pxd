@@ -1,24 +1,28 @@
 cimport cython
 
 from layoutlint.readers.dwarf.abbrev cimport Plan
-from layoutlint.readers.dwarf.interning cimport Words
+from layoutlint.readers.dwarf.interning cimport Memo, Words
+from layoutlint.readers.dwarf.lines cimport Files, Name
 from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.unit cimport Unit
 
+cdef Py_ssize_t _SHORT
 cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
-cdef unsigned long long _IS_TEXT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _SLOTS, _FILES
+cdef unsigned long long _IS_TEXT, _IS_SHORT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _FILES
 
 
 @cython.final
 cdef class Shapes:
     cdef Words _numbers
-    cdef dict _texts, _paths, _places, _pushed_out
+    cdef Memo _known
+    cdef dict _texts, _numbered, _paths
+    cdef Files _table
     cdef set _seen
-    cdef bytearray _buffer
-    cdef object _main, _unit
-    cdef unsigned long long[::1] _words, _known
+    cdef object _main, _home, _unit
+    cdef unsigned long long[::1] _words
     cdef long long[::1] _files
     cdef Py_ssize_t _top
+    cdef unsigned long long _folder
     cdef bint _has_crossed
 
     @cython.locals(number="unsigned long long")
@@ -34,14 +38,11 @@ cdef class Shapes:
         number="unsigned long long",
     )
     cdef unsigned long long _spelled(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(slot=Py_ssize_t)
-    cdef unsigned long long _recall(self, unsigned long long key) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(slot=Py_ssize_t, other="unsigned long long")
-    cdef void _keep(self, Unit unit, unsigned long long key, unsigned long long number) except *
     @cython.locals(plan=Plan)
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
         recipe=Recipe, start=Py_ssize_t, step=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
+        index=Py_ssize_t,
     )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
@@ -56,10 +57,18 @@ cdef class Shapes:
     cdef unsigned long long _referred(
         self, Unit unit, long form, unsigned long long value, Py_ssize_t position, bint is_whole, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
+    cdef void _cross(self) except *
     @cython.locals(plan=Plan, behind=Py_ssize_t)
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
+    @cython.locals(place=Py_ssize_t, known=Py_ssize_t)
     cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(files=Files, start=Py_ssize_t)
+    cdef Py_ssize_t _file(self, Unit unit, unsigned long long number) except -1
+    cdef void _put_name(self, Files files, Name name) except *
     cdef unsigned long long _place(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _inside(
+        self, Unit unit, Py_ssize_t position, Py_ssize_t end
+    ) except? 0xFFFFFFFFFFFFFFFF
     cdef unsigned long long _text(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(end=Py_ssize_t)
     cdef unsigned long long _number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF

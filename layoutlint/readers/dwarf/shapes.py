@@ -10,10 +10,12 @@ from __future__ import annotations
 from array import array
 from typing import Final
 
+from layoutlint.readers.dwarf import interning
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, sleb
-from layoutlint.readers.dwarf.interning import Words
+from layoutlint.readers.dwarf.interning import Memo, Words
+from layoutlint.readers.dwarf.lines import Files, Name
 from layoutlint.readers.dwarf.recipe import Recipe
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.unit import Unit
@@ -33,15 +35,16 @@ _TEXT = recipes.TEXT
 _ELSEWHERE = recipes.ELSEWHERE
 _IS_TEXT = 1 << 62
 """Marks the words of texts; those of numbers that large do not matter."""
+_IS_SHORT = 1 << 60
+"""Marks the words of texts that are in the word itself."""
+_SHORT = 7
 _IS_NAME = 1 << 61
 """Marks the spellings that are a name, which need no number of their own."""
 _IS_SPELLED = 1 << 63
 """Marks the first word of a spelling."""
-_UNKNOWN = (1 << 64) - 2
-"""Stands for a number that is not known yet."""
+_UNKNOWN = interning.UNKNOWN
 _PLACES = 1 << 48
 """A place of .debug_str behind this is kept as text."""
-_SLOTS = 1 << 18
 _FILES = 1 << 12
 _NO_FILES: Final = array("q", [-1]) * _FILES
 """For each of a unit's own numbers of files that none is known yet; larger ones are looked up every time."""
@@ -53,22 +56,26 @@ class Shapes:
     def __init__(self) -> None:
         self._numbers = Words()
         self._texts: dict[bytes, int] = {}
-        self._paths: dict[str | None, int] = {}
-        self._places: dict[tuple[object, ...] | None, int] = {}
+        self._numbered: dict[str | None, int] = {}
+        """Paths of files, with a number for each."""
+        self._paths: dict[int, int] = {}
+        """The number of the path, by that of the places where the names of a file and its folder stand."""
         self._seen: set[int] = set()
         self._main: Sections | None = None
-        self._buffer = bytearray(8 << 10)
-        self._words = memoryview(self._buffer).cast("Q")
+        self._words = self._numbers.stack
         """Shapes in the making, one on top of another."""
         self._top = 0
-        self._known = memoryview(bytearray(32 * _SLOTS)).cast("Q")
-        """Entries and their numbers, in slots of two words. Entries of one unit seldom meet in a slot."""
-        self._pushed_out: dict[int, int] = {}
-        """What was known of entries that had to leave their slot to another of the same unit."""
+        self._known = Memo()
+        """The numbers of types, under twice their place; behind that those of how they are spelled."""
         self._has_crossed = False
         """Whether a reference went from one unit to another; then what other units know is kept as well."""
+        self._home: Unit | None = None
+        """The unit that was asked about last."""
         self._unit: Unit | None = None
-        """The unit that `_files` is about."""
+        """The unit that `_table` and `_files` are about."""
+        self._table: Files | None = None
+        self._folder = 0
+        """The text that is the compilation directory."""
         self._files = _NO_FILES[:]
 
     def is_new(self, unit: Unit, position: int) -> bool:
@@ -81,22 +88,22 @@ class Shapes:
 
     def of(self, unit: Unit, position: int) -> int:
         """The number of all that is known of the type at a position. Raises Damaged, IndexError."""
+        if self._home is not unit:
+            self._home = unit
+            if not self._has_crossed:
+                self._known.begin(unit.key + 2 * unit.offset, unit.key + 2 * unit.end)
         self._top = 0
         return self._whole(unit, position, 0)
 
-    def forget(self) -> None:
-        """Lets go of what only helps with the unit at hand, unless units refer to one another."""
-        if not self._has_crossed:
-            self._pushed_out.clear()
-
     def leave(self) -> None:
         """Lets go of what is known by the places of entries, some of which are in files that are closed."""
-        self._pushed_out.clear()
+        self._known = Memo()
         self._has_crossed = False
+        self._home = self._unit = self._table = None
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
-        number = self._recall(key)
+        number = self._known.recall(key)
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
@@ -109,13 +116,13 @@ class Shapes:
             if plan.has_children and recipe.has_parts:
                 self._children(unit, behind, depth + 1)
             number = self._number(start)
-        self._keep(unit, key, number)
+        self._known.keep(key, number)
         return number
 
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
         key = unit.key + 2 * position + 1
-        number = self._recall(key)
+        number = self._known.recall(key)
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
@@ -130,23 +137,8 @@ class Shapes:
             if plan.has_children and recipe.has_parts:
                 self._children(unit, unit.over(plan, behind), depth + 1)
             number = self._number(start)
-        self._keep(unit, key, number)
+        self._known.keep(key, number)
         return number
-
-    def _recall(self, key: int) -> int:
-        """The number that was kept under a key, or _UNKNOWN."""
-        slot = 2 * (key & (2 * _SLOTS - 1))
-        if self._known[slot] == key:
-            return self._known[slot + 1]
-        return self._pushed_out.get(key, _UNKNOWN) if self._pushed_out else _UNKNOWN
-
-    def _keep(self, unit: Unit, key: int, number: int) -> None:
-        slot = 2 * (key & (2 * _SLOTS - 1))
-        other = self._known[slot]
-        if other and (self._has_crossed or unit.key + 2 * unit.offset <= other < unit.key + 2 * unit.end):
-            self._pushed_out[other] = self._known[slot + 1]
-        self._known[slot] = key
-        self._known[slot + 1] = number
 
     def _enter(self, unit: Unit, position: int, depth: int) -> Plan:
         """The plan of the type at a position."""
@@ -177,8 +169,8 @@ class Shapes:
                     word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
                 self._words[start + 1 + recipe.steps[step + 2]] = word
             position = position + width if width >= 0 else unit.step(position, width)
-        for rank, value in recipe.constants:
-            self._words[start + 1 + rank] = value
+        for index in range(recipe.constant_count):
+            self._words[start + 1 + recipe.ranks[index]] = recipe.constants[index]
         if recipe.file_rank >= 0:
             self._words[start + 1 + recipe.file_rank] = self._path(unit, recipe.file)
         if position > unit.end:
@@ -218,7 +210,7 @@ class Shapes:
         width = recipe.steps[step + 1]
         if action == _TEXT:
             end = position + width if width >= 0 else unit.step(position, width)
-            return self._text(bytes(unit.data[position:end]))
+            return self._inside(unit, position, end)
         if action == _SIGNED:
             return sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
         value = unit.value(position, width)
@@ -241,11 +233,16 @@ class Shapes:
                 raise Damaged("a reference leaves its unit", position)
             target = unit.offset + value
         else:
-            self._has_crossed = True
+            self._cross()
             unit, target = unit.refer(form, value)
         if is_whole:
             return self._whole(unit, target, depth)
         return self._spelled(unit, target, depth)
+
+    def _cross(self) -> None:
+        if not self._has_crossed:
+            self._has_crossed = True
+            self._known.begin_all()
 
     def _children(self, unit: Unit, position: int, depth: int) -> None:
         """Adds the members, dimensions or parameters among the entries from a position on."""
@@ -264,17 +261,36 @@ class Shapes:
     def _path(self, unit: Unit, number: int) -> int:
         """The number of the file that a unit's own number means."""
         if self._unit is not unit:
+            self._table = unit.files
+            folder = "" if self._table is None else self._table.comp_dir
+            self._folder = self._text(folder.encode(errors="surrogateescape"))
             self._unit = unit
             self._files = _NO_FILES[:]
         if number < _FILES and self._files[number] >= 0:
             return self._files[number]
-        place = unit.place(number)
-        known = self._places.get(place)
-        if known is None:
-            known = self._places[place] = self._paths.setdefault(unit.path(number), len(self._paths))
+        place = self._file(unit, number)
+        known = self._paths.get(place, -1)
+        if known < 0:
+            known = self._paths[place] = self._numbered.setdefault(unit.path(number), len(self._numbered))
         if number < _FILES:
             self._files[number] = known
         return known
+
+    def _file(self, unit: Unit, number: int) -> int:
+        """The number of where a file's name and folder stand, which is cheaper to tell than the path."""
+        start = self._top
+        files = self._table
+        if files is not None and files.find(number):
+            sections = unit.sections if unit.skeleton is None else unit.skeleton.sections
+            self._put(sections.number)
+            self._put(self._folder)
+            self._put_name(files, files.name)
+            self._put_name(files, files.folder)
+        return self._number(start)
+
+    def _put_name(self, files: Files, name: Name) -> None:
+        self._put(name.form)
+        self._put(self._text(files.text(name)) if name.is_inside else name.value)
 
     def _place(self, unit: Unit, place: int) -> int:
         """A word for the string at a place of .debug_str; in the sections of the first unit, that place."""
@@ -284,6 +300,12 @@ class Shapes:
             return place
         return self._text(unit.sections.text(place).encode(errors="surrogateescape"))
 
+    def _inside(self, unit: Unit, position: int, end: int) -> int:
+        """A word for a text that stands in an entry; short ones are that word."""
+        if end - position > _SHORT:
+            return self._text(bytes(unit.data[position:end]))
+        return _IS_TEXT | _IS_SHORT | unit.number(position, end - position)
+
     def _text(self, text: bytes) -> int:
         return _IS_TEXT | self._texts.setdefault(text, len(self._texts))
 
@@ -291,7 +313,7 @@ class Shapes:
         """The number of what was added since `start`, which is taken away again."""
         end = self._top
         self._top = start
-        return self._numbers.number(self._words, start, end)
+        return self._numbers.number(start, end)
 
     def _put(self, word: int) -> None:
         if self._top >= len(self._words):
@@ -300,5 +322,4 @@ class Shapes:
         self._top += 1
 
     def _grow(self, count: int) -> None:
-        self._buffer = self._buffer + bytes(len(self._buffer) + 8 * (count + 1))
-        self._words = memoryview(self._buffer).cast("Q")
+        self._words = self._numbers.grow(count + 1)

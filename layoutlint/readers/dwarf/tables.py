@@ -38,10 +38,10 @@ class Table:
 
     def plan(self, code: int) -> Plan | None:
         """The plan of a code, None for one that is not in the table. Raises Damaged."""
-        if code >= len(self.plans) or self._starts[code] == 0:
-            return None
-        plan = self.plans[code]
+        plan = self.plans[code] if code < len(self.plans) else None
         if plan is None:
+            if code >= len(self.plans) or self._starts[code] == 0:
+                return None
             start = self._starts[code]
             end = self._behind(start)
             first = self._span.start

@@ -18,7 +18,7 @@ cdef class Unit(Cursor):
     cdef tuple _root, _files, _string_table
     cdef Table _table
 
-    @cython.locals(code="unsigned long long", table=Table)
+    @cython.locals(code="unsigned long long", table=Table, plan=Plan)
     cpdef Plan enter(self, Py_ssize_t position)
     @cython.locals(index=Py_ssize_t, step=Py_ssize_t)
     cpdef Py_ssize_t over(self, Plan plan, Py_ssize_t position) except -1

@@ -168,13 +168,6 @@ class Unit(Cursor):
         except IndexError as error:
             raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
 
-    def place(self, number: int) -> tuple[object, ...] | None:
-        """What tells a file from all others; equal places are equal paths. None for none. Raises Damaged."""
-        files = self.files
-        place = None if files is None else files.place(number)
-        sections = self.sections if self.skeleton is None else self.skeleton.sections
-        return None if place is None else (sections.number, *place)
-
     def path(self, number: object) -> str | None:
         """The file that a DW_AT_decl_file means; None for none. Raises Damaged."""
         if number not in self._paths:
@@ -197,7 +190,9 @@ class Unit(Cursor):
         if code == 0:
             return None
         table = self.table if self._table is None else self._table
-        plan = table.plan(code)
+        plan = table.plans[code] if code < len(table.plans) else None
+        if plan is None:
+            plan = table.plan(code)
         if plan is None:
             raise Damaged(f"abbreviation code {code} is not in the table", position)
         return plan
