@@ -154,23 +154,24 @@ def show(
     """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
         raise click.UsageError("name some structs, or give --all")
-    from layoutlint import lint, terminal
+    from layoutlint import shown, terminal
+    from layoutlint.reports.show.options import ShowOptions
 
-    shown = lint.show(input, names, _read_options(flags, more))
-    options = reports.ShowOptions(
+    found = shown.of(input, names, _read_options(flags, more))
+    options = ShowOptions(
         expand=more["expand"],
         line_size=more["line_size"],
         min_align=more["min_align"],
         color=terminal.colored(more["color"]),
         width=terminal.width(),
     )
-    for chunk in reports.SHOW_FORMATS[format_](shown.structs, options):
+    for chunk in reports.SHOW_FORMATS[format_](found.structs, options):
         sys.stdout.write(chunk)
-    for note in shown.notes:
+    for note in found.notes:
         click.echo(f"layoutlint: note: {note}", err=True)
-    for trouble in shown.troubles:
+    for trouble in found.troubles:
         click.echo(f"layoutlint: {trouble}", err=True)
-    sys.exit(EXIT_UNKNOWN if shown.troubles and not more["allow_unknown"] else 0)
+    sys.exit(EXIT_UNKNOWN if found.troubles and not more["allow_unknown"] else 0)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from layoutlint import inputs, placement
-from layoutlint.errors import ReadError, UsageError
+from layoutlint.errors import UsageError
 from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
 from layoutlint.rule import (
@@ -259,35 +259,3 @@ def _exit_status(findings: list[Finding], unread: list[Unread], options: Options
     if (Outcome.UNKNOWN in outcomes or unread) and not options.allow_unknown:
         return 3
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Structs to show, what could not be shown, and what the user should know of it, as sentences."""
-
-    structs: tuple[Struct, ...]
-    troubles: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def show(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
-    """The structs of one input that the names and patterns mean, or all for no names; raises ReadError."""
-    patterns = tuple(name for name in names if is_pattern(name))
-    asked = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
-    readings, unread = inputs.read((path,), asked, options)
-    if not readings:
-        raise ReadError(unread[0].origin, unread[0].reason)
-    structs = sorted(
-        (struct for reading in readings for struct in reading.structs),
-        key=lambda s: (s.name, str(s.source or ""), s.origin),
-    )
-    missing = [name for name in names if not any(s.answers_to(name) for s in structs)]
-    troubles = [f"{path}: struct {name} is not there" for name in missing]
-    troubles += [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in structs if s.problem]
-    if names:
-        troubles += [
-            f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
-        ]
-    notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
-    notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
-    return Shown(tuple(structs), (*troubles, *map(str, unread)), notes)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.model import Reading, ReadOptions, Unread, Wanted
 from layoutlint.readers import packed
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
         return btf.read(path, wanted, options)
     return _read_elf(path, wanted, options)
+
+
+def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread:
+    """What `read` gives, or why it gives nothing."""
+    try:
+        return read(path, wanted, options)
+    except ReadError as error:
+        return Unread(error.path, error.reason)
 
 
 def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

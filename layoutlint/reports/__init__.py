@@ -6,9 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from layoutlint.reports.show.options import ShowFormat, ShowOptions
-
 if TYPE_CHECKING:
+    from layoutlint.reports.show.options import ShowFormat
     from layoutlint.rule import Report
 
 
@@ -31,5 +30,3 @@ SHOW_FORMATS: dict[str, ShowFormat] = {
     "json": _render("show.json"),
 }
 """Formats of `layoutlint show`."""
-
-__all__ = ["FORMATS", "SHOW_FORMATS", "ShowOptions"]

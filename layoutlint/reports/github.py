@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.model import Unread
-from layoutlint.reports.words import described, exit_meaning, found_in, tally
+from layoutlint.reports.judgement import described, exit_meaning, tally
+from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Severity
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}

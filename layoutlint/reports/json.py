@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.layout import Place
 from layoutlint.model import Reading, Struct, Unread
-from layoutlint.reports.words import struct_name
+from layoutlint.reports.judgement import struct_name
 from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
 
 

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.words import described, exit_meaning, found_in, share
+from layoutlint.reports.judgement import described, exit_meaning, share
+from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

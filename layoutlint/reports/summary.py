@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.reports.judgement import described, exit_meaning, share, tally
 from layoutlint.reports.styled import Line, line, paragraph
-from layoutlint.reports.words import counted, described, exit_meaning, share, tally
+from layoutlint.reports.words import counted
 from layoutlint.rule import Finding, Report
 
 _INDEX_FROM = 6

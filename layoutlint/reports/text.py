@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from layoutlint.layout import Layout, Place
 from layoutlint.reports import drawing, styled
+from layoutlint.reports.judgement import described, share
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
-from layoutlint.reports.words import described, found_in, share
+from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Severity, Verdict
 
 WIDTH = 100

@@ -1,11 +1,10 @@
-"""Phrases that every format for people uses in the same way."""
+"""Phrases that every format for people uses in the same way, of facts; `judgement` has those of findings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from layoutlint.model import some_of
-from layoutlint.rule import Finding, Outcome, Report, Verdict
 
 
 def counted(number: int, what: str) -> str:
@@ -13,57 +12,8 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def struct_name(finding: Finding) -> str:
-    """The struct that was judged, or the one that the rule names when it was not found."""
-    return finding.rule.struct if finding.struct is None else finding.struct.name
-
-
-def described(finding: Finding) -> str:
-    """The struct with its aggregate: `struct pcpu_chunk`, `union rcu_special`."""
-    aggregate = "struct" if finding.struct is None else finding.struct.aggregate
-    return f"{aggregate} {struct_name(finding)}"
-
-
 def found_in(files: Sequence[str]) -> str:
     """The files that have a definition: `a.ko`, or `312 files: a.ko, b.ko, c.ko and 309 more`."""
     if len(files) < 2:
         return "".join(files)
     return f"{counted(len(files), 'file')}: {some_of(files)}"
-
-
-def share(verdict: Verdict) -> str:
-    """In how many placements the rule fails; empty for a verdict that does not depend on them."""
-    if not verdict.total or not verdict.bases:
-        return ""
-    return f"in {len(verdict.bases)} of {verdict.total} placements"
-
-
-def tally(report: Report) -> str:
-    """How many rules came out how: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
-    counts = dict.fromkeys((Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT), 0)
-    for finding in (*report.findings, *report.kept):
-        counts[finding.verdict.outcome] += 1
-    words = [f"{number} {outcome.value}" for outcome, number in counts.items() if number]
-    suppressed = sum(finding.suppressed is not None for finding in report.findings)
-    words += [f"{len(report.unread)} not read"] if report.unread else []
-    said = ", ".join(words) or "nothing judged"
-    return f"{said} ({suppressed} suppressed)" if suppressed else said
-
-
-def exit_meaning(report: Report) -> str:
-    """What the exit status says, in words."""
-    if report.exit_status == 1:
-        return "rules are broken or at risk"
-    if report.exit_status == 3:
-        return "something could not be told"
-    if report.exit_status:
-        return "the run failed"
-    left = _passed_over(report)
-    return f"nothing broken that counts; passed over: {', '.join(left)}" if left else "nothing broken"
-
-
-def _passed_over(report: Report) -> list[str]:
-    """What did not fail a run that ended with 0 and is not fine all the same."""
-    outcomes = [finding.verdict.outcome for finding in report.findings]
-    left = [f"{outcomes.count(o)} {o.value}" for o in Outcome if outcomes.count(o)]
-    return left + ([f"{len(report.unread)} not read"] if report.unread else [])

@@ -10,7 +10,8 @@ import pytest
 
 from layoutlint import readers
 from layoutlint.model import ReadOptions, Wanted
-from layoutlint.reports import SHOW_FORMATS, ShowOptions
+from layoutlint.reports import SHOW_FORMATS
+from layoutlint.reports.show.options import ShowOptions
 
 pytestmark = pytest.mark.real
 

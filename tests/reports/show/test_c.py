@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from layoutlint.model import CType, Field, function_of, pointer_to, qualified
-from layoutlint.reports import SHOW_FORMATS, ShowOptions
+from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
+from layoutlint.reports.show.options import ShowOptions
 from tests.build import member, struct
 from tests.reports.show.compiled import FIXTURES, compiled, structs
 

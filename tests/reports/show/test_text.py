@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from layoutlint.model import CType, Field
-from layoutlint.reports import SHOW_FORMATS, ShowOptions
+from layoutlint.reports import SHOW_FORMATS
+from layoutlint.reports.show.options import ShowOptions
 from tests.build import bits, flexible, member, struct
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
