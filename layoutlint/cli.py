@@ -180,17 +180,17 @@ def show(
 def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     """Say what a rule kind means, or why a rule is there."""
     from layoutlint import rulefile
-    from layoutlint.kinds import KINDS, manual
+    from layoutlint.kinds import KINDS, kind_named, manual
     from layoutlint.reports.explain import explain_rule
 
-    kind = next((kind for kind in KINDS if kind.name == topic), None)
+    kind = kind_named(topic)
     if kind is not None:
         click.echo(manual.explain(kind))
         return
     packs = _packs(rule_paths or _discovered(), ()) + rulefile.shipped()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
-        near = did_you_mean(topic, [*rules, *(kind.name for kind in KINDS)])
+        near = did_you_mean(topic, [*rules, *KINDS])
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}")
     click.echo(explain_rule(rules[topic]))
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from layoutlint import toml_table as toml
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
-from layoutlint.kinds import KINDS, kind_named
+from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import TARGETS, Source, Wanted
 from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent, When
 from layoutlint.toml_lines import parse as parse_toml
@@ -247,10 +247,10 @@ class _Reader:
 
 def _kind(table: Table) -> Kind | None:
     """The kind of a rule with its parameters; None when something about it is wrong, which is noted."""
-    name = table.need("kind", toml.choice(kind.name for kind in KINDS))
+    name = table.need("kind", toml.choice(KINDS))
     kind = kind_named(name or "")
     if kind is None:
-        table.only((*RULE_KEYS, *(key.name for other in KINDS for key in other.keys)))
+        table.only((*RULE_KEYS, *(key.name for other in every_kind() for key in other.keys)))
         return None
     table.only((*RULE_KEYS, *(key.name for key in kind.keys)), _kinds_with)
     before = len(table.notes.mistakes)
@@ -287,7 +287,7 @@ def _top_key(key: str) -> str:
 
 def _kinds_with(key: str) -> str:
     """Says which kinds have a key, when another kind than the rule's does."""
-    kinds = [kind.name for kind in KINDS if any(own.name == key for own in kind.keys)]
+    kinds = [kind.name for kind in every_kind() if any(own.name == key for own in kind.keys)]
     return f" (a key of {', '.join(kinds)})" if kinds else ""
 
 

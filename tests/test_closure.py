@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from layoutlint import reports, rulefile
-from layoutlint.kinds import KINDS
+from layoutlint import kinds, reports, rulefile
 from layoutlint.model import TARGETS
 from layoutlint.readers.losses import LOSSES
 from tests import cli_doc
@@ -49,6 +48,7 @@ class TestSize:
         assert [path for path in ROOT.rglob("*.py") if {path.stem, path.parent.name} & drawers and ".venv" not in path.parts] == []
 
 
+KINDS = kinds.every_kind()
 KIND_NAMES = [kind.name for kind in KINDS]
 
 
@@ -60,6 +60,7 @@ class TestKinds:
             for match in re.finditer(r'^    name: ClassVar\[str\] = "(.+)"', path.read_text(), re.M)
         }
         assert spelled == set(KIND_NAMES)
+        assert list(kinds.KINDS) == KIND_NAMES
 
     @pytest.mark.parametrize("name", KIND_NAMES)
     @pytest.mark.parametrize("path", ["layoutlint/kinds/{}.py", "tests/kinds/test_{}.py", "fixtures/kinds/{}.c"])

@@ -1,39 +1,40 @@
-"""One module per rule kind; KINDS is the table of them all."""
+"""One module per rule kind; KINDS is the table of them all, which are imported when a rule names them."""
 
 from __future__ import annotations
 
-from layoutlint.kinds.access import AccessApart
-from layoutlint.kinds.adjacent import Adjacent
-from layoutlint.kinds.distance import Distance
-from layoutlint.kinds.holes import Holes
-from layoutlint.kinds.isolated import Isolated
-from layoutlint.kinds.line_start import LineStart
-from layoutlint.kinds.lines import Lines
-from layoutlint.kinds.no_straddle import NoStraddle
-from layoutlint.kinds.offset import Offset
-from layoutlint.kinds.order import Order
-from layoutlint.kinds.separate import Separate
-from layoutlint.kinds.size import Size
-from layoutlint.kinds.together import Together
+from functools import cache
+from importlib import import_module
+from typing import cast
+
 from layoutlint.rule import Kind
 
-KINDS: tuple[type[Kind], ...] = (
-    Separate,
-    Together,
-    Adjacent,
-    Order,
-    Isolated,
-    LineStart,
-    NoStraddle,
-    Distance,
-    Offset,
-    Size,
-    Lines,
-    Holes,
-    AccessApart,
-)
+KINDS = {
+    "separate": "Separate",
+    "together": "Together",
+    "adjacent": "Adjacent",
+    "order": "Order",
+    "isolated": "Isolated",
+    "line-start": "LineStart",
+    "no-straddle": "NoStraddle",
+    "distance": "Distance",
+    "offset": "Offset",
+    "size": "Size",
+    "lines": "Lines",
+    "holes": "Holes",
+    "access": "AccessApart",
+}
+"""Each kind's class, in the order of the manual; its module is called as the kind is."""
 
 
+@cache
 def kind_named(name: str) -> type[Kind] | None:
     """The kind called `name`, None when there is none."""
-    return next((kind for kind in KINDS if kind.name == name), None)
+    if name not in KINDS:
+        return None
+    module = import_module(f"layoutlint.kinds.{name.replace('-', '_')}")
+    return cast("type[Kind]", getattr(module, KINDS[name]))
+
+
+def every_kind() -> tuple[type[Kind], ...]:
+    """All of them, in the order of the manual."""
+    return tuple(kind for name in KINDS if (kind := kind_named(name)) is not None)

@@ -13,7 +13,7 @@ from typing import Final
 
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
-from layoutlint.readers import compression, headers, packed, relocation
+from layoutlint.readers import headers, packed
 from layoutlint.readers.headers import Section
 from layoutlint.readers.span import Span
 
@@ -207,6 +207,8 @@ class Image:
             # "ZLIB" and the size, big-endian, as binutils wrote it before there was SHF_COMPRESSED.
             if len(data) < 12 or bytes(data[:4]) != b"ZLIB":
                 raise ReadError(self.path, f"section {header.name} does not start with ZLIB and its size")
+            from layoutlint.readers import compression
+
             size = int.from_bytes(data[4:12], "big")
             data = self._decompressed(header.name, data, compression.ZLIB, size, 12)
         if not self.is_relocatable:
@@ -227,6 +229,8 @@ class Image:
         if self._unpacked > max(_UNPACKED_FREELY, _UNPACKED_TIMES * len(self._mapped)):
             what = f"section {name} claims {size} bytes, too many for a file of {len(self._mapped)}"
             raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` shows what it holds")
+        from layoutlint.readers import compression  # few files compress their sections
+
         try:
             return compression.decompressed(method, data[header:], size)
         except ValueError as error:
@@ -236,6 +240,8 @@ class Image:
         tables = [h for h in self._headers if h.type in (headers.REL, headers.RELA) and h.info == index]
         if not tables:
             return data
+        from layoutlint.readers import compression, relocation  # for object files and modules
+
         self._refuse_overlap("relocation tables", tables)
         changed = compression.room(len(data))
         changed[:] = data
@@ -253,6 +259,8 @@ class Image:
     def _symbol_values(self, index: int) -> array[int]:
         """The values of the symbols in a table, which all sections have in common."""
         if index not in self._symbols:
+            from layoutlint.readers import relocation
+
             table = self._raw(self._headers[index])
             self._symbols[index] = relocation.symbol_values(table, self.bits, self.little_endian)
         return self._symbols[index]

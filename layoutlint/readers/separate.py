@@ -6,11 +6,9 @@ Supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Nothing i
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal
 
 from layoutlint.errors import ReadError
@@ -164,6 +162,8 @@ def _not_of(image: Image, other: Image, link: _DebugLink | None) -> str | None:
         return different if ours != theirs else None
     if link is None:
         return f"has no build id, and {ours} belongs to it" if ours else "shares no build id with it"
+    import zlib
+
     crc = zlib.crc32(other.content)
     return f"has the CRC32 {crc:08x}, and {link.crc:08x} belongs to it" if crc != link.crc else None
 
@@ -207,7 +207,7 @@ def _supplement_id(other: Image) -> str | None:
 def _supplement_places(image: Image, link: _Link, roots: tuple[str, ...]) -> Iterator[str]:
     there = [os.path.normpath(os.path.join(directory, link.name)) for directory in _directories(image)]
     yield from there
-    parts = PurePath(link.name).parts
+    parts = [part for part in link.name.split("/") if part not in ("", ".")]
     if _DWZ in parts:
         below = parts[parts.index(_DWZ) :]
         yield from (os.path.join(root, *below) for root in roots)

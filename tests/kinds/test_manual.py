@@ -7,11 +7,12 @@ import re
 import pytest
 
 from layoutlint import lint, rulefile
-from layoutlint.kinds import KINDS, manual
+from layoutlint.kinds import every_kind, manual
 from layoutlint.model import ReadOptions
 from layoutlint.rule import Outcome
 from tests.command import ROOT
 
+KINDS = every_kind()
 EXAMPLES = [(kind, which) for kind in KINDS for which in ("breaks", "keeps")]
 ACCESSES = '[struct.stats.fields]\npackets = { access = "hot-write" }\nlimit = { access = "hot-read" }\n'
 
