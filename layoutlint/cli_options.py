@@ -64,8 +64,8 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--jobs",
                 "-j",
                 type=click.IntRange(1, 1024),
-                help="Processes that read inputs side by side (default: one; for a folder of modules, "
-                "one for each processor).",
+                help="Processes (default: one for each processor, where there is much DWARF or a folder of "
+                "modules to read). Several inputs are read side by side when this is given.",
             ),
             click.option(
                 "--allow-unknown", is_flag=True, help="What could not be told does not fail the run."

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from layoutlint import readers
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted, no_progress, some_of
-from layoutlint.readers import modules
+from layoutlint.readers import forks, modules
 from layoutlint.readers.modules import Folder
 
 _MOST_TEXTS = 50
@@ -30,7 +30,7 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
     merged = _Merged(folder)
     quiet = replace(options, progress=no_progress, jobs=1)
     try:
-        with _parts(bases, names, quiet, options.jobs or _processors()) as parts:
+        with _parts(bases, names, quiet, options.jobs or forks.processors()) as parts:
             for number, part in enumerate(parts):
                 merged.add(part)
                 options.progress(f"reading {folder.path}", number + 1, len(folder.files))
@@ -137,11 +137,6 @@ def _parts(
     except BrokenProcessPool as error:
         reason = "a process that read its files was ended, perhaps for want of memory; `--jobs 1` needs less"
         raise ReadError(next(iter(bases)), reason) from error
-
-
-def _processors() -> int:
-    """The processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(slots=True)

@@ -57,6 +57,6 @@ def _read_files(paths: list[str], names: Wanted, options: ReadOptions) -> list[R
         return [readers.attempt(path, names, options) for path in paths]
     from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
 
-    quiet = replace(options, progress=no_progress)
+    quiet = replace(options, progress=no_progress, jobs=max(1, options.jobs // len(paths)))
     with ProcessPoolExecutor(options.jobs) as executor:
         return list(executor.map(partial(readers.attempt, wanted=names, options=quiet), paths))

@@ -285,7 +285,7 @@ class ReadOptions:
     """Compiler flags given after `--`, for headers and sources."""
     progress: Progress = field(default=no_progress)
     jobs: int = 1
-    """Processes; 0 is one for each processor where a folder of modules is read, and one for all else."""
+    """Processes; 0 is one for each processor where a folder of modules or much DWARF is read, else one."""
     btf_base: str | None = None
     """The BTF of vmlinux that a module's split BTF builds on."""
     reader: str | None = None

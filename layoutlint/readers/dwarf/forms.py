@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 from layoutlint.readers.dwarf.names import form
@@ -19,6 +20,10 @@ class Damaged(Exception):
 
 class Missing(Damaged):
     """A file that much refers to is not there; said once, and not of each place."""
+
+
+DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
+"""What reading past the end or into nonsense raises."""
 
 
 STRING: Final = form("string")

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import pairwise
 
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers import forks
+from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
 from layoutlint.readers.dwarf.index import SPLIT, Index
 from layoutlint.readers.dwarf.names import at
-from layoutlint.readers.dwarf.select import DAMAGE, Selection, said
+from layoutlint.readers.dwarf.select import Selection, said
 from layoutlint.readers.dwarf.split import Parts
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Image
 
-_PROGRESS_EVERY = 32
 _IMPORT = at("import")
+_PARTS = 64
+"""Into so many parts of equal size the units are divided at least; each process takes one after another."""
+
+_C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
+"""What a unit turns out to be."""
+Sight = tuple[int, str, list[int], list[int]]
+"""What a unit turns out to be, its language or file or damage, where the entries stand that are to be taken,
+and those that import other units."""
 
 
 class Gathering:
@@ -25,6 +34,7 @@ class Gathering:
         """Raises ReadError when there are no units."""
         suffix = "" if image.section(".debug_info") or image.section(".debug_types") else SPLIT
         self._path = image.path
+        self._wanted, self._target = wanted, image.target
         self._options = options
         self._index = Index(image, options, suffix)
         self._parts = Parts(image, options)
@@ -42,21 +52,19 @@ class Gathering:
     def read(self) -> None:
         """Reads all units. Raises ReadError where there are only such as other files import."""
         units = self._index.units
-        for number, unit in enumerate(units):
-            if number % _PROGRESS_EVERY == 0:
-                self._options.progress("reading DWARF", number, len(units))
-            self._visit(unit)
-        self._options.progress("reading DWARF", len(units), len(units))
+        for unit, sight in zip(units, self._sights(units), strict=True):
+            self._visit(unit, sight)
         if len(self._partial) == len(units) and not any(self._partial.values()):
             what = "has partial units only (dwz), which are read with the files that import them"
             raise ReadError(self._path, what)
         for part in self._parts.kept if self._has_skeletons else ():
             self.unread += part.damaged
             for unit in part.types:
-                self._visit(unit)
+                self._visit(unit, self._look(unit))
         self.unread += self._parts.problems
         while self._waiting:
-            self._visit(self._waiting.popleft(), is_imported=True)
+            unit = self._waiting.popleft()
+            self._visit(unit, self._look(unit, is_imported=True))
 
     def notes(self) -> tuple[str, ...]:
         """What was skipped, as sentences."""
@@ -66,25 +74,72 @@ class Gathering:
             notes.append(f"skipped {_units(alone, 'partial ')} that no unit in C imports")
         return tuple(notes)
 
-    def _visit(self, unit: Unit, is_imported: bool = False) -> None:
-        """Takes a unit that is to be read; damage is told. Partial units wait until C imports them."""
+    def _sights(self, units: list[Unit]) -> list[Sight]:
+        """What all units turn out to be, looked at by several processes where there is enough of them.
+
+        Where units take their folder from whoever refers to them first (dwz), one process looks at all.
+        """
+        size = sum(unit.end - unit.offset for unit in units)
+        number = 1 if self._index.has_supplement else forks.processes(size, self._options.jobs)
+        self.selection.prepare(self._index.sections)
+        parts = _parts(units, size)
+        total = len(units)
+
+        def work(part: int) -> list[Sight]:
+            first, end = parts[part]
+            self._options.progress("reading DWARF", first, total)
+            return [self._look(unit) for unit in units[first:end]]
+
+        sights = [sight for part in forks.spread(work, len(parts), number) for sight in part]
+        if number > 1 and any(sight[0] == _PARTIAL for sight in sights):
+            self._start_again(units)
+            sights = [self._look(unit) for unit in units]
+        self._options.progress("reading DWARF", total, total)
+        return sights
+
+    def _start_again(self, units: list[Unit]) -> None:
+        self.selection = Selection(self._wanted, self._target)
+        for unit in units:
+            unit.home = None
+
+    def _look(self, unit: Unit, is_imported: bool = False) -> Sight:
+        """What a unit turns out to be. Partial units wait until C imports them."""
         try:
             if unit.is_partial and not is_imported:
+                return _PARTIAL, "", [], []
+            if unit.language is not None:
+                return _FOREIGN, unit.language, [], []
+            if (name := unit.split_file) is not None:
+                return _SKELETON, name, [], []
+            hits = self.selection.look(unit)
+            return _C, "", hits, unit.imports[:]
+        except DAMAGE as error:
+            return _DAMAGED, said(unit, getattr(error, "position", None), error), [], []
+        finally:
+            unit.forget()
+
+    def _visit(self, unit: Unit, sight: Sight) -> None:
+        """Takes what was seen of a unit; damage is told."""
+        kind, text, hits, imports = sight
+        try:
+            if kind == _PARTIAL:
                 self._partial.setdefault(unit, False)
-            elif unit.language is not None:
-                self._skipped[unit.language] += 1
-            elif (name := unit.split_file) is not None:
-                self._follow(unit, name)
-            else:
-                self._take(unit)
+            elif kind == _FOREIGN:
+                self._skipped[text] += 1
+            elif kind == _SKELETON:
+                self._follow(unit, text)
+            elif kind == _DAMAGED:
+                self.unread.append(text)
+            elif hits or imports:
+                self._take(unit, hits, imports)
         except DAMAGE as error:
             self.unread.append(said(unit, getattr(error, "position", None), error))
         finally:
             unit.forget()
 
-    def _take(self, unit: Unit) -> None:
-        self.unread += self.selection.take(unit)
-        for position in unit.imports:
+    def _take(self, unit: Unit, hits: list[int], imports: list[int]) -> None:
+        self.unread += self.selection.take(unit, hits)
+        for position in imports:
             try:
                 self._import(unit, position)
             except DAMAGE as error:
@@ -109,16 +164,28 @@ class Gathering:
         self._has_skeletons = True
         packed = self._parts.packed(skeleton)
         if packed is not None:
-            self._visit(packed)
+            self._visit(packed, self._look(packed))
             return
         try:
             with self._parts.opened(skeleton, name) as (unit, index):
                 self.unread += index.damaged
                 for each in (unit, *index.types):
-                    self._visit(each)
+                    self._visit(each, self._look(each))
             self.selection.leave()
         except ReadError as error:
             raise Damaged(error.reason, skeleton.offset) from error
+
+
+def _parts(units: list[Unit], size: int) -> list[tuple[int, int]]:
+    """Runs of units, each the first and the one behind the last, of about the same size."""
+    least = size // _PARTS
+    starts, inside = [0], 0
+    for number, unit in enumerate(units):
+        if inside > least:
+            starts.append(number)
+            inside = 0
+        inside += unit.end - unit.offset
+    return list(pairwise((*starts, len(units))))
 
 
 def _units(count: int, kind: str = "") -> str:

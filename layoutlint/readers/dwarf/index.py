@@ -67,6 +67,11 @@ class Index:
         return found
 
     @property
+    def has_supplement(self) -> bool:
+        """Whether a supplementary file (dwz) is named."""
+        return self._supplement is not None
+
+    @property
     def supplement(self) -> Index:
         """The units of the supplementary file (dwz). Raises Missing, or Damaged when none is named."""
         found = self._supplement

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
 from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
 from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import Damaged, Missing
+from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
 from layoutlint.readers.dwarf.scan import Names, walk
 from layoutlint.readers.dwarf.sections import Sections
@@ -22,8 +22,6 @@ _FEW: Final = 500
 _FILES: Final = 4
 """Names are looked up in so many files at a time: a program, its supplement, its package, a .dwo."""
 
-DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
-"""What reading past the end or into nonsense raises."""
 
 
 @dataclass(slots=True)
@@ -65,6 +63,8 @@ class Selection:
         self._decoder = Decoder(target)
         self._found: dict[tuple[object, ...], _Found] = {}
         self._incomplete: dict[str, _Found] = {}
+        self._taken: set[int] = set()
+        """The shapes of the entries taken so far."""
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
         self._names = lru_cache(_FILES)(lambda sections: _named(wanted.names, sections))
@@ -73,16 +73,30 @@ class Selection:
         """Lets go of what is known by places in files, of which one is closed."""
         self._decoder.shapes.leave()
 
-    def take(self, unit: Unit) -> list[str]:
-        """Reads one unit; where it is damaged and why, as sentences. Raises DAMAGE when all of it is."""
+    def prepare(self, sections: Sections) -> None:
+        """Looks the names up, so that the forks of this process need not."""
+        if not self._in_bulk:
+            self._names(sections)
+
+    def look(self, unit: Unit) -> list[int]:
+        """Where the entries of a unit stand that are to be taken, those that are damaged among them.
+
+        Raises DAMAGE when all of it is.
+        """
         plan, _, behind = unit.root
         if not plan.has_children:
             return []
+        hits = walk(unit, behind, None if self._in_bulk else self._names(unit.sections))
+        return self._decoder.shapes.new_among(unit, hits)
+
+    def take(self, unit: Unit, hits: Sequence[int]) -> list[str]:
+        """Reads entries of one unit; where it is damaged and why, as sentences."""
         damaged: list[str] = []
-        shapes = self._decoder.shapes
-        for position in walk(unit, behind, None if self._in_bulk else self._names(unit.sections)):
+        for position in hits:
             try:
-                if shapes.is_new(unit, position):
+                shape = self._decoder.shapes.of(unit, position)
+                if shape not in self._taken:
+                    self._taken.add(shape)
                     self._take(_entry(unit, position))
             except DAMAGE as error:
                 damaged.append(said(unit, position, error))

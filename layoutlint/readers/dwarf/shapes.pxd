@@ -25,8 +25,7 @@ cdef class Shapes:
     cdef unsigned long long _folder
     cdef bint _has_crossed
 
-    @cython.locals(number="unsigned long long")
-    cpdef bint is_new(self, Unit unit, Py_ssize_t position) except -1
+    cpdef list new_among(self, Unit unit, list positions)
     cpdef unsigned long long of(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
         key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,

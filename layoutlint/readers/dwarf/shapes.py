@@ -13,7 +13,7 @@ from typing import Final
 from layoutlint.readers.dwarf import interning
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import Damaged, sleb
+from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, sleb
 from layoutlint.readers.dwarf.interning import Memo, Words
 from layoutlint.readers.dwarf.lines import Files, Name
 from layoutlint.readers.dwarf.recipe import Recipe
@@ -78,13 +78,18 @@ class Shapes:
         """The text that is the compilation directory."""
         self._files = _NO_FILES[:]
 
-    def is_new(self, unit: Unit, position: int) -> bool:
-        """Whether no type of this shape was asked about before. Raises Damaged."""
-        number = self.of(unit, position)
-        if number in self._seen:
-            return False
-        self._seen.add(number)
-        return True
+    def new_among(self, unit: Unit, positions: list[int]) -> list[int]:
+        """Those where types stand of a shape that was not asked about before, and those that are damaged."""
+        new: list[int] = []
+        for position in positions:
+            try:
+                number = self.of(unit, position)
+                if number not in self._seen:
+                    self._seen.add(number)
+                    new.append(position)
+            except DAMAGE:
+                new.append(position)
+        return new
 
     def of(self, unit: Unit, position: int) -> int:
         """The number of all that is known of the type at a position. Raises Damaged, IndexError."""
