@@ -11,5 +11,9 @@ cdef class Plan:
     cdef public Py_ssize_t size, name_at, text_at, name_width, sibling_at, sibling_width, type_at, quick, sibling_step
     cdef public int kind, opens
     cdef public list steps
-    cdef public tuple parts
     cdef public Recipe recipe
+    cdef list _pairs
+    cdef tuple _parts
+    cdef bint _is_little
+
+    cpdef Recipe cook(self)

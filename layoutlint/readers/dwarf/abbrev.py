@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
 from layoutlint.readers.dwarf.names import at, tag
@@ -49,7 +49,7 @@ class Plan:
     """One abbreviation; offsets count from behind the abbreviation code of an entry."""
 
     def __init__(
-        self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int]
+        self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int], is_little: bool
     ) -> None:
         self.tag = entry_tag
         self.has_children = has_children
@@ -85,10 +85,24 @@ class Plan:
         name = self.forms.get(_NAME, forms.STRP)
         self.is_plain = self.size >= 0 and self.type_at >= 0 and name == forms.STRP and not has_children
         """Whether all but the type of such an entry means the same in every unit when its bytes are equal."""
-        self.parts: tuple[Part, ...] = ()
+        self._pairs = pairs
+        self._is_little = is_little
+        self._parts: tuple[Part, ...] | None = None
+        self.recipe: Recipe | None = None
+        """What of an entry makes its shape; None until it is asked for."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
         """The decoders that together give all attributes."""
-        self.recipe = Recipe(entry_tag, pairs, constants)
+        if self._parts is None:
+            self._parts = _parts_of(self._pairs, self._is_little)
+        return self._parts
+
+    def cook(self) -> Recipe:
         """What of an entry makes its shape."""
+        if self.recipe is None:
+            self.recipe = Recipe(self.tag, self._pairs, self.constants)
+        return self.recipe
 
     @property
     def is_declaration(self) -> bool:
@@ -124,7 +138,7 @@ class Plan:
         self.steps.append(run)
 
 
-def parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
+def _parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
     """The decoders that together give all attributes of an entry."""
     parts: list[Part] = []
     letters, numbers = "<" if little_endian else ">", []
@@ -163,6 +177,4 @@ def read(data: bytes, shape: Format) -> Plan:
             pairs.append((number, form, width))
     if entry_tag > _LARGEST_TAG:
         raise Damaged(f"the tag {entry_tag:#x} is not believed")
-    plan = Plan(entry_tag, has_children, pairs, constants)
-    plan.parts = parts_of(pairs, shape.little_endian)
-    return plan
+    return Plan(entry_tag, has_children, pairs, constants, shape.little_endian)

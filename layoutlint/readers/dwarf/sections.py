@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.elf import Data, Image

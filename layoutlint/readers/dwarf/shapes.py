@@ -112,7 +112,7 @@ class Shapes:
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
-        recipe = plan.recipe
+        recipe = plan.cook()
         if recipe.is_function:
             number = self._spelled(unit, position, depth)
         else:
@@ -131,7 +131,7 @@ class Shapes:
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
-        recipe = plan.recipe
+        recipe = plan.cook()
         behind = unit.behind
         if recipe.is_named:
             number = self._named(unit, plan, behind)
@@ -152,13 +152,13 @@ class Shapes:
         plan = unit.enter(position)
         if plan is None:
             raise Damaged("a type that is none", position)
-        if not plan.recipe.is_type:
+        if not plan.cook().is_type:
             raise Damaged(f"an entry with tag {plan.tag:#x} where a type is expected", position)
         return plan
 
     def _attributes(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """Adds all that counts of an entry's attributes; the position behind them."""
-        recipe = plan.recipe
+        recipe = plan.cook()
         start = self._top
         if start + recipe.count >= len(self._words):
             self._grow(recipe.count)
@@ -184,7 +184,7 @@ class Shapes:
 
     def _references(self, unit: Unit, plan: Plan, position: int, depth: int) -> None:
         """Adds what an entry refers to, and nothing else of it."""
-        recipe = plan.recipe
+        recipe = plan.cook()
         for step in range(0, recipe.size, 4):
             width = recipe.steps[step + 1]
             if recipe.steps[step] == _REFER:
@@ -193,7 +193,7 @@ class Shapes:
 
     def _named(self, unit: Unit, plan: Plan, position: int) -> int:
         """The number of a spelling that is a name, and what has it."""
-        recipe = plan.recipe
+        recipe = plan.cook()
         if recipe.name_step < 0:
             return _IS_NAME | plan.tag
         for step in range(0, recipe.name_step, 4):
@@ -256,7 +256,7 @@ class Shapes:
             if plan is None:
                 return
             position = unit.behind
-            if plan.recipe.is_part:
+            if plan.cook().is_part:
                 behind = self._attributes(unit, plan, position, depth)
                 if not plan.has_children:
                     position = behind

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
