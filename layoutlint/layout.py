@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import pairwise
 
+from layoutlint.frozen import dataclass
 from layoutlint.model import Field, Struct
 
 _GLOB = re.compile(r"[*?]|\[(?!\d+\])")

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
+
+from layoutlint.frozen import dataclass
 
 Aggregate = Literal["struct", "union"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import gcd
 
+from layoutlint.frozen import dataclass
 from layoutlint.layout import Alignment, Layout, Place
 
 

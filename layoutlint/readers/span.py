@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from mmap import mmap
+
+from layoutlint.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

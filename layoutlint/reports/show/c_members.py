@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutlint.frozen import dataclass
 from layoutlint.model import Field
 from layoutlint.reports.show.c_types import unit_size
 

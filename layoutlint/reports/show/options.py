@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from layoutlint.frozen import dataclass
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
     from layoutlint.model import Struct
