@@ -235,10 +235,10 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _packs(rule_paths: Iterable[str], pack_names: Iterable[str]) -> tuple[Pack, ...]:
+def _packs(rule_paths: Iterable[str], pack_names: tuple[str, ...]) -> tuple[Pack, ...]:
     from layoutlint import rulefile
 
-    shipped = {pack.name: pack for pack in rulefile.shipped()}
+    shipped = {pack.name: pack for pack in rulefile.shipped()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
             raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")

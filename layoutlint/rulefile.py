@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import cast
 
 from layoutlint import toml_table as toml
@@ -68,9 +68,14 @@ def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
 def shipped() -> tuple[Pack, ...]:
     """The packs that come with layoutlint, by their path."""
     # Its folder, not importlib.resources, which takes longer to import than the rules to read.
-    top = Path(import_module("layoutlint.rulepacks").__path__[0])
-    found = sorted((f"rules/{file.relative_to(top).as_posix()}", file) for file in top.rglob("*.toml"))
-    return _packs([_part(file.read_text("utf-8"), path, shipped=True) for path, file in found])
+    top = import_module("layoutlint.rulepacks").__path__[0]
+    files = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+    parts = []
+    for path in sorted(file for file in files if file.endswith(".toml")):
+        with open(path, encoding="utf-8") as file:
+            name = os.path.relpath(path, top).replace(os.sep, "/")
+            parts.append(_part(file.read(), f"rules/{name}", shipped=True))
+    return _packs(parts)
 
 
 def shipped_named(name: str) -> Pack:
@@ -113,9 +118,11 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
 
 
 def _read_path(path: str) -> Iterator[_Part]:
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):
         yield _read_file(path)
         return
+    from pathlib import Path  # most rules are given as files
+
     files = sorted(str(file) for file in Path(path).rglob("*.toml"))
     if not files:
         yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
@@ -123,9 +130,10 @@ def _read_path(path: str) -> Iterator[_Part]:
 
 
 def _read_file(path: str) -> _Part:
-    identity = str(Path(path).resolve())
+    identity = os.path.realpath(path)
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
         text = data.decode()
     except OSError as error:
         return _Part(identity, None, (f"{path}: {(error.strerror or str(error)).lower()}",))
@@ -158,7 +166,7 @@ class _Reader:
         self._path = path
         self._shipped = shipped
         self._header = top.table("pack", "[pack]")
-        self._name = self._header.get("name", toml.text) or Path(path).stem
+        self._name = self._header.get("name", toml.text) or os.path.splitext(os.path.basename(path))[0]
         own = self._header.get("accesses", toml.listed(_access_word, "words"))
         self._accesses = (*ACCESSES, *(own or ()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,19 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, run
+from layoutlint import kinds
+from tests.command import ROOT
 from tests.readers.btf_blob import INT, STRUCT, blob, record
 
 PROCESSES = ("concurrent", "multiprocessing", "subprocess")
 TERMINAL = ("rich", "pygments")
 TOML = ("tomllib", "layoutlint.toml_table", "layoutlint.rulefile")
 NEVER = ("importlib.metadata", "importlib.resources", "pkg_resources", "tempfile", "layoutlint.compiled")
+ON_USE = ("pathlib", "shlex", "traceback")
 JUDGEMENT = ("layoutlint.lint", "layoutlint.rule", "layoutlint.kinds", "layoutlint.model")
 READERS = ("layoutlint.readers", "elftools", "clang")
 FORMATS = {name: f"layoutlint.reports.{name}" for name in ("text", "json", "sarif", "github", "show")}
 BTF, CLANG = ("layoutlint.readers.btf",), ("layoutlint.readers.clang", "clang")
-DWARF = ("layoutlint.readers.dwarf", "elftools.dwarf.die")
-ELF = ("layoutlint.readers.elf", "layoutlint.readers.dwarf", "elftools")
+FOLDERS = ("layoutlint.folders", "layoutlint.readers.modules")
+ELF = ("layoutlint.readers.elf", "layoutlint.readers.dwarf", "layoutlint.readers.separate", "elftools")
+RELOCATED = ("layoutlint.readers.relocation", "layoutlint.readers.compression", "zlib")
+KINDS = {name: f"layoutlint.kinds.{name.replace('-', '_')}" for name in kinds.KINDS}
 
 
 def formats_but(name: str) -> tuple[str, ...]:
@@ -30,42 +35,72 @@ def formats_but(name: str) -> tuple[str, ...]:
     return (*others, *(() if name == "json" else ("json",)), *(() if name in ("json", "sarif") else ("hashlib",)))
 
 
+def kinds_but(*names: str) -> tuple[str, ...]:
+    """The kinds that no rule names."""
+    return tuple(module for name, module in KINDS.items() if name not in names)
+
+
+ANY = (*CLANG, *TERMINAL, *PROCESSES, *NEVER, *FOLDERS, "shlex", "traceback")
+CHECK = (*ANY, *kinds_but("separate", "together"), FORMATS["show"])
+SHOW = (*ANY, "pathlib", *TOML, "layoutlint.lint", "layoutlint.rule", "layoutlint.kinds", "layoutlint.reports.judgement", *formats_but("show"))
+SHOW_TEXT = (*SHOW, f"{FORMATS['show']}.c", f"{FORMATS['show']}.json")
 RULES = ("--rules", "docs/example", "--struct", "ring", "--no-packs")
-NOTHING = (*READERS, *JUDGEMENT, *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", *NEVER[:-1])
+NOTHING = (*READERS, *JUDGEMENT, *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
+NO_VERSION = (*NOTHING, "layoutlint.compiled")
+ONE_FILE = ("--rules", "docs/example/layoutlint.toml", "--no-packs")
 TABLE = [
-    (("--version",), NOTHING),
-    (("--help",), (*NOTHING, "layoutlint.compiled")),
-    (("check", "--help"), (*NOTHING, "layoutlint.compiled")),
-    (("check", "--no-such-option"), (*NOTHING, "layoutlint.compiled")),
-    (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint")),
-    (("check", "ELF", *RULES), (*BTF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *formats_but("text"))),
-    (("check", "ELF", *RULES, "--format", "json"), (*BTF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *formats_but("json"))),
-    (("check", "ELF", *RULES, "--format", "github"), (*BTF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *formats_but("github"))),
-    (("check", "BTF", *RULES), (*ELF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *formats_but("text"))),
+    (("--version",), tuple(name for name in NOTHING if name != "pathlib")),
+    (("--help",), NO_VERSION),
+    (("check", "--help"), NO_VERSION),
+    (("check", "--no-such-option"), NO_VERSION),
+    (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint", *kinds_but("separate", "together"))),
+    (("check", "ELF", *RULES), (*BTF, *CHECK, *formats_but("text"), "elftools")),
+    (("check", "ELF", *RULES, "--format", "json"), (*BTF, *CHECK, *formats_but("json"), "elftools")),
+    (("check", "ELF", *RULES, "--format", "github"), (*BTF, *CHECK, *formats_but("github"), "elftools")),
+    (("check", "LINKED", *ONE_FILE), (*BTF, *CHECK, *formats_but("text"), *RELOCATED, "elftools", "pathlib")),
+    (("check", "BTF", *RULES), (*ELF, *CHECK, *formats_but("text"))),
     (("check", "docs/example/ring.h", *RULES), (*ELF, *BTF, *TERMINAL, *NEVER[:3], FORMATS["json"], FORMATS["sarif"])),
-    (("show", "ELF", "ring"), (*BTF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *TOML, "layoutlint.kinds", *formats_but("show"))),
-    (("show", "BTF", "ring"), (*ELF, *CLANG, *TERMINAL, *PROCESSES, *NEVER, *TOML, "layoutlint.kinds", *formats_but("show"))),
+    (("show", "ELF", "ring"), (*BTF, *SHOW_TEXT, "elftools")),
+    (("show", "LINKED", "ring"), (*BTF, *SHOW_TEXT, *RELOCATED, "elftools")),
+    (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
+    (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT)),
 ]
+RUN = """
+import sys
+from layoutlint import cli
+sys.argv = ["layoutlint", *{words!r}]
+try:
+    cli.main()
+finally:
+    print("modules:", *sys.modules, file=sys.stderr)
+"""
 
 
-def imported(said: str) -> set[str]:
-    """The modules in what Python says on stderr when it is asked to time imports."""
-    return {line.rsplit("|", 1)[1].strip() for line in said.splitlines() if line.startswith("import time:")}
+def imported(code: str) -> tuple[str, set[str]]:
+    """What some Python says on stderr, and the modules that it names in the last line of it."""
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    said, _, names = done.stderr.rpartition("modules:")
+    return said, set(names.split())
 
 
 @pytest.fixture(scope="module")
 def ever() -> set[str]:
     """What an interpreter imports here before it does anything (the `.pth` files of an environment)."""
-    return imported(subprocess.run([sys.executable, "-X", "importtime", "-c", ""], capture_output=True, text=True).stderr)
+    return imported("import sys; print('modules:', *sys.modules, file=sys.stderr)")[1]
 
 
-def elf(folder: Path) -> Path:
+def elf(folder: Path, *flags: str) -> Path:
     compiler = shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
     (folder / "ring.c").write_text(f'#include "{ROOT}/docs/example/ring.h"\nstruct ring ring;\n')
-    subprocess.run([compiler, "-g", "-c", "ring.c"], cwd=folder, check=True)
-    return folder / "ring.o"
+    subprocess.run([compiler, "-g", *(flags or ("-c",)), "ring.c", "-o", "ring.elf"], cwd=folder, check=True)
+    return folder / "ring.elf"
+
+
+def linked(folder: Path) -> Path:
+    return elf(folder, "-shared", "-fPIC", "-nostdlib")
 
 
 def raw_btf(folder: Path) -> Path:
@@ -75,14 +110,14 @@ def raw_btf(folder: Path) -> Path:
     return folder / "btf"
 
 
-MAKERS = {"ELF": elf, "BTF": raw_btf}
+MAKERS = {"ELF": elf, "LINKED": linked, "BTF": raw_btf}
 
 
 @pytest.mark.parametrize(("command", "unused"), TABLE, ids=[" ".join(command) for command, _ in TABLE])
 def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_path):
     words = [str(MAKERS[word](tmp_path)) if word in MAKERS else word for word in command]
-    told = run(*words, PYTHONPROFILEIMPORTTIME="1")
-    assert "layoutlint.cli" in imported(told.stderr)
-    assert "internal error" not in told.stderr
-    modules = imported(told.stderr) - ever
+    said, names = imported(RUN.format(words=words))
+    assert "layoutlint.cli" in names
+    assert "internal error" not in said
+    modules = names - ever
     assert sorted(m for m in modules if any(f"{m}.".startswith(f"{name}.") for name in unused)) == []
