@@ -49,7 +49,12 @@ class Plan:
     """One abbreviation; offsets count from behind the abbreviation code of an entry."""
 
     def __init__(
-        self, entry_tag: int, has_children: bool, pairs: list[Pair], constants: dict[int, int], is_little: bool
+        self,
+        entry_tag: int,
+        has_children: bool,
+        pairs: list[Pair],
+        constants: dict[int, int],
+        is_little: bool,
     ) -> None:
         self.tag = entry_tag
         self.has_children = has_children

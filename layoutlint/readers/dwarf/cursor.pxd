@@ -1,5 +1,7 @@
 cimport cython
 
+cdef Py_ssize_t _SKIP_ULEB, _SKIP_STRING, _SKIP_BLOCK, _SKIP_BLOCK1, _SKIP_BLOCK2
+
 
 cdef class Cursor:
     cdef public object data

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from layoutlint.readers.dwarf.forms import (
-    SKIP_BLOCK,
-    SKIP_BLOCK1,
-    SKIP_BLOCK2,
-    SKIP_STRING,
-    SKIP_ULEB,
-    Damaged,
-)
+from layoutlint.readers.dwarf import forms
+from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.elf import Data
+
+# Variables of C where this is compiled; names of another module would be objects.
+_SKIP_ULEB = forms.SKIP_ULEB
+_SKIP_STRING = forms.SKIP_STRING
+_SKIP_BLOCK = forms.SKIP_BLOCK
+_SKIP_BLOCK1 = forms.SKIP_BLOCK1
+_SKIP_BLOCK2 = forms.SKIP_BLOCK2
 
 
 class Cursor:
@@ -59,19 +60,19 @@ class Cursor:
 
     def step(self, position: int, kind: int) -> int:
         """The position behind a form without fixed size; `kind` is its SKIP code. Raises as `uleb` does."""
-        if kind == SKIP_ULEB:
+        if kind == _SKIP_ULEB:
             while self.octets[position] > 127:
                 position += 1
             return position + 1
-        if kind == SKIP_STRING:
+        if kind == _SKIP_STRING:
             while self.octets[position]:
                 position += 1
             return position + 1
-        if kind == SKIP_BLOCK:
+        if kind == _SKIP_BLOCK:
             size = self.uleb(position)
             position = self.behind
         else:
-            width = 1 if kind == SKIP_BLOCK1 else 2 if kind == SKIP_BLOCK2 else 4
+            width = 1 if kind == _SKIP_BLOCK1 else 2 if kind == _SKIP_BLOCK2 else 4
             size = self.number(position, width)
             position += width
         if size > self.size - position:

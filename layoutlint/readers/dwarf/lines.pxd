@@ -3,6 +3,7 @@ cimport cython
 from layoutlint.readers.dwarf.cursor cimport Cursor
 
 cdef long long _UDATA, _PATH, _DIRECTORY, _WIDEST
+cdef Py_ssize_t _SKIP_STRING, _SKIP_ULEB
 
 
 @cython.final

@@ -23,6 +23,8 @@ _UDATA = forms.UDATA
 _PATH = 1
 _DIRECTORY = 2
 _WIDEST = 8
+_SKIP_STRING = forms.SKIP_STRING
+_SKIP_ULEB = forms.SKIP_ULEB
 _MOST: Final = 1 << 20
 """A table that claims more entries than this is not believed."""
 _OLD: Final = array("q", [_PATH, forms.STRING, SKIP_STRING, _DIRECTORY, forms.UDATA, SKIP_ULEB])
@@ -129,10 +131,10 @@ class Files(Cursor):
         """The tables up to DWARF 4: strings one after another, an empty one at the end."""
         while self.octets[position]:
             starts.append(position)
-            position = self.step(position, SKIP_STRING)
+            position = self.step(position, _SKIP_STRING)
             if is_file:
                 for _ in range(3):
-                    position = self.step(position, SKIP_ULEB)
+                    position = self.step(position, _SKIP_ULEB)
         return position + 1
 
     def _entries(self, starts: list[int], position: int, width: int) -> array[int]:

@@ -3,7 +3,7 @@ cimport cython
 from layoutlint.readers.dwarf.abbrev cimport Plan
 
 
-cdef int _WIDEST, _LARGEST_CODE
+cdef int _WIDEST, _LARGEST_CODE, _IMPLICIT
 
 @cython.final
 cdef class Table:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from array import array
 from typing import Final
 
-from layoutlint.readers.dwarf import abbrev
+from layoutlint.readers.dwarf import abbrev, forms
 from layoutlint.readers.dwarf.abbrev import Format, Plan
-from layoutlint.readers.dwarf.forms import IMPLICIT, Damaged
+from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.elf import Data
 from layoutlint.readers.span import Span
 
+_IMPLICIT = forms.IMPLICIT
 _LARGEST_CODE = 1 << 16
 """Producers number abbreviations densely; a table with a larger code is not believed."""
 _WIDEST = 21
@@ -85,11 +86,12 @@ class Table:
         position += 2  # the tag's last byte, and whether it has children
         while True:
             number = data[position]
-            while data[position] > 127:
-                position += 1
+            if number > 127:
+                while data[position] > 127:
+                    position += 1
             form = data[position + 1]
             position += 2
-            if form > 127 or form == IMPLICIT:  # the rest of a vendor's form, or the constant itself
+            if form > 127 or form == _IMPLICIT:  # the rest of a vendor's form, or the constant itself
                 while data[position] > 127:
                     position += 1
                 position += 1
