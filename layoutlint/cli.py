@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -40,7 +41,35 @@ def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
         ctx.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _ReaderLeft(Exception):
+    """Nobody reads our output any more (`| head`)."""
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise _ReaderLeft from error
+
+
+class _App(click.Group):
+    """Tells a reader that has left from findings: click would exit with 1 for both."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with _output():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _output():
+            return super().invoke(ctx)
+
+
+@click.group(cls=_App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option(
     "--version",
     "-V",
@@ -322,8 +351,7 @@ def main() -> NoReturn:
         _fail(str(error), EXIT_UNKNOWN)
     except LayoutlintError as error:
         _fail(str(error), EXIT_USAGE)
-    except BrokenPipeError:
-        # The reader of our output has left (`| head`); nothing more can be said to it.
+    except _ReaderLeft:  # nothing more can be said to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
     except Exception as error:

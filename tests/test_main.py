@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,17 @@ def test_all_of_the_output_arrives(tmp_path):
     (tmp_path / "btf").write_bytes(blob(LONG + record(1, STRUCT, 8 * FIELDS, vlen=FIELDS) + members))
     done = run("show", "btf", "ring", cwd=tmp_path)
     assert (done.returncode, done.stdout.count(" tail\n")) == (0, FIELDS)
+
+
+@pytest.mark.parametrize("environment", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize("words", [("show", "btf", "ring"), ("--version",), ("--help",), ("rules", "list"), ("show", "--help")])
+def test_a_reader_that_has_left_is_no_finding(words, environment, folder):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "layoutlint", *words]
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT), **environment}, stdout=pipe, stderr=subprocess.PIPE)
+    assert (done.returncode, b"roken" in done.stderr) == (141, False)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
