@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import pairwise
+from operator import attrgetter
 
 from layoutlint.frozen import dataclass
 from layoutlint.model import Field, Struct
@@ -51,9 +51,10 @@ class Place:
     @property
     def size(self) -> int | None:
         """Bytes touched, None when not known; 0 for a flexible array."""
-        if self.bit_size is None or self.is_flexible:
-            return self.bit_size
-        return self.end - self.offset
+        start, size = self.bit_offset, self.bit_size
+        if size is None or self.is_flexible:
+            return size
+        return (start + size + 7) // 8 - start // 8
 
     @property
     def is_flexible(self) -> bool:
@@ -125,12 +126,12 @@ class Layout:
         if self.struct.bit_size is None:
             raise ValueError(f"struct {self.struct.name} is incomplete")
 
-    @cached_property
+    @property
     def bit_size(self) -> int:
         """Size of the struct in bits."""
         return self.struct.bit_size or 0
 
-    @cached_property
+    @property
     def size(self) -> int:
         """Size of the struct in bytes."""
         return self.bit_size // 8
@@ -172,49 +173,27 @@ class Layout:
         """The flexible array behind which the object goes on, at any depth; None when sizeof is its size."""
         return _open_end(self.struct.fields, "", 0, self.struct.aggregate == "union")
 
-    @cached_property
+    @property
     def holes(self) -> tuple[Hole, ...]:
         """What lies between fields and is covered by none, split at byte boundaries; without the tail."""
-        found: list[Hole] = []
-        position = 0
-        for start, end in self._covered:
-            if start > position:
-                found.extend(_split(position, start))
-            position = max(position, end)
-        return tuple(found)
+        return tuple([hole for start, end in self._gaps[0] for hole in _split(start, end)])
 
-    @cached_property
+    @property
     def bit_padding(self) -> int:
         """Bits behind the last field."""
-        return max(0, self.bit_size - max((end for _, end in self._covered), default=0))
-
-    @cached_property
-    def items(self) -> tuple[Place | Hole, ...]:
-        """Direct members and what is between and behind them: for a struct, a tiling of its bits."""
-        tiles: list[Place | Hole] = []
-        position = 0
-        for member in sorted(self.struct.fields, key=lambda f: (f.bit_offset, f.bit_size or 0)):
-            if member.bit_offset > position:
-                tiles.append(Hole(position, member.bit_offset - position))
-            tiles.append(Place(member.name or "", member.bit_offset, member.bit_size, member))
-            position = max(position, self._end(member.bit_offset, member.bit_size))
-        if self.bit_size > position:
-            tiles.append(Hole(position, self.bit_size - position))
-        return tuple(tiles)
+        return max(0, self.bit_size - self._gaps[1])
 
     @cached_property
     def align(self) -> Alignment:
         """The stated alignment, else the one that follows from the members and the size."""
         if self.struct.align is not None:
             return Alignment(self.struct.align, "stated by the input")
-        natural = Alignment(
-            max((_natural(p) for p in self._blocks), default=1), "natural alignment of its members"
-        )
-        while self.size and self.size % natural.value:
-            natural = Alignment(natural.value // 2, natural.basis)
-        return natural
+        value = max(map(_natural, self.struct.fields), default=1)
+        while self.size and self.size % value:
+            value //= 2
+        return Alignment(value, "natural alignment of its members")
 
-    @cached_property
+    @property
     def suggested_align(self) -> Alignment | None:
         """A larger alignment that gaps suggest where the input states none; None when nothing does."""
         if self.struct.align is not None:
@@ -224,28 +203,27 @@ class Layout:
 
     def _suggestions(self) -> Iterator[Alignment]:
         """Alignments that would explain a gap: padding is shorter than the alignment that caused it."""
-        gaps = [(self.size, self.bit_padding // 8, f"{self.bit_padding // 8} bytes of padding at its end")]
-        tiles = self.items if self.struct.aggregate == "struct" else ()
-        for hole, place in pairwise(tiles):
-            if isinstance(hole, Hole) and isinstance(place, Place):
-                gaps.append((place.offset, hole.bit_size // 8, f"the hole before `{place.path}`"))
+        padding = self.bit_padding // 8
+        gaps = [(self.size, padding, f"{padding} bytes of padding at its end")]
+        for start, end in self._between_members():
+            behind = next(member for member in self.struct.fields if member.bit_offset == end)
+            gaps.append((end // 8, (end - start) // 8, f"the hole before `{behind.name or ''}`"))
         for boundary, gap, basis in gaps:
             value = 1 << gap.bit_length()
             if gap >= _TELLING_GAP and boundary % value == 0 and self.size % value == 0:
                 yield Alignment(value, f"suggested by {basis}")
 
-    @cached_property
-    def _blocks(self) -> tuple[Place, ...]:
-        return tuple(item for item in self.items if isinstance(item, Place))
+    def _between_members(self) -> list[tuple[int, int]]:
+        """The gaps of a struct when anonymous members count as a whole."""
+        members = self.struct.fields
+        if self.struct.aggregate == "union":
+            return []
+        is_flat = None not in [member.name for member in members]
+        return self._gaps[0] if is_flat else _gaps(members, self.bit_size)[0]
 
     @cached_property
-    def _covered(self) -> tuple[tuple[int, int], ...]:
-        """Bit ranges of the named fields, sorted by their start."""
-        return tuple(sorted((p.bit_offset, self._end(p.bit_offset, p.bit_size)) for p in self.places))
-
-    def _end(self, start: int, size: int | None) -> int:
-        """Where a field ends; one of unknown size may take all behind it, and no hole is claimed there."""
-        return max(start, self.bit_size) if size is None else start + size
+    def _gaps(self) -> _Gaps:
+        return _gaps(self.places, self.bit_size)
 
 
 def is_pattern(path: str) -> bool:
@@ -291,7 +269,7 @@ def _step(scope: _Scope, step: str) -> Iterator[Place]:
 def _deep(scope: _Scope, depth: int | None) -> Iterator[Place]:
     for place in _named(*scope):
         yield place
-        if depth != 0:
+        if depth != 0 and place.field.members:
             yield from _deep(_scope(place), None if depth is None else depth - 1)
 
 
@@ -381,12 +359,29 @@ def _element(place: Place, indices: tuple[int, ...]) -> Place | None:
     return Place(spelled, offset, size, rest)
 
 
-def _natural(place: Place) -> int:
+def _natural(member: Field) -> int:
     """The alignment of a member that its offset bears out; 1 for a packed one and for bit-fields."""
-    align = place.field.align or 1
-    if place.field.is_bitfield:
+    align = member.align
+    if not align or member.is_bitfield:
         return 1
-    return align if place.offset % align == 0 else 1
+    return align if member.bit_offset // 8 % align == 0 else 1
+
+
+_Gaps = tuple[list[tuple[int, int]], int]
+"""From where to where there is none of some members, in bits, and where the last of them ends."""
+
+
+def _gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
+    """A member of unknown size may take all behind it, and no gap is claimed there."""
+    between, reached = [], 0
+    for member in sorted(members, key=attrgetter("bit_offset")):
+        start, size = member.bit_offset, member.bit_size
+        if start > reached:
+            between.append((reached, start))
+        end = max(start, bit_size) if size is None else start + size
+        if end > reached:
+            reached = end
+    return between, reached
 
 
 def _split(start: int, end: int) -> Iterator[Hole]:

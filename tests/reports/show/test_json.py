@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import CType, Field
+from layoutlint.model import CType, Field, Source
 from layoutlint.reports import SHOW_FORMATS
+from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions
 from tests.build import bits, flexible, member, struct
 
@@ -90,6 +91,53 @@ def test_any_number_of_structs(number):
     ]
 
 
-def test_pieces_come_one_struct_at_a_time():
-    pieces = SHOW_FORMATS["json"](tuple(struct(f"s{n}", 8) for n in range(3)), ShowOptions())
-    assert [piece.count('"name"') for piece in pieces] == [0, 1, 1, 1, 0]
+def test_pieces_are_bounded():
+    pieces = SHOW_FORMATS["json"](tuple(struct(f"s{n}", 8) for n in range(600)), ShowOptions())
+    assert [piece.count('"name"') for piece in pieces] == [0, 256, 256, 88, 0]
+
+
+@pytest.mark.parametrize("middle", [0, 1, 3])
+def test_rows_of_some_structs_are_those_of_the_whole(middle):
+    structs = tuple(replace(struct(f"s{n}", 8, member("a", 0, 4)), files=(f"{n}.ko", "0.ko")) for n in range(3))
+    numbers = {"0.ko": 0, "1.ko": 1, "2.ko": 2}
+    halves = [rows(half, numbers, False) for half in (structs[:middle], structs[middle:]) if half]
+    whole = "".join(SHOW_FORMATS["json"](structs, ShowOptions()))
+    assert whole.endswith('"structs": [\n    ' + ",\n    ".join(halves) + "\n  ]\n}\n")
+
+
+ODD = 'a "b" \\ \n \x01 \x7f % %s {} \u00e9 \u20ac \U0001f642 \ud800'
+FACTS = [
+    # id, struct, what stands in its row
+    ("a header's", struct("s", 8), {"name": "s", "file": "example.h", "line": 1, "origin": "example.c", "aliases": [], "files": []}),
+    ("no source", replace(struct("s", 8), source=None), {"file": None, "line": None}),
+    ("no line", replace(struct("s", 8), source=Source("x.h")), {"file": "x.h", "line": None}),
+    ("line 0", replace(struct("s", 8), source=Source("x.h", 0)), {"file": "x.h", "line": 0}),
+    ("problem", replace(struct("s", 8), problem="members overlap"), {"problem": "members overlap"}),
+    ("typedefs", replace(struct("s", 8), aliases=("s_t", "t_s")), {"aliases": ["s_t", "t_s"]}),
+    ("files", replace(struct("s", 8), files=("b.ko", "a.ko")), {"files": [1, 0]}),
+    ("suggested alignment", struct("s", 192, member("a", 0, 136, align=8), align=None), {"align": 8, "align_suggested": 64}),
+    ("declared only", replace(struct("s", 0), bit_size=None, align=4), {"size": None, "align": 4, "align_basis": None, "holes": []}),
+    ("odd texts", replace(struct(ODD, 8), source=Source(ODD, 1), origin=ODD, aliases=(ODD,), problem=ODD),
+     {"name": ODD, "file": ODD, "origin": ODD, "aliases": [ODD], "problem": ODD}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "expected"), [case[1:] for case in FACTS], ids=[case[0] for case in FACTS])
+def test_facts(of, expected):
+    (found,) = shown(of)
+    assert {key: found[key] for key in expected} == expected
+
+
+def encoded(found):
+    """A struct as the standard library's encoder writes its parts."""
+    head = {key: found[key] for key in KEYS if key not in ("fields", "holes")}
+    rows = {key: ",\n      ".join(json.dumps(row, ensure_ascii=False) for row in found[key]) for key in ("fields", "holes")}
+    lists = "".join(f',\n     "{key}": [' + (f"\n      {row}]" if row else "]") for key, row in rows.items())
+    return json.dumps(head, ensure_ascii=False)[:-1] + lists + "}"
+
+
+@pytest.mark.parametrize("of", [case[1] for case in (*FACTS, *FIELDS, *HOLES)], ids=[case[0] for case in (*FACTS, *FIELDS, *HOLES)])
+def test_rows_are_as_an_encoder_writes_them(of):
+    of = replace(of, fields=(*of.fields, Field(ODD, CType(ODD, ODD), of.bit_size or 0, 0)))
+    (found,) = shown(of)
+    assert rows((of,), {file: number for number, file in enumerate(sorted(of.files))}, False) == encoded(found)
