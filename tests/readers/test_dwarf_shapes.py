@@ -18,7 +18,7 @@ from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.span import Span
 
 FOLDER = Path(dwarf.__file__).parent
-DECODERS = ("members", "types")
+DECODERS = ("members", "types", "plain")
 ABOUT_UNITS = {"sibling"}
 
 

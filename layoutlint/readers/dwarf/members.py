@@ -11,6 +11,7 @@ from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, uleb
 from layoutlint.readers.dwarf.names import at, tag
+from layoutlint.readers.dwarf.plain import Plain
 from layoutlint.readers.dwarf.shapes import DEEPEST, Shapes
 from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
@@ -58,22 +59,58 @@ class Body:
             return f"the debug information has none of the members of its {(self.bit_size or 0) // 8} bytes"
         if aggregate == "union":
             return None
-        ordered = sorted(self.fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
-        for low, high in pairwise(ordered):
-            if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
-                return f"`{low.name}` and `{high.name}` overlap in the debug information"
+        end = 0
+        for field in self.fields:
+            if field.bit_offset < end:
+                return _overlap(self.fields)
+            end = field.bit_offset + (field.bit_size or 0)
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Member:
-    """What a member's entry says, apart from its type."""
+class _Members:
+    """The members of one struct, while they are read."""
 
-    name: str | None
-    bit_size: int | None
-    file: object
-    line: object
-    values: Values
+    def __init__(self) -> None:
+        self.fields: list[Field] = []
+        self.key: list[object] = []
+        """Equal for equal fields, and quicker to compare."""
+        self.count = 0
+        """Fields at all depths."""
+        self._file: object = None
+        """The unit's number of the file that `_path` is."""
+        self._path: str | None = None
+
+    def path(self, unit: Unit, number: object) -> str | None:
+        """The file that a number means, which is that of the member before as a rule. Raises Damaged."""
+        if number != self._file:
+            self._path = unit.path(number)
+            self._file = number
+        return self._path
+
+    def add(
+        self, name: str | None, kind: Type, bit_offset: int, bit_size: int | None, is_bitfield: bool,
+        align: int | None, path: str | None, line: object,
+    ) -> None:  # fmt: skip
+        """Adds a member: its name, its type, its place, and where it is declared."""
+        line = None if path is None else line
+        source = None if path is None else Source(path, line if isinstance(line, int) else None)
+        field = Field(
+            name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
+            align, source,
+        )  # fmt: skip
+        self.fields.append(field)
+        self.key += (name, kind, bit_offset, path, line)
+        if is_bitfield or align != kind.align:
+            self.key += (bit_size, align)
+        self.count += 1 + kind.field_count
+
+    def once(self, known: dict[tuple[object, ...], tuple[Field, ...]]) -> tuple[Field, ...]:
+        """The fields; equal ones are the same object."""
+        key = tuple(self.key)
+        fields = known.get(key)
+        if fields is None:
+            fields = known[key] = tuple(self.fields)
+        return fields
 
 
 class Decoder:
@@ -86,9 +123,7 @@ class Decoder:
         self._shaped: dict[int, Type] = {}
         self._laid_out: dict[int, Body] = {}
         self._types: dict[tuple[object, ...], Type] = {}
-        self._known: dict[tuple[Plan, bytes, bytes], _Member] = {}
-        self._fields: dict[tuple[_Member, Type, int], Field] = {}
-        self._placed: dict[tuple[object, ...], Field] = {}
+        self._fields: dict[tuple[object, ...], tuple[Field, ...]] = {}
         self._bodies: dict[tuple[object, ...], Body] = {}
         self._sources: dict[tuple[str, object], Source] = {}
 
@@ -107,63 +142,78 @@ class Decoder:
         align = _alignment(values, None)
         if not isinstance(size, int) or size < 0:
             raise Damaged("a struct whose size is no number", behind)
-        fields, count = self._members(unit, behind, depth) if plan.has_children else ([], 0)
-        key = (size, align, *map(id, fields))
+        found = self._members(unit, behind, depth) if plan.has_children else _Members()
+        fields = found.once(self._fields)
+        key = (size, align, id(fields))
         known = self._bodies.get(key)
         if known is None:
             for member in fields:
                 if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
                     raise Damaged(f"member {member.name} stands outside its struct", behind)
-            known = self._bodies[key] = Body(size * 8, align, tuple(fields), count)
+            known = self._bodies[key] = Body(size * 8, align, fields, found.count)
         return known
 
-    def _members(self, unit: Unit, position: int, depth: int) -> tuple[list[Field], int]:
-        """The members up to the closing null entry, and how many fields that makes at all depths."""
-        fields: list[Field] = []
-        count = 0
+    def _members(self, unit: Unit, position: int, depth: int) -> _Members:
+        """The members up to the closing null entry. Raises Damaged."""
+        found = _Members()
         while True:
-            plan, start = unit.entry(position)
+            plan = unit.enter(position)
+            start = unit.behind
             if plan is None:
-                return fields, count
-            if plan.tag == _MEMBER and plan.is_plain:
-                position = start + plan.size
-                member = self._plain(unit, plan, start)
-                target: tuple[Unit, int] | None = unit, unit.referred(start + plan.type_at)
+                return found
+            plain = self.spelling.plains.of(unit, plan)
+            if plan.tag != _MEMBER:
+                position = unit.past(plan, start)
+            elif plain.is_member:
+                behind = plain.start(unit, start)
+                position = behind + plain.size
+                self._plain(unit, plain, start, behind, found, depth)
             else:
-                values, behind = unit.read(plan, start)
-                position = unit.after(plan, values, behind)
-                if plan.tag != _MEMBER:
-                    continue
-                member = _member(unit, plan, values)
-                target = unit.reference(plan, values, TYPE)
-            if target is None:
-                raise Damaged("a member without a type", start)
-            kind = self.at(*target, depth)
-            field = self._field(unit, member, kind)
-            if field is not None:
-                fields.append(field)
-                count += 1 + kind.field_count
-            if count > _MOST_FIELDS:
+                position = unit.past(plan, start)
+                self._member(unit, plan, start, found, depth)
+            if found.count > _MOST_FIELDS:
                 raise Damaged(f"a struct with more than {_MOST_FIELDS} fields at all depths", start)
 
-    def _plain(self, unit: Unit, plan: Plan, start: int) -> _Member:
-        """A member whose bytes, apart from its type, mean the same in every unit."""
-        end, cut = start + plan.size, start + plan.type_at
-        if end > unit.end:
-            raise Damaged("an entry ends behind its unit", start)
-        key = (plan, bytes(unit.data[start:cut]), bytes(unit.data[cut + 4 : end]))
-        known = self._known.get(key)
-        if known is None:
-            values, _ = unit.read(plan, start)
-            known = self._known[key] = _member(unit, plan, values)
-        return known
+    def _plain(
+        self, unit: Unit, plain: Plain, position: int, start: int, found: _Members, depth: int
+    ) -> None:
+        """Adds a member that is no bit-field and states no alignment, from where its attributes stand."""
+        name = plain.name(unit, position, start)
+        kind = self.at(unit, plain.target(unit, start), depth)
+        if name is None and not kind.members:
+            return
+        byte, file, line = plain.location, plain.file, plain.line
+        if plain.location_at >= 0:
+            byte = unit.number(start + plain.location_at, plain.location_width)
+        if plain.file_at >= 0:
+            file = unit.number(start + plain.file_at, plain.file_width)
+        if plain.line_at >= 0:
+            line = unit.number(start + plain.line_at, plain.line_width)
+        path = found.path(unit, file)
+        found.add(name, kind, byte * 8, kind.bit_size, False, kind.align, path, line)
+
+    def _member(self, unit: Unit, plan: Plan, start: int, found: _Members, depth: int) -> None:
+        """Adds any member, but for unnamed bit-fields, which are padding."""
+        values, _ = unit.read(plan, start)
+        name, bits = unit.text(plan, values, NAME), values.get(_BIT_SIZE)
+        if not isinstance(bits, int | None) or (bits or 0) < 0:
+            raise Damaged(f"the size of bit-field {name} is no number")
+        target = unit.reference(plan, values, TYPE)
+        if target is None:
+            raise Damaged("a member without a type", start)
+        kind = self.at(*target, depth)
+        if name is None and (bits is not None or not kind.members):
+            return
+        path, line, offset = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE), 8 * _location(values)
+        if bits is None:
+            found.add(name, kind, offset, kind.bit_size, False, _alignment(values, kind.align), path, line)
+        else:
+            offset += self._bit_offset(values, kind)
+            found.add(name, kind, offset, bits, True, None, path, line)
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""
-        return self._source(unit, values.get(_DECL_FILE), values.get(_DECL_LINE))
-
-    def _source(self, unit: Unit, number: object, line: object) -> Source | None:
-        path = unit.path(number)
+        path, line = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE)
         if path is None:
             return None
         known = self._sources.get((path, line))
@@ -178,10 +228,13 @@ class Decoder:
         if known is None:
             if depth > DEEPEST:
                 raise Damaged("types contain one another in a circle", position)
-            plan, behind = unit.entry(position)
+            plan = unit.enter(position)
+            start = unit.behind
             if plan is None:
                 raise Damaged("a type that is none", position)
-            values, behind = unit.read(plan, behind)
+            plain = self.spelling.plains.of(unit, plan)
+            values = plain.layout(unit, start) if plain.is_whole else unit.read(plan, start)[0]
+            behind = unit.over(plan, start)
             known = self._shaped[shape] = self._decode(unit, plan, values, (position, behind), depth + 1)
         return known
 
@@ -190,7 +243,7 @@ class Decoder:
         kind = plan.tag
         spelled = self.spelling.at(unit, position, depth)
         if kind in KEYWORDS:
-            return self._aggregate(unit, plan, values, where, depth)
+            return self._aggregate(unit, plan, values, spelled, where, depth)
         if kind == types.TYPEDEF or kind in types.QUALIFIERS:
             return self._renamed(unit, plan, values, spelled, depth)
         if kind == types.ARRAY:
@@ -209,7 +262,7 @@ class Decoder:
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
     ) -> Type:  # fmt: skip
-        key = (spelled, bit_size, align, aggregate, dims, *map(id, members))
+        key = (spelled, bit_size, align, aggregate, dims, id(members))
         known = self._types.get(key)
         if known is None:
             known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members, count)
@@ -230,9 +283,7 @@ class Decoder:
             spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count
         )
 
-    def _array(
-        self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int
-    ) -> Type:
+    def _array(self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int) -> Type:
         spelled, behind = shape
         target = unit.reference(plan, values, TYPE)
         if target is None:
@@ -248,16 +299,17 @@ class Decoder:
             size = values.get(BYTE_SIZE, None if bits is None else bits // 8)
             if not isinstance(size, int) or size < 0:
                 raise Damaged("a vector of unknown size", behind)
-            return self._type(spelled, size * 8, size & -size)
+            return self._type(spelled, size * 8, _alignment({}, size & -size))
         return self._type(
             spelled, bits, element.align, element.aggregate, counts + element.dims, element.members,
             element.field_count,
         )  # fmt: skip
 
-    def _aggregate(self, unit: Unit, plan: Plan, values: Values, where: tuple[int, int], depth: int) -> Type:
+    def _aggregate(
+        self, unit: Unit, plan: Plan, values: Values, spelled: CType, where: tuple[int, int], depth: int
+    ) -> Type:
         """A struct or union by value; one with a signature stands in a type unit."""
         position, behind = where
-        spelled = self.spelling.at(unit, position)
         defined = unit.reference(plan, values, SIGNATURE)
         if defined is not None:
             return self.at(*defined, depth)
@@ -267,27 +319,6 @@ class Decoder:
         body = self.body(unit, position, plan, values, behind, depth)
         align = body.align if body.align is not None else _proven(body)
         return self._type(spelled, body.bit_size, align, keyword, (), body.fields, body.field_count)
-
-    def _field(self, unit: Unit, member: _Member, kind: Type) -> Field | None:
-        """A member with its type and place; None for an unnamed bit-field, which is padding."""
-        if member.name is None and (member.bit_size is not None or not kind.members):
-            return None
-        source = self._source(unit, member.file, member.line)
-        key = (member, kind, id(source))
-        known = self._fields.get(key)
-        if known is None:
-            is_bitfield = member.bit_size is not None
-            byte = _location(member.values)
-            offset = byte * 8 + (self._bit_offset(member.values, kind) if is_bitfield else 0)
-            size = member.bit_size if is_bitfield else kind.bit_size
-            align = None if is_bitfield else _alignment(member.values, kind.align)
-            place = (member.name, kind, offset, size, is_bitfield, align, id(source))
-            field = Field(
-                member.name, kind.spelling, offset, size, is_bitfield, kind.aggregate, kind.dims,
-                kind.members, align, source,
-            )  # fmt: skip
-            known = self._fields[key] = self._placed.setdefault(place, field)
-        return known
 
     def _bit_offset(self, values: Values, kind: Type) -> int:
         """Bits from the member's location to a bit-field (DWARF 5, section 5.7.6; DWARF 3, 5.6.6)."""
@@ -305,12 +336,13 @@ class Decoder:
         return left
 
 
-def _member(unit: Unit, plan: Plan, values: Values) -> _Member:
-    bits = values.get(_BIT_SIZE)
-    name = unit.text(plan, values, NAME)
-    if not isinstance(bits, int | None) or (bits or 0) < 0:
-        raise Damaged(f"the size of bit-field {name} is no number")
-    return _Member(name, bits, values.get(_DECL_FILE), values.get(_DECL_LINE), values)
+def _overlap(fields: tuple[Field, ...]) -> str | None:
+    """Which members of a struct overlap, None for none."""
+    ordered = sorted(fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
+    for low, high in pairwise(ordered):
+        if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
+            return f"`{low.name}` and `{high.name}` overlap in the debug information"
+    return None
 
 
 def _alignment(values: Values, otherwise: int | None) -> int | None:
@@ -345,5 +377,3 @@ def _proven(body: Body) -> int:
     while body.bit_size and body.bit_size % (align * 8):
         align //= 2
     return align
-
-

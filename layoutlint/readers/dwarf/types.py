@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
 from layoutlint.readers.dwarf.names import at, tag
+from layoutlint.readers.dwarf.plain import Plains
 from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
@@ -92,26 +92,42 @@ def _length(plan: Plan, values: Values) -> int | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _has(plan: Plan, number: int) -> bool:
+    """Whether the entries of an abbreviation have an attribute."""
+    return number in plan.forms or number in plan.constants
+
+
 class Type:
     """A type as a field can have it; equal ones are the same object, so that identity compares them."""
 
-    spelling: CType
-    bit_size: int | None
-    align: int | None
-    aggregate: Aggregate | None = None
-    dims: tuple[int | None, ...] = ()
-    members: tuple[Field, ...] = ()
-    field_count: int = 0
-    """Fields at all depths."""
+    def __init__(
+        self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
+        dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int,
+    ) -> None:  # fmt: skip
+        self.spelling = spelling
+        self.bit_size = bit_size
+        self.align = align
+        self.aggregate = aggregate
+        self.dims = dims
+        self.members = members
+        self.field_count = field_count
+        """Fields at all depths."""
 
 
 class Spelling:
     """How the types of a file are spelled; pointees are not opened, so that it ends with the first name."""
 
-    def of(self, unit: Unit, plan: Plan, values: Values, depth: int) -> CType:
+    def __init__(self) -> None:
+        self.plains = Plains()
+
+    def of(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
         """The type that an entry's DW_AT_type means; `void` when it has none. Raises Damaged."""
-        target = unit.reference(plan, values, TYPE)
+        plain = self.plains.of(unit, plan)
+        if plain.is_plain:
+            if plain.type_at < 0:
+                return CType("void")
+            return self.at(unit, plain.target(unit, plain.start(unit, start)), depth)
+        target = unit.reference(plan, unit.read(plan, start)[0], TYPE)
         return CType("void") if target is None else self.at(*target, depth)
 
     def at(self, unit: Unit, position: int, depth: int = 0) -> CType:
@@ -120,53 +136,70 @@ class Spelling:
         if known is None:
             if depth > DEEPEST:
                 raise Damaged("types refer to one another in a circle", position)
-            plan, behind = unit.entry(position)
+            plan = unit.enter(position)
             if plan is None:
                 raise Damaged("a type that is none", position)
-            values, behind = unit.read(plan, behind)
-            known = self._spell(unit, plan, values, behind, depth + 1)
+            known = self._spell(unit, plan, unit.behind, depth + 1)
             if len(known.left) + len(known.right) > _LONGEST:
                 raise Damaged(f"a type whose spelling is longer than {_LONGEST} characters", position)
             unit.spellings[position] = known
         return known
 
-    def _spell(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> CType:
+    def _spell(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
         kind = plan.tag
-        name = unit.text(plan, values, NAME)
-        if kind in _TAGGED:
-            defined = unit.reference(plan, values, SIGNATURE) if name is None else None
-            return tagged(_TAGGED[kind], name) if defined is None else self.at(*defined, depth)
         if kind == POINTER:
-            return pointer_to(self.of(unit, plan, values, depth))
+            return pointer_to(self.of(unit, plan, start, depth))
         if kind in QUALIFIERS:
-            inner = self.of(unit, plan, values, depth)
+            inner = self.of(unit, plan, start, depth)
             return qualified(inner, QUALIFIERS[kind]) if QUALIFIERS[kind] else inner
         if kind == ARRAY:
-            return self._array(unit, plan, values, behind, depth)
+            return self._array(unit, plan, start, depth)
         if kind == FUNCTION:
-            result = self.of(unit, plan, values, depth)
-            return function_of(result, self._parameters(unit, plan, values, behind, depth))
+            return function_of(self.of(unit, plan, start, depth), self._parameters(unit, plan, start, depth))
+        return self._named(unit, plan, start, depth)
+
+    def _named(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+        """The spelling of what has a name, or could have."""
+        kind = plan.tag
+        plain = self.plains.of(unit, plan)
+        if plain.is_plain:
+            name = plain.name(unit, start, plain.start(unit, start))
+        else:
+            values, _ = unit.read(plan, start)
+            name = unit.text(plan, values, NAME)
+            defined = unit.reference(plan, values, SIGNATURE) if name is None and kind in _TAGGED else None
+            if defined is not None:
+                return self.at(*defined, depth)
+        if kind in _TAGGED:
+            return tagged(_TAGGED[kind], name)
         if kind == BASE:
             return CType(_BASES.get(name or "", name or "??"))
         if kind in (TYPEDEF, _UNSPECIFIED) and name is not None:
             return CType(name)
-        raise Damaged(f"an entry with tag {kind:#x} where a type is expected", behind)
+        raise Damaged(f"an entry with tag {kind:#x} where a type is expected", start)
 
-    def _array(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> CType:
-        spelled = self.of(unit, plan, values, depth)
-        counts = dimensions(unit, plan, behind)
-        if GNU_VECTOR in values and counts:
+    def _array(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+        spelled = self.of(unit, plan, start, depth)
+        counts = dimensions(unit, plan, unit.over(plan, start))
+        if _has(plan, GNU_VECTOR) and counts:
             return CType(f"__attribute__((__vector_size__({counts[0]} * sizeof({spelled})))) {spelled}")
         for count in reversed(counts):
             spelled = array_of(spelled, None if count == COMPUTED else count)
         return spelled
 
-    def _parameters(self, unit: Unit, plan: Plan, values: Values, behind: int, depth: int) -> tuple[str, ...]:
-        spelled = tuple(
-            "..." if child.tag == _MORE else str(self.of(unit, child, inner, depth))
-            for child, inner, _ in unit.children(plan, behind)
-            if child.tag in (_PARAMETER, _MORE)
-        )
-        if _PROTOTYPED in values:
-            return spelled or ("void",)
-        return () if spelled == ("...",) else spelled
+    def _parameters(self, unit: Unit, plan: Plan, start: int, depth: int) -> tuple[str, ...]:
+        spelled: list[str] = []
+        position = unit.over(plan, start)
+        while plan.has_children:
+            child = unit.enter(position)
+            if child is None:
+                break
+            inner = unit.behind
+            if child.tag == _PARAMETER:
+                spelled.append(str(self.of(unit, child, inner, depth)))
+            elif child.tag == _MORE:
+                spelled.append("...")
+            position = unit.past(child, inner)
+        if _has(plan, _PROTOTYPED):
+            return tuple(spelled) or ("void",)
+        return () if spelled == ["..."] else tuple(spelled)

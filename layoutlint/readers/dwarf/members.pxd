@@ -1,0 +1,50 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.plain cimport Plain
+from layoutlint.readers.dwarf.shapes cimport Shapes
+from layoutlint.readers.dwarf.types cimport Spelling, Type
+from layoutlint.readers.dwarf.unit cimport Unit
+
+cdef long long _MEMBER
+cdef Py_ssize_t _MOST_FIELDS
+
+
+@cython.final
+cdef class _Members:
+    cdef public list fields, key
+    cdef public Py_ssize_t count
+
+    cdef object _file, _path
+
+    cdef path(self, Unit unit, number)
+    cdef once(self, dict known)
+    cdef add(self, name, Type kind, bit_offset, bit_size, bint is_bitfield, align, path, line)
+
+
+@cython.final
+cdef class Decoder:
+    cdef public object target
+    cdef public Spelling spelling
+    cdef public Shapes shapes
+    cdef dict _shaped, _laid_out, _types, _fields, _bodies, _sources
+
+    @cython.locals(shape="unsigned long long")
+    cpdef body(self, Unit unit, Py_ssize_t position, Plan plan, dict values, Py_ssize_t behind, int depth=*)
+    @cython.locals(found=_Members)
+    cdef _body(self, Unit unit, Plan plan, dict values, Py_ssize_t behind, int depth)
+    @cython.locals(found=_Members, plan=Plan, plain=Plain, start=Py_ssize_t, behind=Py_ssize_t)
+    cdef _Members _members(self, Unit unit, Py_ssize_t position, int depth)
+    @cython.locals(kind=Type)
+    cdef _plain(self, Unit unit, Plain plain, Py_ssize_t position, Py_ssize_t start, _Members found, int depth)
+    @cython.locals(kind=Type)
+    cdef _member(self, Unit unit, Plan plan, Py_ssize_t start, _Members found, int depth)
+    @cython.locals(shape="unsigned long long", plan=Plan, plain=Plain, start=Py_ssize_t)
+    cpdef Type at(self, Unit unit, Py_ssize_t position, int depth=*)
+    cdef Type _decode(self, Unit unit, Plan plan, dict values, tuple where, int depth)
+    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*)
+    @cython.locals(inner=Type)
+    cdef Type _renamed(self, Unit unit, Plan plan, dict values, spelled, int depth)
+    @cython.locals(element=Type, counts=tuple)
+    cdef Type _array(self, Unit unit, Plan plan, dict values, tuple shape, int depth)
+    cdef Type _aggregate(self, Unit unit, Plan plan, dict values, spelled, tuple where, int depth)

@@ -1,0 +1,31 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.plain cimport Plain, Plains
+from layoutlint.readers.dwarf.unit cimport Unit
+
+
+@cython.final
+cdef class Type:
+    cdef readonly object spelling, bit_size, align, aggregate
+    cdef readonly tuple dims, members
+    cdef readonly Py_ssize_t field_count
+
+
+@cython.final
+cdef class Spelling:
+    cdef public Plains plains
+
+    @cython.locals(plain=Plain)
+    cdef of(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    @cython.locals(plan=Plan)
+    cpdef at(self, Unit unit, Py_ssize_t position, int depth=*)
+    cdef _spell(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    @cython.locals(plain=Plain)
+    cdef _named(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    cdef _array(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    @cython.locals(position=Py_ssize_t, inner=Py_ssize_t, child=Plan)
+    cdef _parameters(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+
+
+cdef bint _has(Plan plan, number) except -1
