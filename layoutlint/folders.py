@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from layoutlint import readers
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted, no_progress, some_of
 from layoutlint.readers import forks, modules
 from layoutlint.readers.modules import Folder

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from operator import attrgetter
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Field, Struct
 
 _GLOB = re.compile(r"[*?]|\[(?!\d+\])")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from layoutlint import inputs, placement
 from layoutlint.errors import UsageError
-from layoutlint.frozen import dataclass
 from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
 from layoutlint.rule import (

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
-
-from layoutlint.frozen import dataclass
 
 Aggregate = Literal["struct", "union"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
 from layoutlint.errors import did_you_mean
-from layoutlint.frozen import dataclass
 from layoutlint.layout import Layout, Place
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.placement import Placements

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import cast
 
 from layoutlint import toml_table as toml
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
-from layoutlint.frozen import dataclass
 from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import TARGETS, Source, Wanted
 from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent, When

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutlint import inputs
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.layout import is_pattern
 from layoutlint.model import ReadOptions, Struct, Wanted
 

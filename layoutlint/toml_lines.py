@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from layoutlint.errors import RuleFileError
-from layoutlint.frozen import dataclass
 
 Path = tuple[str | int, ...]
 """Keys and array indices from the top of the document."""

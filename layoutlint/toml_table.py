@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from layoutlint.errors import did_you_mean
-from layoutlint.frozen import dataclass
 from layoutlint.toml_lines import Document, Path
 
 T = TypeVar("T")

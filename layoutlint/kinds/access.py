@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.pairs import judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell

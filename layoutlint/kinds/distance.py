@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.demands import need_at_least, need_several
 from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place

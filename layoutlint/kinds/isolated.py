@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.demands import need_some
 from layoutlint.kinds.pairs import judge_apart
 from layoutlint.layout import Place, is_pattern

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.demands import need_at_least, need_some
 from layoutlint.kinds.wording import line_numbers, tolerated
 from layoutlint.layout import Place

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.pairs import judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing

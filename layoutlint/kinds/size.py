@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.frozen import dataclass
 from layoutlint.kinds.demands import need_at_least
 from layoutlint.kinds.wording import line_numbers
 from layoutlint.placement import Placements, lines

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from mmap import mmap
 from typing import Final
-
-from layoutlint.frozen import dataclass
 
 RELA, NOTE, NOBITS, REL = 4, 7, 8, 9
 """Types of sections: sh_type."""

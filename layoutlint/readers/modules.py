@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import DEBUG_DIR, Unread
 
 _MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")

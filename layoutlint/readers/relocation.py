@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import sys
 from array import array
+from dataclasses import dataclass
 from mmap import mmap
-
-from layoutlint.frozen import dataclass
 
 _SET, _ADD, _SUB = 0x10, 0x20, 0x40
 _IGNORED = (0x80, 0)

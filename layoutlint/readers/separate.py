@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import ReadOptions
 from layoutlint.readers import elf
 from layoutlint.readers.elf import Image

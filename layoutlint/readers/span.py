@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from mmap import mmap
-
-from layoutlint.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

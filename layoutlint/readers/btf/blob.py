@@ -6,9 +6,8 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
-
-from layoutlint.frozen import dataclass
 
 Data = bytes | bytearray | memoryview
 

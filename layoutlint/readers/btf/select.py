@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Field, Struct, Target, Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, CType, Field, Target, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record

@@ -7,12 +7,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import Reading, ReadOptions, Wanted
 from layoutlint.readers.clang import files, flags, search, units
 from layoutlint.readers.clang.parse import Unit

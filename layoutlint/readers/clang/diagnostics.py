@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.clang import native
 from layoutlint.readers.clang.places import Places
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-
-from layoutlint.frozen import dataclass
+from dataclasses import dataclass
 
 WITH_VALUE = frozenset((
     "-I", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot",

@@ -6,11 +6,10 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, Struct, Target, Wanted, target_named
 from layoutlint.readers.clang import diagnostics, flags, native
 from layoutlint.readers.clang.native import Cursor

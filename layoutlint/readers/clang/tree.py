@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.readers.clang import builtin
 
 _MARK = "include/linux/kconfig.h"

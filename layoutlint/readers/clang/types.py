@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
 from layoutlint.readers.clang import native
 from layoutlint.readers.clang.native import Cursor, Spot, Type

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from layoutlint.errors import ReadError
-from layoutlint.frozen import dataclass
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted
 from layoutlint.readers.clang import parse
 from layoutlint.readers.clang.parse import Parsed, Unit

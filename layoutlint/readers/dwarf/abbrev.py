@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
 from layoutlint.readers.dwarf.names import at, tag
@@ -87,9 +87,6 @@ class Plan:
         """1 when the entry behind this one is its first child, for want of a sibling."""
         self.quick = -1 if has_children or self.kind != OTHER else self.size
         """Bytes to the next entry for one of no interest that has no children; else -1."""
-        name = self.forms.get(_NAME, forms.STRP)
-        self.is_plain = self.size >= 0 and self.type_at >= 0 and name == forms.STRP and not has_children
-        """Whether all but the type of such an entry means the same in every unit when its bytes are equal."""
         self._pairs = pairs
         self._is_little = is_little
         self._parts: tuple[Part, ...] | None = None

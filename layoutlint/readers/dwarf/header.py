@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf.abbrev import Format
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import posixpath
 from array import array
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import SKIP_STRING, SKIP_ULEB, Damaged, uleb, variable

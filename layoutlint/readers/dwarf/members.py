@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, CType, Field, Source, Target
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan

@@ -6,9 +6,9 @@ Version 2 is GNU's, for DWARF 4 (gcc.gnu.org/wiki/DebugFissionDWP); version 5 is
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.elf import Image

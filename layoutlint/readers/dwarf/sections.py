@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.readers.dwarf.forms import Damaged
 from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.elf import Data, Image

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
-from layoutlint.frozen import dataclass
 from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing

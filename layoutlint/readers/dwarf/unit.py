@@ -342,10 +342,6 @@ class Unit(Cursor):
             self.sections.string_offsets[position : position + self.shape.offset_size], self.index.order
         )
 
-    def referred(self, position: int) -> int:
-        """The position that four bytes, counting from the start of the unit, refer to."""
-        return self.offset + self.number(position, 4)
-
     def reference(self, plan: Plan, values: Values, number: int) -> tuple[Unit, int] | None:
         """The unit and position that an attribute refers to; None when there is no such attribute."""
         value = values.get(number)

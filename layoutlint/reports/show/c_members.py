@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from layoutlint.frozen import dataclass
+from dataclasses import dataclass
+
 from layoutlint.model import Field
 from layoutlint.reports.show.c_types import unit_size
 
