@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from layoutlint import __version__, reports
-from layoutlint.cli_options import placement_options, reading_options
+from layoutlint.cli_options import files_of, placement_options, reading_options, words
 from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
 
 if TYPE_CHECKING:
+    from layoutlint.contained import Contained
     from layoutlint.model import ReadOptions
+    from layoutlint.reports.show.options import ShowOptions
     from layoutlint.rule import Pack, Rule
+    from layoutlint.shown import Shown
 
 EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
@@ -133,7 +136,7 @@ def check(
     from layoutlint import lint, rulefile, terminal
     from layoutlint.rule import Outcome
 
-    files = _outputs(outputs)
+    files = files_of(outputs)
     packs = _packs(rule_paths or _discovered(), pack_names)
     named = {pack.name for pack in packs}
     kernel_packs = (
@@ -183,24 +186,37 @@ def show(
     """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
         raise click.UsageError("name some structs, or give --all")
-    from layoutlint import shown, terminal
-    from layoutlint.reports.show.options import ShowOptions
+    from layoutlint import shown
 
     found = shown.of(input, names, _read_options(flags, more))
-    options = ShowOptions(
-        expand=more["expand"],
-        line_size=more["line_size"],
-        min_align=more["min_align"],
-        color=terminal.colored(more["color"]),
-        width=terminal.width(),
-    )
-    for chunk in reports.SHOW_FORMATS[format_](found.structs, options):
-        sys.stdout.write(chunk)
-    for note in found.notes:
-        click.echo(f"layoutlint: note: {note}", err=True)
-    for trouble in found.troubles:
-        click.echo(f"layoutlint: {trouble}", err=True)
-    sys.exit(EXIT_UNKNOWN if found.troubles and not more["allow_unknown"] else 0)
+    _list(reports.SHOW_FORMATS[format_](found.structs, _show_options(more)), found, more)
+
+
+@app.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("name", metavar="STRUCT")
+@click.option("--direct", is_flag=True, help="Without those that hold it only through another struct.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.CONTAINERS_FORMATS)),
+    default="text",
+    help="How stdout reads.",
+)
+@placement_options
+@reading_options
+@click.pass_obj
+def containers(
+    flags: tuple[str, ...], /, inputs: tuple[str, ...], name: str, direct: bool, format_: str, **more: Any
+) -> NoReturn:
+    """List the structs that embed STRUCT, with offsets, arrays and places on lines.
+
+    STRUCT is a tag, or a typedef that stands for a struct.
+    """
+    from layoutlint import contained
+
+    found = contained.of(inputs, name, direct, _read_options(flags, more))
+    _list(reports.CONTAINERS_FORMATS[format_](found.found, _show_options(more)), found, more)
 
 
 @app.command()
@@ -292,7 +308,7 @@ def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     from layoutlint.model import DEBUG_DIR, ReadOptions
 
     return ReadOptions(
-        flags=(*_words(more["quoted_flags"] or ""), *flags),
+        flags=(*words(more["quoted_flags"] or ""), *flags),
         progress=terminal.progress_on_stderr(more["progress"]),
         jobs=more["jobs"] or 0,
         reader=more["reader"],
@@ -301,29 +317,28 @@ def _read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     )
 
 
-def _words(quoted: str) -> tuple[str, ...]:
-    """A string cut as a shell does it; raises click.UsageError for a quote that is not closed."""
-    if not quoted:
-        return ()
-    import shlex
+def _show_options(more: dict[str, Any]) -> ShowOptions:
+    from layoutlint import terminal
+    from layoutlint.reports.show.options import ShowOptions
 
-    try:
-        return tuple(shlex.split(quoted))
-    except ValueError as error:
-        raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
+    return ShowOptions(
+        expand=more.get("expand", False),
+        line_size=more["line_size"],
+        min_align=more["min_align"],
+        color=terminal.colored(more["color"]),
+        width=terminal.width(),
+    )
 
 
-def _outputs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
-    outputs = []
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not path or name not in reports.FORMATS:
-            raise click.UsageError(
-                f"--output {text!r}: wanted F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
-            )
-        outputs.append((name, path))
-    return outputs
+def _list(chunks: Iterable[str], found: Shown | Contained, more: dict[str, Any]) -> NoReturn:
+    """Prints a listing, and on stderr what the user should know of it and what could not be told."""
+    for chunk in chunks:
+        sys.stdout.write(chunk)
+    for note in found.notes:
+        click.echo(f"layoutlint: note: {note}", err=True)
+    for trouble in found.troubles:
+        click.echo(f"layoutlint: {trouble}", err=True)
+    sys.exit(EXIT_UNKNOWN if found.troubles and not more["allow_unknown"] else 0)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what texts of options mean."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+
+from layoutlint import reports
 
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -36,7 +38,7 @@ def placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that `check` and `show` have in common."""
+    """The options of commands that read inputs."""
     for option in reversed(
         (
             click.option(
@@ -85,3 +87,28 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def words(quoted: str) -> tuple[str, ...]:
+    """A string cut as a shell does it; raises click.UsageError for a quote that is not closed."""
+    if not quoted:
+        return ()
+    import shlex
+
+    try:
+        return tuple(shlex.split(quoted))
+    except ValueError as error:
+        raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
+
+
+def files_of(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
+    files = []
+    for text in outputs:
+        name, equals, path = text.partition("=")
+        if not equals or not path or name not in reports.FORMATS:
+            raise click.UsageError(
+                f"--output {text!r}: wanted F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
+            )
+        files.append((name, path))
+    return files

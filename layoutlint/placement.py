@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from math import gcd
 
-from layoutlint.frozen import dataclass
+from layoutlint.containers import Container
 from layoutlint.layout import Alignment, Layout, Place
 
 
@@ -55,6 +56,29 @@ def of(
     else:
         why = f"aligned to {align.value} ({align.basis})"
     return Placements(line, tuple(range(0, line, gcd(step, line))), why)
+
+
+def inside(
+    container: Container, line_size: int | None = None, min_align: int | None = None
+) -> Placements | None:
+    """The placements of an embedded struct: its container's, moved by its offset and by elements of arrays.
+
+    None when the size of the container, or of an element, is not known. Raises ValueError as `of` does.
+    """
+    if container.struct.bit_size is None:
+        return None
+    outer = of(Layout(container.struct), line_size, min_align)
+    line = outer.line_size
+    starts = {(base + container.offset) % line for base in outer.bases}
+    for array in container.arrays:
+        if array.bit_stride is None:
+            return None
+        stride = array.bit_stride // 8
+        different = line // gcd(stride, line)
+        steps = range(min(array.count or different, different))
+        starts = {(start + step * stride) % line for start in starts for step in steps}
+    why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
+    return Placements(line, tuple(sorted(starts)), why)
 
 
 def lines(base: int, start: int, end: int, line_size: int) -> range:

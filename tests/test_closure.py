@@ -90,7 +90,7 @@ class TestCommandLine:
         spelled = {
             (path.name, match[1])
             for path in DOCUMENTS
-            for line in re.findall(r"layoutlint (?:check|show|explain|rules)[^`\n]*", path.read_text())
+            for line in re.findall(r"layoutlint (?:check|show|containers|explain|rules)[^`\n]*", path.read_text())
             for match in re.finditer(r"(?:^|\s)(--[a-z][a-z-]+)", line.split(" -- ")[0])
         }
         assert {found for found in spelled if found[1] not in options} == set()
@@ -194,6 +194,11 @@ class TestJson:
         (tmp_path / "holed.h").write_text("struct holed { char a; long b; };\n")
         shown = json.loads(run("show", tmp_path / "holed.h", "holed", "--format", "json").stdout)
         assert keys(shown) == self.documented("layoutlint show")
+
+    def test_containers(self, tmp_path):
+        (tmp_path / "held.h").write_text("struct held { long a; };\nstruct holder { char a; struct held many[3]; };\n")
+        listed = json.loads(run("containers", tmp_path / "held.h", "held", "--format", "json").stdout)
+        assert keys(listed) == self.documented("layoutlint containers")
 
 
 def test_every_document_that_the_code_names_exists():

@@ -22,6 +22,7 @@ ON_USE = ("pathlib", "shlex", "traceback")
 JUDGEMENT = ("layoutlint.lint", "layoutlint.rule", "layoutlint.kinds", "layoutlint.model")
 READERS = ("layoutlint.readers", "elftools", "clang")
 FORMATS = {name: f"layoutlint.reports.{name}" for name in ("text", "json", "sarif", "github", "show")}
+CONTAINERS = ("layoutlint.contained", "layoutlint.reports.containers")
 BTF, CLANG = ("layoutlint.readers.btf",), ("layoutlint.readers.clang", "clang")
 FOLDERS = ("layoutlint.folders", "layoutlint.readers.modules")
 ELF = ("layoutlint.readers.elf", "layoutlint.readers.dwarf", "layoutlint.readers.separate", "elftools")
@@ -63,7 +64,9 @@ TABLE = [
     (("show", "ELF", "ring"), (*BTF, *SHOW_TEXT, "elftools")),
     (("show", "LINKED", "ring"), (*BTF, *SHOW_TEXT, *RELOCATED, "elftools")),
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
-    (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT)),
+    (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT, *CONTAINERS)),
+    (("containers", "--help"), NO_VERSION),
+    (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.shown", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """
 import sys

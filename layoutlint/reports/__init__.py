@@ -1,4 +1,4 @@
-"""One module per output format, each a pure function; the two tables are what the command line offers."""
+"""One module per output format, each a pure function; the tables are what the command line offers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
     from layoutlint.rule import Report
 
 
 def _render(module: str) -> Callable[..., Any]:
-    """The `render` of a module, which is imported when it is called: a run uses one format of seven."""
+    """The `render` of a module, which is imported when it is called: a run uses one format of nine."""
     return lambda *given: import_module(f"layoutlint.reports.{module}").render(*given)
 
 
@@ -30,3 +31,9 @@ SHOW_FORMATS: dict[str, ShowFormat] = {
     "json": _render("show.json"),
 }
 """Formats of `layoutlint show`."""
+
+CONTAINERS_FORMATS: dict[str, ContainersFormat] = {
+    "text": _render("containers.text"),
+    "json": _render("containers.json"),
+}
+"""Formats of `layoutlint containers`."""

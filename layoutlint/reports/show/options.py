@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-
-from layoutlint.frozen import dataclass
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
     from layoutlint.model import Struct
@@ -13,7 +12,7 @@ if TYPE_CHECKING:  # the command line needs the names of the formats, and no str
 
 @dataclass(frozen=True, slots=True)
 class ShowOptions:
-    """Choices of `layoutlint show`; sizes in bytes, None takes the target's."""
+    """Choices of `layoutlint show` and `containers`; sizes in bytes, None takes the target's."""
 
     expand: bool = False
     """Show the members of embedded structs as well."""

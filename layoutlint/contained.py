@@ -1,0 +1,64 @@
+"""What `containers` lists: who embeds a struct, in everything that some inputs define."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from layoutlint import inputs
+from layoutlint.containers import Embedded, Index, TooManyWays
+from layoutlint.errors import ReadError, did_you_mean
+from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """Definitions of a name with their containers, what could not be told, and what the user should know."""
+
+    found: tuple[Embedded, ...]
+    troubles: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions) -> Contained:
+    """The containers of a struct, or of what a typedef stands for, in all inputs; raises ReadError."""
+    readings, unread, indices = _indexed(paths, frozenset((name,)), options)
+    unsettled = frozenset(typedef for index in indices for typedef in index.unsettled)
+    if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
+        readings, unread, indices = _indexed(paths, unsettled | {name}, options)
+    found: list[Embedded] = []
+    left = sorted({typedef for index in indices for typedef in index.unsettled})
+    troubles = [f"which struct `{typedef}` stands for cannot be told" for typedef in left]
+    for index in indices:
+        for struct in index.definitions(name):
+            try:
+                found.append(Embedded(struct, tuple(index.containers(name, struct, is_direct))))
+            except TooManyWays as error:
+                troubles.append(str(error))
+    if not found and not troubles:
+        near = did_you_mean(name, [known for index in indices for known in index.names])
+        troubles.append(f"{', '.join(paths)}: struct {name} is not there{near}")
+    troubles += [trouble for each in found for trouble in _troubles(each)]
+    notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
+    return Contained(tuple(found), (*dict.fromkeys(troubles), *map(str, unread)), notes)
+
+
+def _indexed(
+    paths: tuple[str, ...], names: frozenset[str], options: ReadOptions
+) -> tuple[list[Reading], list[Unread], list[Index]]:
+    """What is read of some inputs, and an index for each target. Raises ReadError when nothing can be."""
+    readings, unread = inputs.read(paths, Wanted(names, everything=True), options)
+    if not readings:
+        raise ReadError(unread[0].origin, unread[0].reason)
+    structs: dict[Target, list[Struct]] = {}
+    for reading in readings:
+        told = (reading.path,) if len(paths) > 1 else ()
+        of_target = structs.setdefault(reading.target, [])
+        of_target += [replace(s, files=s.files or told) for s in reading.structs] if told else reading.structs
+    return readings, unread, [Index(of_target) for of_target in structs.values()]
+
+
+def _troubles(found: Embedded) -> list[str]:
+    """What keeps definitions from being believed."""
+    every = (found.struct, *(way.struct for way in found.containers))
+    missing = [f"{s.aggregate} {s.name} is declared but not defined" for s in every[:1] if s.bit_size is None]
+    return missing + [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in every if s.problem]

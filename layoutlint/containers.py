@@ -1,0 +1,393 @@
+"""Who embeds whom by value: the containers of a struct, where it stands in each, how often, through what.
+
+The index is one pass over the fields, and remembers which field holds which definition. The ways from a
+container down to a struct are counted before they are written out: structs that hold one another twice double
+them with each level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import prod
+
+from layoutlint.errors import LayoutlintError
+from layoutlint.model import Aggregate, Field, Struct
+
+MOST_WAYS = 1 << 18
+"""Ways into one struct that are written out."""
+_WORDS = re.compile(r"(?:(?:const|volatile|restrict|_Atomic) )*(struct |union )?(.*)", re.DOTALL)
+_NO_TAG = "{...}"
+_ANY = ""
+
+
+class TooManyWays(LayoutlintError):
+    """A struct that stands in more places of its containers than can be listed."""
+
+    def __init__(self, name: str, ways: int, worst: str) -> None:
+        super().__init__(name, ways, worst)
+        self.name, self.ways, self.worst = name, ways, worst
+
+    def __str__(self) -> str:
+        number = f"{self.ways:,}" if self.ways < 10**18 else "more than 10^18"
+        return (
+            f"{self.name} stands in {number} places of its containers, most of them in {self.worst}: "
+            f"more than the {MOST_WAYS:,} that are listed"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array that lies on the way to an embedded struct; its dimensions count as one."""
+
+    path: str
+    """Dotted from the container."""
+    count: int | None
+    """Elements of all dimensions; None for a flexible array (`[]`), 0 for one without length (`[0]`)."""
+    bit_stride: int | None
+    """From one element to the next; None when the input does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One way in which a struct is embedded in another by value."""
+
+    struct: Struct
+    """The container."""
+    path: str
+    """Of the embedded struct, dotted from the container; of arrays the first element. Empty for an unnamed
+    member (`-fms-extensions`)."""
+    written: str
+    """The path with the lengths of arrays: `rings[4].lock`."""
+    bit_offset: int
+    """Of the first one, from the start of the container."""
+    arrays: tuple[Array, ...]
+    """Those on the way, outermost first."""
+    through: tuple[str, ...]
+    """The structs and unions with a name that lie between, outermost first; none for a direct container."""
+
+    @property
+    def offset(self) -> int:
+        """The first byte of the first one, from the start of the container."""
+        return self.bit_offset // 8
+
+    @property
+    def count(self) -> int | None:
+        """How many there are in one container; None where a flexible array is on the way."""
+        counts = [array.count for array in self.arrays]
+        return None if None in counts else prod(count for count in counts if count is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One definition of a struct, and everything that embeds it."""
+
+    struct: Struct
+    containers: tuple[Container, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A definition, or a type without a name, and what holds it by value."""
+
+    struct: Struct | None
+    """None for a type without a name, which is a part of what it stands in."""
+    number: int = 0
+    """Of the definition, in the order of the input."""
+    parents: list[tuple[_Node, Field]] = field(default_factory=list)
+
+
+_Below = dict[_Node, list[tuple[Field, _Node]]]
+"""Of all types that lead to one struct, the fields that do."""
+
+
+class Index:
+    """Containers of the structs of one target, built in time linear in their fields."""
+
+    def __init__(self, structs: Iterable[Struct]) -> None:
+        self._named: dict[str, list[_Node]] = {}
+        """By tag, or by the typedef that names what has none."""
+        self._typedefs: dict[str, list[_Node]] = {}
+        self._definitions = _Definitions()
+        self._count = 0
+        self._unscanned: list[tuple[_Node, tuple[Field, ...], Struct]] = []
+        self._held: dict[tuple[str, int], _Node | None] = {}
+        """What a field holds, by the spelling and the members of its type."""
+        self.unsettled: set[str] = set()
+        """Typedefs of fields that could stand for several structs alike, and so lead to none; settled where
+        a Struct has them among its aliases."""
+        for struct in structs:
+            self._define(struct)
+        while self._unscanned:
+            self._scan(*self._unscanned.pop())
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that `definitions` knows, sorted."""
+        return sorted({*self._named, *self._typedefs})
+
+    def definitions(self, name: str) -> tuple[Struct, ...]:
+        """What a tag, or a typedef that stands for a struct, means: every different definition."""
+        return tuple(struct for struct, _ in _ordered(self._called(name)))
+
+    def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
+        """The containers of one of the `definitions` of a name, by their name and the offset.
+
+        With `is_direct`, without those that hold it only through another struct. Raises TooManyWays.
+        """
+        node = next(node for node in self._called(name) if node.struct is struct)
+        below = _below(node, is_direct)
+        _refuse_too_many(node, below)
+        found: list[Container] = []
+        for container, top in _ordered(below):
+            found += sorted(_ways(container, top, node, below), key=lambda way: (way.bit_offset, way.path))
+        return found
+
+    def _called(self, name: str) -> list[_Node]:
+        return list(dict.fromkeys((*self._named.get(name, ()), *self._typedefs.get(name, ()))))
+
+    def _define(self, struct: Struct) -> None:
+        """Takes a definition; one that is there already, from another file, adds its files and aliases."""
+        same = self._named.setdefault(struct.name, [])
+        node = self._definitions.equal(struct, same)
+        if node is None:
+            node = self._defined(struct, same)
+        elif node.struct is not None:
+            files = tuple(dict.fromkeys((*node.struct.files, *struct.files)))
+            aliases = tuple(sorted({*node.struct.aliases, *struct.aliases}))
+            node.struct = replace(node.struct, files=files, aliases=aliases)
+        self._definitions.add(struct, node)
+        for alias in struct.aliases:
+            self._typedefs.setdefault(alias, []).append(node)
+
+    def _defined(self, struct: Struct, same: list[_Node]) -> _Node:
+        self._count += 1
+        node = _Node(struct, self._count)
+        same.append(node)
+        return self._opened(node, struct.fields, struct)
+
+    def _opened(self, node: _Node, fields: tuple[Field, ...], of: Struct) -> _Node:
+        self._unscanned.append((node, fields, of))
+        return node
+
+    def _scan(self, node: _Node, fields: tuple[Field, ...], of: Struct) -> None:
+        """Takes the fields of a definition, or of a type without a name that stands in one."""
+        for member in fields:
+            if member.aggregate is None:
+                continue
+            key = (member.type.left, id(member.members))
+            if key not in self._held:
+                self._held[key] = self._resolved(member, of)
+            child = self._held[key]
+            if child is not None:
+                child.parents.append((node, member))
+
+    def _resolved(self, member: Field, of: Struct) -> _Node | None:
+        """The definition that a field holds; None where it cannot be told, or holds nothing."""
+        keyword, name = _name(member)
+        if name == _NO_TAG:
+            return self._opened(_Node(None), member.members, of) if member.members else None
+        found = self._definitions.held((name,) if keyword else (name, _ANY), member)
+        if not keyword and len(found) > 1:
+            self.unsettled.add(name)
+            return None
+        if not keyword and member.type.right.count("[") == len(member.dims):  # else a typedef of an array
+            self._typedefs.setdefault(name, []).extend(found)
+        return found[0] if found else self._implied(name, member, of)
+
+    def _implied(self, name: str, member: Field, of: Struct) -> _Node:
+        """A definition that only a field tells of, where the input does not give it by itself."""
+        size = _element_bits(member)
+        struct = replace(
+            of, name=name, aggregate=member.aggregate or "struct", bit_size=size, align=None,
+            fields=member.members, source=None, aliases=(), problem=None,
+        )  # fmt: skip
+        return self._defined(struct, self._named.setdefault(name, []))
+
+
+_Table = dict[tuple[str, Aggregate | None, int], dict[_Node, None]]
+
+
+class _Definitions:
+    """Which definitions have given fields: told by identity, which readers keep in a file, else by shape."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Struct, _Node]] = []  # kept, and so identities keep their meaning
+        self._same: _Table = {}
+        """By a name, or _ANY, what it is, and the identity of the fields."""
+        self._alike: _Table = {}
+        """Likewise by the shape of the fields; filled when it is first needed."""
+        self._distinct: dict[str, dict[tuple[object, ...], _Node]] = {}
+        """Of names that come more than once, the definitions by what tells them apart."""
+        self._shapes = _Shapes()
+
+    def equal(self, struct: Struct, same: list[_Node]) -> _Node | None:
+        """The one among the definitions of its name that is the same, apart from the files that have it."""
+        if not same:
+            return None
+        known = self._distinct.get(struct.name)
+        if known is None:
+            known = {self._marks(node.struct): node for node in same if node.struct is not None}
+            self._distinct[struct.name] = known
+        return known.get(self._marks(struct))
+
+    def _marks(self, struct: Struct) -> tuple[object, ...]:
+        return struct.aggregate, struct.bit_size, self._shapes.of(struct.fields)
+
+    def add(self, struct: Struct, node: _Node) -> None:
+        """Takes a definition: the node that `equal` gave for it, or a new one."""
+        if struct.name in self._distinct:
+            self._distinct[struct.name].setdefault(self._marks(struct), node)
+        if struct.bit_size is not None:
+            self._known.append((struct, node))
+            for name in (_ANY, struct.name, *struct.aliases):
+                self._same.setdefault((name, struct.aggregate, id(struct.fields)), {})[node] = None
+
+    def held(self, names: tuple[str, ...], member: Field) -> list[_Node]:
+        """The definitions that a field can hold, by the first of some names; no more than two."""
+        nodes = self._found(self._same, names, member, id(member.members))
+        if not nodes:
+            if not self._alike:
+                self._compare()
+            nodes = self._found(self._alike, names, member, self._shapes.of(member.members))
+        if len(nodes) > 1:
+            size = _element_bits(member)
+            fitting = (node for node in nodes if node.struct and size in (None, node.struct.bit_size))
+            return list(islice(fitting, 2))
+        return list(nodes)
+
+    @staticmethod
+    def _found(table: _Table, names: tuple[str, ...], member: Field, fields: int) -> dict[_Node, None]:
+        found = (table.get((name, member.aggregate, fields)) for name in names)
+        return next((nodes for nodes in found if nodes), {})
+
+    def _compare(self) -> None:
+        for struct, node in self._known:
+            shape = self._shapes.of(struct.fields)
+            for name in (_ANY, struct.name, *struct.aliases):
+                self._alike.setdefault((name, struct.aggregate, shape), {})[node] = None
+
+
+class _Shapes:
+    """Numbers for tuples of fields, the same for equal ones; each tuple is looked at once."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def of(self, fields: tuple[Field, ...]) -> int:
+        """The number of some fields, which must outlive this."""
+        number = self._by_identity.get(id(fields))
+        if number is None:
+            key = tuple(
+                (f.name, f.type, f.bit_offset, f.bit_size, f.dims, f.source, self.of(f.members))
+                for f in fields
+            )
+            number = self._numbers.setdefault(key, len(self._numbers))
+            self._by_identity[id(fields)] = number
+        return number
+
+
+def _name(member: Field) -> tuple[bool, str]:
+    """Whether the type of a field is spelled with a keyword, and the tag behind it or the typedef."""
+    words = _WORDS.fullmatch(member.type.left)
+    return (bool(words[1]), words[2]) if words else (False, member.type.left)
+
+
+def _ordered(nodes: Iterable[_Node]) -> list[tuple[Struct, _Node]]:
+    """The nodes that are definitions, by name; several of a name by where they are."""
+    found = [(node.struct, node) for node in nodes if node.struct is not None]
+    return sorted(found, key=lambda pair: (*_place(pair[0]), pair[1].number))
+
+
+def _place(struct: Struct) -> tuple[str, str, int, str]:
+    source = struct.source
+    return struct.name, source.file if source else "", (source.line or 0) if source else 0, struct.origin
+
+
+def _below(node: _Node, is_direct: bool) -> _Below:
+    """Every type that leads down to a struct, itself not among them, with the fields that do."""
+    below: _Below = {}
+    waiting = [node]
+    while waiting:
+        child = waiting.pop()
+        for parent, member in child.parents:
+            if parent not in below:
+                below[parent] = []
+                if parent.struct is None or not is_direct:
+                    waiting.append(parent)
+            below[parent].append((member, child))
+    return below
+
+
+def _refuse_too_many(node: _Node, below: _Below) -> None:
+    """Raises TooManyWays when more ways lead down to a struct than are listed: counts them by addition."""
+    above: dict[_Node, list[_Node]] = {}
+    for top, fields in below.items():
+        for _, child in fields:
+            above.setdefault(child, []).append(top)
+    ways = {node: 1, **dict.fromkeys(below, 0)}
+    missing = {top: len(fields) for top, fields in below.items()}
+    ready = [node]
+    while ready:
+        child = ready.pop()
+        for top in above.get(child, ()):
+            ways[top] += ways[child]
+            missing[top] -= 1
+            if not missing[top]:
+                ready.append(top)
+    tops = [(ways[top], top.struct.name) for top in below if top.struct is not None]
+    total = sum(number for number, _ in tops)
+    if total > MOST_WAYS and node.struct is not None:
+        raise TooManyWays(node.struct.name, total, max(tops)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way from a container to something in it; the first one, where arrays hold many."""
+
+    bit_offset: int = 0
+    path: str = ""
+    written: str = ""
+    arrays: tuple[Array, ...] = ()
+    through: tuple[str, ...] = ()
+
+    def into(self, member: Field, held: _Node) -> _Way:
+        """The way on to what a field holds."""
+        path, written, arrays = self.path, self.written, self.arrays
+        if member.name is not None:
+            dot = "." if path else ""
+            lengths = "".join(f"[{'' if count is None else count}]" for count in member.dims)
+            path, written = f"{path}{dot}{member.name}", f"{written}{dot}{member.name}{lengths}"
+        if member.dims:
+            arrays = (*arrays, Array(path, _count(member), _element_bits(member, held.struct)))
+        return _Way(self.bit_offset + member.bit_offset, path, written, arrays, self.through)
+
+
+def _ways(container: Struct, top: _Node, target: _Node, below: _Below) -> Iterator[Container]:
+    """Every way from a container down to a struct."""
+    waiting = [(top, _Way())]
+    while waiting:
+        node, way = waiting.pop()
+        for member, held in below[node]:
+            on = way.into(member, held)
+            if held is target:
+                yield Container(container, on.path, on.written, on.bit_offset, on.arrays, on.through)
+            elif held.struct is None:
+                waiting.append((held, on))
+            else:
+                waiting.append((held, replace(on, through=(*on.through, held.struct.name))))
+
+
+def _count(array: Field) -> int | None:
+    """Elements of all dimensions of an array; None for a flexible one."""
+    return None if array.dims[0] is None else prod(count or 0 for count in array.dims)
+
+
+def _element_bits(member: Field, held: Struct | None = None) -> int | None:
+    """The size of a field's type, of arrays that of an element; None when neither it nor its type tells."""
+    if member.bit_size is not None and all(member.dims):
+        return member.bit_size // prod(count or 1 for count in member.dims)
+    return held.bit_size if held is not None else None

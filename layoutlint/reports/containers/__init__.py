@@ -1,0 +1,13 @@
+"""One module per format of `layoutlint containers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
+    from layoutlint.containers import Embedded
+    from layoutlint.reports.show.options import ShowOptions
+
+ContainersFormat: TypeAlias = "Callable[[tuple[Embedded, ...], ShowOptions], Iterator[str]]"
+"""A listing as pieces of text."""

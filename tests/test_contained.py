@@ -1,0 +1,167 @@
+"""`layoutlint containers` as its users meet it: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.c_probe import need
+from tests.command import run
+
+POOL = """
+typedef struct { int counter; } atomic_t;
+struct lock { atomic_t count; int owner; };
+typedef struct lock lock_t;
+struct slot { char state; struct lock lock; long data[5]; };
+struct ring { long head; struct slot slots[16]; };
+struct rings { int count; struct ring rings[]; };
+union any { lock_t lock; long word; };
+struct lonely { int nothing; };
+struct declared;
+struct other { struct declared *pointer; };
+struct twice_a { struct lock lock; } __attribute__((aligned(64)));
+"""
+ROWS = """\
+struct lock  pool.h:3
+  8 bytes; embedded in 5 types, in 3 of them directly
+  `line` and `byte` are those in a container that starts on a line of 64; `bases` says at how many
+  places of a line it can start, wherever its containers do. Of arrays, the first element's offset
+  is shown.
+
+  offset      of    line  byte  bases  container
+       0       8       0     0      8  any.lock
+      12     904       0    12      8  ring.slots[16].lock  16, 56 bytes apart  through slot
+      20       8       0    20      8  rings.rings[].slots[16].lock  16, 56 bytes apart, in each of any number, 904 bytes apart  through ring, slot
+       4      56       0     4      8  slot.lock
+       0      64       0     0      1  twice_a.lock
+"""
+NOBODY = """\
+struct lonely  pool.h:9
+  4 bytes; nothing embeds it
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pool.h").write_text(POOL)
+    return tmp_path
+
+
+LISTED = [
+    # id, arguments, stdout
+    ("a tag", ["pool.h", "lock"], ROWS),
+    ("a typedef", ["pool.h", "lock_t"], ROWS),
+    ("embedded by nobody", ["pool.h", "lonely"], NOBODY),
+]
+
+
+@pytest.mark.parametrize(("arguments", "stdout"), [row[1:] for row in LISTED], ids=[row[0] for row in LISTED])
+def test_listing(folder, arguments, stdout):
+    done = run("containers", *arguments, cwd=folder, COLUMNS="104")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == stdout
+
+
+def test_direct_only(folder):
+    done = run("containers", "pool.h", "lock", "--direct", "--format", "json", cwd=folder)
+    ways = json.loads(done.stdout)["structs"][0]["containers"]
+    assert [(way["name"], way["path"], way["through"]) for way in ways] == [
+        ("any", "lock", []), ("slot", "lock", []), ("twice_a", "lock", []),
+    ]  # fmt: skip
+
+
+STATUS = [
+    # id, arguments, status, what stderr says
+    ("found", ["pool.h", "lock"], 0, ""),
+    ("embedded by nobody", ["pool.h", "lonely"], 0, ""),
+    ("misspelt", ["pool.h", "lokc"], 3, "layoutlint: pool.h: struct lokc is not there (did you mean `lock`?)"),
+    ("a typedef misspelt", ["pool.h", "atomicc_t"], 3, "layoutlint: pool.h: struct atomicc_t is not there (did you mean `atomic_t`?)"),
+    ("unlike anything", ["pool.h", "zzz"], 3, "layoutlint: pool.h: struct zzz is not there"),
+    ("in neither", ["pool.h", "more.h", "zzz"], 3, "layoutlint: pool.h, more.h: struct zzz is not there"),
+    ("allowed", ["pool.h", "zzz", "--allow-unknown"], 0, "layoutlint: pool.h: struct zzz is not there"),
+    ("declared only", ["pool.h", "declared"], 3, "layoutlint: struct declared is declared but not defined"),
+    ("no such file", ["none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
+    ("one of two cannot be read", ["pool.h", "none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
+    ("no struct", ["pool.h"], 2, "Error: Missing argument 'INPUT...'."),
+    ("nothing", [], 2, "Error: Missing argument 'INPUT...'."),
+    ("no such format", ["pool.h", "lock", "--format", "c"], 2,
+     "Error: Invalid value for '--format': 'c' is not one of 'json', 'text'."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status", "said"), [row[1:] for row in STATUS], ids=[row[0] for row in STATUS])
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_status(folder, arguments, status, said, format_):
+    (folder / "more.h").write_text("struct more { int a; };\n")
+    done = run("containers", *arguments, *(() if "--format" in arguments else ("--format", format_)), cwd=folder)
+    assert (done.returncode, (done.stderr.splitlines() or [""])[-1]) == (status, said)
+
+
+def test_several_inputs_are_put_together(folder):
+    """The same definition in two inputs is one, with both files; different ones of a name are two."""
+    (folder / "again.h").write_text("struct lock { long wide; };\nstruct user { char a; struct lock lock; };\n")
+    shutil.copy(folder / "pool.h", folder / "copy.h")
+    done = run("containers", "pool.h", "copy.h", "again.h", "atomic_t", "--direct", "--format", "json", cwd=folder)
+    report = json.loads(done.stdout)
+    files = report["files"]
+    assert files == ["again.h", "copy.h", "pool.h"] or files == ["copy.h", "pool.h"]
+    locks = json.loads(run("containers", "pool.h", "again.h", "lock", "--direct", "--format", "json", cwd=folder).stdout)
+    told = {
+        (locks["files"][of["files"][0]], way["name"], way["offset"]) for of in locks["structs"] for way in of["containers"]
+    }
+    assert told == {("again.h", "user", 8), ("pool.h", "any", 0), ("pool.h", "slot", 4), ("pool.h", "twice_a", 0)}
+
+
+def test_the_bytes_are_the_same_for_any_jobs_and_any_run(folder):
+    arguments = ("containers", "pool.h", "pool.h", "lock", "--format", "json")
+    told = {run(*arguments, "--jobs", jobs, cwd=folder, PYTHONHASHSEED=seed).stdout for jobs in ("1", "3") for seed in ("1", "2")}
+    assert len(told) == 1
+
+
+TWO_UNITS = [
+    # unit, its own `struct node`, who embeds it
+    ("one", "struct node { long a; };", "struct user_one { char c; struct node node; };"),
+    ("two", "struct node { char a; };", "struct user_two { char c; struct node node; };"),
+]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_units_with_definitions_of_their_own(tmp_path, compiler):
+    for name, node, user in TWO_UNITS:
+        (tmp_path / f"{name}.c").write_text(f"{node}\n{user}\nstruct user_{name} {name};\n")
+    parts = [f"{name}.c" for name, _, _ in TWO_UNITS]
+    subprocess.run([need(compiler), "-g", "-shared", "-fPIC", "-nostdlib", *parts, "-o", "both.so"], cwd=tmp_path, check=True)
+    report = json.loads(run("containers", "both.so", "node", "--format", "json", cwd=tmp_path).stdout)
+    assert [
+        (of["size"], [(way["name"], way["offset"]) for way in of["containers"]]) for of in report["structs"]
+    ] == [(8, [("user_one", 8)]), (1, [("user_two", 1)])]  # fmt: skip
+
+
+def test_a_typedef_that_only_its_name_tells(tmp_path):
+    """Structs without members look alike; the input is asked for their typedefs."""
+    (tmp_path / "empty.h").write_text(
+        "struct one { };\nstruct two { };\ntypedef struct two two_t;\nstruct user { int a; two_t here; };\n"
+    )
+    told = {}
+    for name in ("one", "two", "two_t"):
+        done = run("containers", "empty.h", name, "--format", "json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        told[name] = [(way["name"], way["path"]) for way in json.loads(done.stdout)["structs"][0]["containers"]]
+    assert told == {"one": [], "two": [("user", "here")], "two_t": [("user", "here")]}
+
+
+def test_more_places_than_are_listed_is_said(tmp_path):
+    text = "struct l0 { long a; };\n" + "".join(f"struct l{n} {{ struct l{n - 1} a[1], b[1]; }};\n" for n in range(1, 16))
+    wide = "".join(f"struct w{n} {{ struct l15 x; }};\n" for n in range(10))
+    (tmp_path / "deep.h").write_text(text + wide)
+    done = run("containers", "deep.h", "l0", cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr == (
+        "layoutlint: l0 stands in 393,214 places of its containers, most of them in w9: more than the 262,144 that are listed\n"
+    )
+    assert run("containers", "deep.h", "l0", "--direct", cwd=tmp_path).returncode == 0
