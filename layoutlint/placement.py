@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import gcd
