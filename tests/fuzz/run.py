@@ -22,7 +22,7 @@ from tests.fuzz.other_build import Server
 
 _MOST_PER_WORKER: Final = 20_000
 """A worker is replaced after so many inputs, so that what one input leaves cannot pile up."""
-_EACH: Final = 50
+_EACH: Final = 20
 """One input of so many is read twice, and one by the other build."""
 _CURRENT, _DONE, _PEAK, _PEAK_AT, _SLOWEST, _SLOWEST_AT, _ZERO, _ONE, _THREE, _COMPARED = range(10)
 _FIELDS: Final = 10
