@@ -73,12 +73,20 @@ def inside(
     for array in container.arrays:
         if array.bit_stride is None:
             return None
-        stride = array.bit_stride // 8
-        different = line // gcd(stride, line)
-        steps = range(min(array.count or different, different))
-        starts = {(start + step * stride) % line for start in starts for step in steps}
+        starts = _repeated(starts, array.bit_stride // 8, array.count, line)
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
     return Placements(line, tuple(sorted(starts)), why)
+
+
+def _repeated(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
+    """Where elements of an array start, modulo the line size: the first at `starts`, then twice as many."""
+    different = line // gcd(stride, line)
+    number, known = min(count or different, different), 1
+    while known < number:
+        step = min(known, number - known) * stride
+        starts = starts | {(start + step) % line for start in starts}
+        known += min(known, number - known)
+    return starts
 
 
 def lines(base: int, start: int, end: int, line_size: int) -> range:

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from layoutlint import placement
+from layoutlint.containers import Array, Container
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
 from layoutlint.kinds.distance import Distance
@@ -82,6 +83,62 @@ RWSEM_RATES = [
 ]
 SLOW = {"before": 16_000, "after": 14_000}
 """Between the two plateaus of each column."""
+
+
+def inside(size: int, align: int, offset: int, *arrays: tuple[int | None, int | None]) -> Container:
+    """A struct at an offset of another, in arrays of so many elements, so many bytes apart."""
+    holder = struct("holder", size, member("a", 0, 1), align=align)
+    strides = ((count, None if stride is None else stride * 8) for count, stride in arrays)
+    return Container(holder, "x", "x", offset * 8, tuple(Array("x", count, bits) for count, bits in strides), ())
+
+
+class TestInside:
+    @pytest.mark.parametrize(("align", "offset", "arrays", "line_size", "min_align"), [
+        # alignment of the container, where in it, elements and bytes from one to the next
+        (8, 0, [], 64, 8),
+        (8, 20, [], 64, 8),
+        (64, 360, [], 64, 8),
+        (64, 360, [], 128, 8),
+        (4, 6, [], 64, 1),
+        (64, 4, [(3, 24)], 64, 8),
+        (64, 4, [(100, 24)], 64, 8),
+        (64, 4, [(1, 24)], 64, 8),
+        (64, 0, [(None, 40)], 64, 8),  # a flexible array: as many as one likes
+        (64, 0, [(0, 40)], 64, 8),
+        (64, 8, [(4, 1024), (8, 64)], 64, 8),
+        (64, 8, [(4, 100), (3, 12)], 64, 8),
+        (128, 8, [(2, 100), (3, 12)], 256, 8),
+        (64, 8, [(7, 0)], 64, 8),  # elements without size
+        (8, 12, [(16, 56)], 64, 16),
+    ])  # fmt: skip
+    def test_are_where_an_object_laid_out_anywhere_has_it(self, align, offset, arrays, line_size, min_align):
+        starts = set()
+        for base in slow.bases(max(align, min_align), line_size):
+            counts = (range(count or 2 * line_size) for count, _ in arrays)
+            for elements in product(*counts):
+                steps = sum(element * stride for element, (_, stride) in zip(elements, arrays, strict=True))
+                starts.add((base + offset + steps) % line_size)
+        found = placement.inside(inside(4096, align, offset, *arrays), line_size, min_align)
+        assert found is not None
+        assert (found.line_size, found.bases) == (line_size, tuple(sorted(starts)))
+
+    def test_is_not_known_where_a_size_is_not(self):
+        assert placement.inside(inside(64, 8, 0, (None, None))) is None
+        incomplete = replace(inside(64, 8, 0).struct, bit_size=None)
+        assert placement.inside(replace(inside(64, 8, 0), struct=incomplete)) is None
+
+    def test_says_why(self):
+        found = placement.inside(inside(4096, 64, 360))
+        assert found is not None
+        assert found.why == "at 360 of holder, which is aligned to 64 (stated by the input)"
+
+    def test_no_size_that_an_input_can_claim_takes_long(self):
+        far = inside(1 << 40, 1, (1 << 39) + 1, (1 << 38, 3), (1 << 37, 5), (None, 1 << 30))
+        start = process_time()
+        found = placement.inside(far, 1 << 12, 1)
+        assert found is not None
+        assert len(found.bases) == 1 << 12
+        assert process_time() - start < 5
 
 
 class TestRwSemaphore:
