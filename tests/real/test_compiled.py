@@ -13,11 +13,12 @@ KERNELS = ("cloud", "next", "next-arm64")
 ASKED = (
     ("check", "--format", "json"),
     ("show", "--format", "json", "--expand", "task_struct", "inode", "sk_buff", "net_device", "page"),
+    ("show", "--format", "json", "--all"),
 )
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("asked", ASKED, ids=[row[0] for row in ASKED])
+@pytest.mark.parametrize("asked", ASKED, ids=[f"{row[0]} {row[-1]}" for row in ASKED])
 def test_compiled_and_interpreted_say_the_same(kernel, name, asked):
     if compiled.state() != "compiled":
         pytest.skip(f"the scanner is {compiled.state()}: there is nothing to compare")
