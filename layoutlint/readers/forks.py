@@ -8,6 +8,7 @@ from __future__ import annotations
 import marshal
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NoReturn
 
 _TICKET = 4
@@ -30,18 +31,19 @@ def processes(size: int, jobs: int) -> int:
     return max(1, min(free, size // _UNIT_OF_WORK))
 
 
-def spread(work: Work, count: int, number: int) -> list[Any]:
-    """What `work` gives for each number below `count`, done by a number of processes.
+def spread(work: Work, count: int, number: int) -> list[Any] | None:
+    """What `work` gives for each number below `count`, done by at most so many processes.
 
     The numbers wait in a pipe, which holds 16,384 of them; every process takes the lowest that is left.
-    What one that dies has not told is done here.
+    None when a process died before it told what it had done.
     """
-    if number < 2:
-        return [work(part) for part in range(count)]
     results: dict[int, Any] = {}
     tickets = _tickets(count)
-    children = [_Child(work, tickets) for _ in range(number - 1)]
+    children: list[_Child] = []
     try:
+        with suppress(OSError):  # where no more can be had fewer do as well
+            while len(children) < number - 1:
+                children.append(_Child(work, tickets))
         results.update(_share(work, tickets))
         for child in children:
             results.update(child.results())
@@ -49,7 +51,7 @@ def spread(work: Work, count: int, number: int) -> list[Any]:
         os.close(tickets)
         for child in children:
             child.end()
-    return [results[part] if part in results else work(part) for part in range(count)]
+    return [results[part] for part in range(count)] if len(results) == count else None
 
 
 def _tickets(count: int) -> int:
@@ -71,7 +73,12 @@ class _Child:
 
     def __init__(self, work: Work, tickets: int) -> None:
         self._source, sink = os.pipe()
-        self._pid = os.fork()
+        try:
+            self._pid = os.fork()
+        except OSError:
+            os.close(self._source)
+            os.close(sink)
+            raise
         if self._pid == 0:
             _serve(work, tickets, sink)
         os.close(sink)

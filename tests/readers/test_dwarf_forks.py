@@ -13,6 +13,7 @@ import pytest
 from layoutlint.model import Reading, ReadOptions, Wanted
 from layoutlint.readers import dwarf, elf, forks
 from layoutlint.readers.dwarf import gather
+from layoutlint.readers.dwarf.unit import Unit
 from tests.readers.dwarf_file import Dwarf
 from tests.readers.test_dwarf_split import NAMES, build
 from tests.readers.test_elf import tool
@@ -47,14 +48,22 @@ WAYS_TO_DIE = [
 
 
 @pytest.mark.parametrize("die", [way[1] for way in WAYS_TO_DIE], ids=[way[0] for way in WAYS_TO_DIE])
-def test_what_a_dead_process_leaves_is_done_by_its_parent(die):
+def test_what_a_dead_process_leaves_is_missed(die):
     def work(part: int) -> int:
         if os.getpid() != PARENT:
             die()
         time.sleep(0.01)
         return part * part
 
-    assert forks.spread(work, 30, 3) == [part * part for part in range(30)]
+    assert forks.spread(work, 30, 3) is None
+
+
+def test_where_no_process_can_be_had_one_does_it_all(monkeypatch):
+    def refuse() -> int:
+        raise BlockingIOError("fork: Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert forks.spread(lambda part: part * part, 30, 3) == [part * part for part in range(30)]
 
 
 def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
@@ -114,6 +123,21 @@ BUILDS = [
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=[" ".join((c, *f)) for c, f in BUILDS])
 def test_programs(compiler, flags, tmp_path, monkeypatch):
     same(build(tmp_path / "built", compiler, *flags), NAMES, monkeypatch)
+
+
+def test_nothing_is_lost_with_a_process_that_dies(tmp_path, monkeypatch):
+    """What its parent has done by then does not count: which definition is the first depends on all units."""
+    path = build(tmp_path / "built", "gcc", "-gdwarf-5")
+    look = gather.Gathering._look
+
+    def dying(self: gather.Gathering, unit: Unit, is_imported: bool = False) -> gather.Sight:
+        if os.getpid() != PARENT:
+            os._exit(1)
+        time.sleep(0.05)
+        return look(self, unit, is_imported)
+
+    monkeypatch.setattr(gather.Gathering, "_look", dying)
+    same(path, NAMES, monkeypatch)
 
 
 def test_partial_units(tmp_path, monkeypatch):

@@ -90,8 +90,9 @@ class Gathering:
             self._options.progress("reading DWARF", first, total)
             return [self._look(unit) for unit in units[first:end]]
 
-        sights = [sight for part in forks.spread(work, len(parts), number) for sight in part]
-        if number > 1 and any(sight[0] == _PARTIAL for sight in sights):
+        told = forks.spread(work, len(parts), number)
+        sights = [sight for part in told or () for sight in part]
+        if told is None or (number > 1 and any(sight[0] == _PARTIAL for sight in sights)):
             self._start_again(units)
             sights = [self._look(unit) for unit in units]
         self._options.progress("reading DWARF", total, total)
