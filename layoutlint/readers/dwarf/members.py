@@ -312,7 +312,10 @@ class Decoder:
         position, behind = where
         defined = unit.reference(plan, values, SIGNATURE)
         if defined is not None:
-            return self.at(*defined, depth)
+            meant = self.at(*defined, depth)
+            if meant.aggregate is None or meant.dims:
+                raise Damaged("the signature of a struct or union means another type", behind)
+            return meant
         keyword = KEYWORDS[plan.tag]
         if DECLARATION in values:
             return self._type(spelled, None, None, keyword)

@@ -138,7 +138,7 @@ class Selection:
     def _add(self, entry: _Entry, name: str, alias: str | None) -> None:
         defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if defined is not None:
-            entry = _entry(*defined)
+            entry = _struct(*defined)
         elif DECLARATION in entry.values:
             self._add_incomplete(entry, name, alias)
             return
@@ -188,6 +188,14 @@ def _entry(unit: Unit, position: int) -> _Entry:
     return _Entry(unit, position, plan, values, behind)
 
 
+def _struct(unit: Unit, position: int) -> _Entry:
+    """The entry that a signature means."""
+    entry = _entry(unit, position)
+    if entry.plan.tag not in KEYWORDS:
+        raise Damaged("the signature of a struct or union means another type", position)
+    return entry
+
+
 def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
     """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
     naming = name
@@ -198,7 +206,7 @@ def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
         entry = _entry(*target)
         if entry.plan.tag in KEYWORDS:
             defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
-            return naming, entry if defined is None else _entry(*defined)
+            return naming, entry if defined is None else _struct(*defined)
         if entry.plan.tag == TYPEDEF:
             naming = entry.unit.text(entry.plan, entry.values, NAME) or naming
         elif entry.plan.tag not in QUALIFIERS:
