@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import subprocess
 from pathlib import Path
 
@@ -66,6 +66,37 @@ def test_listing(folder, arguments, stdout):
     assert done.stdout == stdout
 
 
+def test_colour_changes_no_character(folder):
+    plain = run("containers", "pool.h", "lock", cwd=folder).stdout
+    colored = run("containers", "pool.h", "lock", "--color", "always", cwd=folder).stdout
+    assert colored != plain
+    assert re.sub("\x1b\\[[0-9;]*m", "", colored) == plain
+
+
+LINES = [
+    # offset, size of what is embedded, line and byte, the mark
+    (0, 8, "0 0", ""),
+    (56, 8, "0 56", ""),
+    (60, 8, "0 60", "<-- straddles lines 0 and 1"),
+    (64, 64, "1 0", ""),
+    (72, 64, "1 8", "<-- straddles lines 1 and 2"),
+    (64, 128, "1 0", "(lines 1..2)"),
+]
+
+
+@pytest.mark.parametrize(("offset", "size", "where", "mark"), LINES)
+def test_lines_of_a_container_that_starts_on_one(tmp_path, offset, size, where, mark):
+    before = f"char before[{offset}];" if offset else ""
+    (tmp_path / "held.h").write_text(
+        f"struct held {{ int a[{size // 4}]; }};\nstruct holder {{ {before} struct held held; }};\n"
+    )
+    row = run("containers", "held.h", "held", cwd=tmp_path).stdout.splitlines()[-1]
+    words = row.split("holder.held")
+    assert words[0].split()[0] == str(offset)
+    assert " ".join(words[0].split()[2:4]) == where
+    assert words[1].strip() == mark
+
+
 def test_direct_only(folder):
     done = run("containers", "pool.h", "lock", "--direct", "--format", "json", cwd=folder)
     ways = json.loads(done.stdout)["structs"][0]["containers"]
@@ -104,16 +135,19 @@ def test_status(folder, arguments, status, said, format_):
 def test_several_inputs_are_put_together(folder):
     """The same definition in two inputs is one, with both files; different ones of a name are two."""
     (folder / "again.h").write_text("struct lock { long wide; };\nstruct user { char a; struct lock lock; };\n")
-    shutil.copy(folder / "pool.h", folder / "copy.h")
-    done = run("containers", "pool.h", "copy.h", "again.h", "atomic_t", "--direct", "--format", "json", cwd=folder)
+    for name in ("one.c", "two.c"):
+        (folder / name).write_text('#include "pool.h"\n')
+    done = run("containers", "two.c", "one.c", "again.h", "atomic_t", "--direct", "--format", "json", cwd=folder)
     report = json.loads(done.stdout)
-    files = report["files"]
-    assert files == ["again.h", "copy.h", "pool.h"] or files == ["copy.h", "pool.h"]
-    locks = json.loads(run("containers", "pool.h", "again.h", "lock", "--direct", "--format", "json", cwd=folder).stdout)
-    told = {
-        (locks["files"][of["files"][0]], way["name"], way["offset"]) for of in locks["structs"] for way in of["containers"]
-    }
-    assert told == {("again.h", "user", 8), ("pool.h", "any", 0), ("pool.h", "slot", 4), ("pool.h", "twice_a", 0)}
+    assert report["files"] == ["one.c", "two.c"]
+    assert [(of["name"], of["files"], [(way["name"], way["files"]) for way in of["containers"]]) for of in report["structs"]] == [
+        ("atomic_t", [1, 0], [("lock", [1, 0])])
+    ]
+    listing = run("containers", "pool.h", "again.h", "lock", "--direct", cwd=folder).stdout.splitlines()
+    assert [line.split("  ")[-3:] for line in listing if "." in line and line.startswith("     ")] == [
+        ["8", "user.lock", "in again.h"], ["8", "any.lock", "in pool.h"], ["8", "slot.lock", "in pool.h"],
+        ["1", "twice_a.lock", "in pool.h"],
+    ]
 
 
 def test_the_bytes_are_the_same_for_any_jobs_and_any_run(folder):

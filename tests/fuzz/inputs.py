@@ -105,7 +105,10 @@ def _command(rng: random.Random, seed: Seed) -> Command:
     if draw < 0.95:
         wanted = rng.choice((("pair",), ("pa?r",)) if is_split else (("ring",), ("wide", "ring"), ("entry_t",), ("r?ng",)))
         return Command(("show", "input", *wanted, "--format", "json", *(("--expand",) if rng.random() < 0.3 else ())), names=wanted)
-    return Command(("show", "input", "--all", "--format", rng.choice(("c", "text"))))
+    if draw < 0.975:
+        return Command(("show", "input", "--all", "--format", rng.choice(("c", "text"))))
+    asked = rng.choice(("pair", "list") if is_split else ("slot", "entry_t", "wide"))
+    return Command(("containers", "input", asked, "--format", rng.choice(("json", "json", "text"))), names=(asked,))
 
 
 def check(rules: str, more: tuple[str, ...] = ()) -> Command:

@@ -23,6 +23,8 @@ def problems(command: Command, done: Done) -> list[str]:
         return [f"exit status {done.status}: {stderr.strip()[-300:]}"]
     if command.words[0] == "check":
         return list(_of_check(command, done))
+    if command.words[0] == "containers":
+        return list(_of_containers(command, done, stderr))
     return list(_of_show(command, done, stderr))
 
 
@@ -100,6 +102,31 @@ def _of_show(command: Command, done: Done, stderr: str) -> Iterator[str]:
         yield from _shown(command, structs, stderr)
     for struct in structs:
         yield from _geometry(struct)
+
+
+def _of_containers(command: Command, done: Done, stderr: str) -> Iterator[str]:
+    """A reason for 3; for 0 a definition with a size, and every place within its container."""
+    if done.status == 1:
+        yield "containers exits with 1"
+    if done.status == 3 and "layoutlint: " not in stderr:
+        yield "exit 3 without a reason"
+    if "json" not in command.words or not done.stdout:
+        if done.status == 0 and not done.stdout.strip():
+            yield "exit 0, and nothing was listed or said"
+        return
+    try:
+        structs = json.loads(done.stdout)["structs"]
+    except ValueError as error:
+        yield f"the output is no JSON: {error}"
+        return
+    if done.status == 0 and not structs:
+        yield f"exit 0, and {command.names[0]} was not found"
+    for struct in structs:
+        for way in struct["containers"]:
+            if done.status == 0 and (way["problem"] or struct["size"] is None):
+                yield f"exit 0, and {way['name']} or what it holds cannot be believed"
+            if way["size"] is not None and not 0 <= way["offset"] <= way["size"]:
+                yield f"{way['name']} of {way['size']} bytes holds it at {way['offset']}"
 
 
 def _shown(command: Command, structs: list[dict[str, Any]], stderr: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from layoutlint import placement
 from layoutlint.containers import Array, Container, Embedded
-from layoutlint.model import Struct
+from layoutlint.model import Struct, some_of
 from layoutlint.reports import styled
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
@@ -76,7 +76,7 @@ def _row(way: Container, embedded: Struct, options: ShowOptions, is_one_of_sever
         _arrays(way),
         (f"  through {', '.join(way.through)}" if way.through else "", "dim"),
         (f"  {container.source or container.origin}" if is_one_of_several else "", "cyan"),
-        (f"  in {found_in(container.files)}" if container.files else "", "cyan"),
+        (f"  in {some_of(container.files, 2)}" if container.files else "", "cyan"),
         (f"  cannot be believed: {container.problem}" if container.problem else "", "bold magenta"),
     )
 
