@@ -204,7 +204,9 @@ class Index:
             of, name=name, aggregate=member.aggregate or "struct", bit_size=size, align=None,
             fields=member.members, source=None, aliases=(), problem=None,
         )  # fmt: skip
-        return self._defined(struct, self._named.setdefault(name, []))
+        node = self._defined(struct, self._named.setdefault(name, []))
+        self._definitions.add(struct, node)
+        return node
 
 
 _Table = dict[tuple[str, Aggregate | None, int], dict[_Node, None]]
@@ -242,15 +244,17 @@ class _Definitions:
             self._distinct[struct.name].setdefault(self._marks(struct), node)
         if struct.bit_size is not None:
             self._known.append((struct, node))
-            for name in (_ANY, struct.name, *struct.aliases):
-                self._same.setdefault((name, struct.aggregate, id(struct.fields)), {})[node] = None
+            self._enter(self._same, struct, node, id(struct.fields))
+            if self._alike:
+                self._enter(self._alike, struct, node, self._shapes.of(struct.fields))
 
     def held(self, names: tuple[str, ...], member: Field) -> list[_Node]:
         """The definitions that a field can hold, by the first of some names; no more than two."""
         nodes = self._found(self._same, names, member, id(member.members))
         if not nodes:
             if not self._alike:
-                self._compare()
+                for struct, node in self._known:
+                    self._enter(self._alike, struct, node, self._shapes.of(struct.fields))
             nodes = self._found(self._alike, names, member, self._shapes.of(member.members))
         if len(nodes) > 1:
             size = _element_bits(member)
@@ -263,11 +267,10 @@ class _Definitions:
         found = (table.get((name, member.aggregate, fields)) for name in names)
         return next((nodes for nodes in found if nodes), {})
 
-    def _compare(self) -> None:
-        for struct, node in self._known:
-            shape = self._shapes.of(struct.fields)
-            for name in (_ANY, struct.name, *struct.aliases):
-                self._alike.setdefault((name, struct.aggregate, shape), {})[node] = None
+    @staticmethod
+    def _enter(table: _Table, struct: Struct, node: _Node, fields: int) -> None:
+        for name in (_ANY, struct.name, *struct.aliases):
+            table.setdefault((name, struct.aggregate, fields), {})[node] = None
 
 
 class _Shapes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -292,7 +293,9 @@ class TestDefinitions:
 
     def test_a_definition_that_only_a_field_tells_of(self):
         holder = struct("c", 16, member("a", 0, 8), embedded("x", "struct lock", 8, LOCK))
-        assert listed(Index((holder,)), "lock") == [[("c", "x", 8)]]
+        other = struct("d", 16, embedded("y", "const struct lock", 0, LOCK), embedded("z", "struct lock", 8, LOCK))
+        copy = struct("e", 8, embedded("w", "struct lock", 0, struct("lock", 8, member("word", 0, 8))))
+        assert listed(Index((holder, other, copy)), "lock") == [[("c", "x", 8), ("d", "y", 0), ("d", "z", 8), ("e", "w", 0)]]
 
     def test_a_typedef_that_fits_two_structs_is_not_guessed(self):
         """Structs without members look alike; a reader that is asked for the typedef tells."""
@@ -360,3 +363,18 @@ class TestGrowth:
             inner = struct("unnamed", 16, *fields)
         top = struct("top", 16, embedded("x", "struct lock", 0, LOCK), embedded("y", "struct {...}", 8, inner))
         assert listed(Index((LOCK, top)), "lock") == [[("top", "x", 0)]]
+
+    @pytest.mark.parametrize("count", [20_000])
+    def test_many_of_one_name_or_without_members_take_time_in_proportion(self, count):
+        """What would take minutes, if each were compared with each."""
+        made = []
+        for number in range(count):
+            inner = struct("same", 16, member(f"a{number}", 0, 8), member("b", 8, 8))
+            fields = (embedded("x", "struct same", 0, inner), embedded("y", f"none{number}_t", 16, struct("none", 0)))
+            made += [inner, struct(f"none{number}", 0), struct(f"holder{number}", 16, *fields)]
+        start = process_time()
+        index = Index(made)
+        assert len(index.definitions("same")) == count
+        assert listed(index, "none7") == [[]]
+        assert len(index.unsettled) == count
+        assert process_time() - start < 10
