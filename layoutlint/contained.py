@@ -22,11 +22,11 @@ class Contained:
 def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions) -> Contained:
     """The containers of a struct, or of what a typedef stands for, in all inputs; raises ReadError."""
     readings, unread, indices = _indexed(paths, frozenset((name,)), options)
-    unsettled = frozenset(typedef for index in indices for typedef in index.unsettled)
+    unsettled = frozenset(typedef for index in indices for typedef in index.unsettled(name))
     if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
         readings, unread, indices = _indexed(paths, unsettled | {name}, options)
     found: list[Embedded] = []
-    left = sorted({typedef for index in indices for typedef in index.unsettled})
+    left = sorted({typedef for index in indices for typedef in index.unsettled(name)})
     troubles = [f"which struct `{typedef}` stands for cannot be told" for typedef in left]
     for index in indices:
         for struct in index.definitions(name):

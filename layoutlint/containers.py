@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from math import prod
 
+from layoutlint.definitions import ANY, Definitions, Node, element_bits, fitting
 from layoutlint.errors import LayoutlintError
-from layoutlint.model import Aggregate, Field, Struct
+from layoutlint.model import Field, Struct
 
 MOST_WAYS = 1 << 18
 """Ways into one struct that are written out."""
 _WORDS = re.compile(r"(?:(?:const|volatile|restrict|_Atomic) )*(struct |union )?(.*)", re.DOTALL)
 _NO_TAG = "{...}"
-_ANY = ""
 
 
 class TooManyWays(LayoutlintError):
@@ -88,18 +87,7 @@ class Embedded:
     containers: tuple[Container, ...]
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
-    """A definition, or a type without a name, and what holds it by value."""
-
-    struct: Struct | None
-    """None for a type without a name, which is a part of what it stands in."""
-    number: int = 0
-    """Of the definition, in the order of the input."""
-    parents: list[tuple[_Node, Field]] = field(default_factory=list)
-
-
-_Below = dict[_Node, list[tuple[Field, _Node]]]
+_Below = dict[Node, list[tuple[Field, Node]]]
 """Of all types that lead to one struct, the fields that do."""
 
 
@@ -107,17 +95,16 @@ class Index:
     """Containers of the structs of one target, built in time linear in their fields."""
 
     def __init__(self, structs: Iterable[Struct]) -> None:
-        self._named: dict[str, list[_Node]] = {}
+        self._named: dict[str, list[Node]] = {}
         """By tag, or by the typedef that names what has none."""
-        self._typedefs: dict[str, list[_Node]] = {}
-        self._definitions = _Definitions()
+        self._typedefs: dict[str, list[Node]] = {}
+        self._definitions = Definitions()
         self._count = 0
-        self._unscanned: list[tuple[_Node, tuple[Field, ...], Struct]] = []
-        self._held: dict[tuple[str, int], _Node | None] = {}
+        self._unscanned: list[tuple[Node, tuple[Field, ...], Struct]] = []
+        self._held: dict[tuple[str, int], Node | None] = {}
         """What a field holds, by the spelling and the members of its type."""
-        self.unsettled: set[str] = set()
-        """Typedefs of fields that could stand for several structs alike, and so lead to none; settled where
-        a Struct has them among its aliases."""
+        self._unsettled: dict[str, dict[Node, None]] = {}
+        """Typedefs of fields that could stand for several structs alike, and so lead to none of them."""
         for struct in structs:
             self._define(struct)
         while self._unscanned:
@@ -132,6 +119,17 @@ class Index:
         """What a tag, or a typedef that stands for a struct, means: every different definition."""
         return tuple(struct for struct, _ in _ordered(self._called(name)))
 
+    def unsettled(self, name: str) -> set[str]:
+        """Typedefs that could stand for the struct of a name, or for a container of it, or for another alike.
+
+        No field of such a type is among the containers. A Struct that has it as an alias settles it.
+        """
+        every: set[Node] = set()
+        for node in self._called(name):
+            every |= {node, *_below(node, is_direct=False)}
+        concerned = {id(nodes): not every.isdisjoint(nodes) for nodes in self._unsettled.values()}
+        return {typedef for typedef, nodes in self._unsettled.items() if concerned[id(nodes)]}
+
     def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
         """The containers of one of the `definitions` of a name, by their name and the offset.
 
@@ -145,7 +143,7 @@ class Index:
             found += sorted(_ways(container, top, node, below), key=lambda way: (way.bit_offset, way.path))
         return found
 
-    def _called(self, name: str) -> list[_Node]:
+    def _called(self, name: str) -> list[Node]:
         return list(dict.fromkeys((*self._named.get(name, ()), *self._typedefs.get(name, ()))))
 
     def _define(self, struct: Struct) -> None:
@@ -162,17 +160,17 @@ class Index:
         for alias in struct.aliases:
             self._typedefs.setdefault(alias, []).append(node)
 
-    def _defined(self, struct: Struct, same: list[_Node]) -> _Node:
+    def _defined(self, struct: Struct, same: list[Node]) -> Node:
         self._count += 1
-        node = _Node(struct, self._count)
+        node = Node(struct, self._count)
         same.append(node)
         return self._opened(node, struct.fields, struct)
 
-    def _opened(self, node: _Node, fields: tuple[Field, ...], of: Struct) -> _Node:
+    def _opened(self, node: Node, fields: tuple[Field, ...], of: Struct) -> Node:
         self._unscanned.append((node, fields, of))
         return node
 
-    def _scan(self, node: _Node, fields: tuple[Field, ...], of: Struct) -> None:
+    def _scan(self, node: Node, fields: tuple[Field, ...], of: Struct) -> None:
         """Takes the fields of a definition, or of a type without a name that stands in one."""
         for member in fields:
             if member.aggregate is None:
@@ -184,22 +182,23 @@ class Index:
             if child is not None:
                 child.parents.append((node, member))
 
-    def _resolved(self, member: Field, of: Struct) -> _Node | None:
+    def _resolved(self, member: Field, of: Struct) -> Node | None:
         """The definition that a field holds; None where it cannot be told, or holds nothing."""
         keyword, name = _name(member)
         if name == _NO_TAG:
-            return self._opened(_Node(None), member.members, of) if member.members else None
-        found = self._definitions.held((name,) if keyword else (name, _ANY), member)
+            return self._opened(Node(None), member.members, of) if member.members else None
+        nodes = self._definitions.alike((name,) if keyword else (name, ANY), member)
+        found = fitting(nodes, member)
         if not keyword and len(found) > 1:
-            self.unsettled.add(name)
+            self._unsettled[name] = nodes
             return None
         if not keyword and member.type.right.count("[") == len(member.dims):  # else a typedef of an array
             self._typedefs.setdefault(name, []).extend(found)
         return found[0] if found else self._implied(name, member, of)
 
-    def _implied(self, name: str, member: Field, of: Struct) -> _Node:
+    def _implied(self, name: str, member: Field, of: Struct) -> Node:
         """A definition that only a field tells of, where the input does not give it by itself."""
-        size = _element_bits(member)
+        size = element_bits(member)
         struct = replace(
             of, name=name, aggregate=member.aggregate or "struct", bit_size=size, align=None,
             fields=member.members, source=None, aliases=(), problem=None,
@@ -209,97 +208,13 @@ class Index:
         return node
 
 
-_Table = dict[tuple[str, Aggregate | None, int], dict[_Node, None]]
-
-
-class _Definitions:
-    """Which definitions have given fields: told by identity, which readers keep in a file, else by shape."""
-
-    def __init__(self) -> None:
-        self._known: list[tuple[Struct, _Node]] = []  # kept, and so identities keep their meaning
-        self._same: _Table = {}
-        """By a name, or _ANY, what it is, and the identity of the fields."""
-        self._alike: _Table = {}
-        """Likewise by the shape of the fields; filled when it is first needed."""
-        self._distinct: dict[str, dict[tuple[object, ...], _Node]] = {}
-        """Of names that come more than once, the definitions by what tells them apart."""
-        self._shapes = _Shapes()
-
-    def equal(self, struct: Struct, same: list[_Node]) -> _Node | None:
-        """The one among the definitions of its name that is the same, apart from the files that have it."""
-        if not same:
-            return None
-        known = self._distinct.get(struct.name)
-        if known is None:
-            known = {self._marks(node.struct): node for node in same if node.struct is not None}
-            self._distinct[struct.name] = known
-        return known.get(self._marks(struct))
-
-    def _marks(self, struct: Struct) -> tuple[object, ...]:
-        return struct.aggregate, struct.bit_size, self._shapes.of(struct.fields)
-
-    def add(self, struct: Struct, node: _Node) -> None:
-        """Takes a definition: the node that `equal` gave for it, or a new one."""
-        if struct.name in self._distinct:
-            self._distinct[struct.name].setdefault(self._marks(struct), node)
-        if struct.bit_size is not None:
-            self._known.append((struct, node))
-            self._enter(self._same, struct, node, id(struct.fields))
-            if self._alike:
-                self._enter(self._alike, struct, node, self._shapes.of(struct.fields))
-
-    def held(self, names: tuple[str, ...], member: Field) -> list[_Node]:
-        """The definitions that a field can hold, by the first of some names; no more than two."""
-        nodes = self._found(self._same, names, member, id(member.members))
-        if not nodes:
-            if not self._alike:
-                for struct, node in self._known:
-                    self._enter(self._alike, struct, node, self._shapes.of(struct.fields))
-            nodes = self._found(self._alike, names, member, self._shapes.of(member.members))
-        if len(nodes) > 1:
-            size = _element_bits(member)
-            fitting = (node for node in nodes if node.struct and size in (None, node.struct.bit_size))
-            return list(islice(fitting, 2))
-        return list(nodes)
-
-    @staticmethod
-    def _found(table: _Table, names: tuple[str, ...], member: Field, fields: int) -> dict[_Node, None]:
-        found = (table.get((name, member.aggregate, fields)) for name in names)
-        return next((nodes for nodes in found if nodes), {})
-
-    @staticmethod
-    def _enter(table: _Table, struct: Struct, node: _Node, fields: int) -> None:
-        for name in (_ANY, struct.name, *struct.aliases):
-            table.setdefault((name, struct.aggregate, fields), {})[node] = None
-
-
-class _Shapes:
-    """Numbers for tuples of fields, the same for equal ones; each tuple is looked at once."""
-
-    def __init__(self) -> None:
-        self._by_identity: dict[int, int] = {}
-        self._numbers: dict[tuple[object, ...], int] = {}
-
-    def of(self, fields: tuple[Field, ...]) -> int:
-        """The number of some fields, which must outlive this."""
-        number = self._by_identity.get(id(fields))
-        if number is None:
-            key = tuple(
-                (f.name, f.type, f.bit_offset, f.bit_size, f.dims, f.source, self.of(f.members))
-                for f in fields
-            )
-            number = self._numbers.setdefault(key, len(self._numbers))
-            self._by_identity[id(fields)] = number
-        return number
-
-
 def _name(member: Field) -> tuple[bool, str]:
     """Whether the type of a field is spelled with a keyword, and the tag behind it or the typedef."""
     words = _WORDS.fullmatch(member.type.left)
     return (bool(words[1]), words[2]) if words else (False, member.type.left)
 
 
-def _ordered(nodes: Iterable[_Node]) -> list[tuple[Struct, _Node]]:
+def _ordered(nodes: Iterable[Node]) -> list[tuple[Struct, Node]]:
     """The nodes that are definitions, by name; several of a name by where they are."""
     found = [(node.struct, node) for node in nodes if node.struct is not None]
     return sorted(found, key=lambda pair: (*_place(pair[0]), pair[1].number))
@@ -310,7 +225,7 @@ def _place(struct: Struct) -> tuple[str, str, int, str]:
     return struct.name, source.file if source else "", (source.line or 0) if source else 0, struct.origin
 
 
-def _below(node: _Node, is_direct: bool) -> _Below:
+def _below(node: Node, is_direct: bool) -> _Below:
     """Every type that leads down to a struct, itself not among them, with the fields that do."""
     below: _Below = {}
     waiting = [node]
@@ -325,9 +240,9 @@ def _below(node: _Node, is_direct: bool) -> _Below:
     return below
 
 
-def _refuse_too_many(node: _Node, below: _Below) -> None:
+def _refuse_too_many(node: Node, below: _Below) -> None:
     """Raises TooManyWays when more ways lead down to a struct than are listed: counts them by addition."""
-    above: dict[_Node, list[_Node]] = {}
+    above: dict[Node, list[Node]] = {}
     for top, fields in below.items():
         for _, child in fields:
             above.setdefault(child, []).append(top)
@@ -357,7 +272,7 @@ class _Way:
     arrays: tuple[Array, ...] = ()
     through: tuple[str, ...] = ()
 
-    def into(self, member: Field, held: _Node) -> _Way:
+    def into(self, member: Field, held: Node) -> _Way:
         """The way on to what a field holds."""
         path, written, arrays = self.path, self.written, self.arrays
         if member.name is not None:
@@ -365,11 +280,11 @@ class _Way:
             lengths = "".join(f"[{'' if count is None else count}]" for count in member.dims)
             path, written = f"{path}{dot}{member.name}", f"{written}{dot}{member.name}{lengths}"
         if member.dims:
-            arrays = (*arrays, Array(path, _count(member), _element_bits(member, held.struct)))
+            arrays = (*arrays, Array(path, _count(member), element_bits(member, held.struct)))
         return _Way(self.bit_offset + member.bit_offset, path, written, arrays, self.through)
 
 
-def _ways(container: Struct, top: _Node, target: _Node, below: _Below) -> Iterator[Container]:
+def _ways(container: Struct, top: Node, target: Node, below: _Below) -> Iterator[Container]:
     """Every way from a container down to a struct."""
     waiting = [(top, _Way())]
     while waiting:
@@ -387,10 +302,3 @@ def _ways(container: Struct, top: _Node, target: _Node, below: _Below) -> Iterat
 def _count(array: Field) -> int | None:
     """Elements of all dimensions of an array; None for a flexible one."""
     return None if array.dims[0] is None else prod(count or 0 for count in array.dims)
-
-
-def _element_bits(member: Field, held: Struct | None = None) -> int | None:
-    """The size of a field's type, of arrays that of an element; None when neither it nor its type tells."""
-    if member.bit_size is not None and all(member.dims):
-        return member.bit_size // prod(count or 1 for count in member.dims)
-    return held.bit_size if held is not None else None

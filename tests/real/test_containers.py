@@ -17,11 +17,12 @@ import json
 import re
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -90,6 +91,43 @@ def test_every_field_of_the_type_at_every_depth(next, reader, name, spelled, lea
     )
     assert found.total() >= least
     assert len({container for container, _, _ in found}) >= holders
+
+
+ARRAYS_BY_TYPEDEF = {
+    # what is embedded through a typedef of an array of it, which the spelling of a field does not show
+    "__va_list_tag": "typedef __builtin_va_list va_list, an array of one on x86-64",
+    "nodeElt_s": "typedef nodeElt huffNodeTable[2 * (HUF_SYMBOLVALUE_MAX + 1)]",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_struct_of_the_kernel(next, reader):
+    expected: dict[int, Counter[Way]] = defaultdict(Counter)
+    of_type: dict[str, Counter[Way]] = defaultdict(Counter)
+    for struct, path, type_, offset in shown(next, reader):
+        of_type[type_][struct, path, offset] += 1
+    for type_, found in of_type.items():
+        keyword, _, tag = type_.rpartition(" ")
+        definitions = index(next, reader).definitions(tag) if keyword in ("", "struct", "union") else ()
+        if len(definitions) == 1:
+            expected[id(definitions[0])] += found
+    different, total = set(), 0
+    for name in {struct.name for struct in structs(next, reader)}:
+        definitions = index(next, reader).definitions(name)
+        if len(definitions) == 1:
+            found = ways(index(next, reader).containers(name, definitions[0]))
+            total += found.total()
+            if found != expected[id(definitions[0])]:
+                different.add(name)
+    assert different == set(ARRAYS_BY_TYPEDEF)
+    assert total >= 30_000
+
+
+def test_the_index_takes_a_small_part_of_the_run(next):
+    found = structs(next, "dwarf")
+    start = process_time()
+    Index(found)
+    assert process_time() - start < 0.3
 
 
 def test_the_command_lists_the_same(next):

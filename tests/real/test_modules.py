@@ -91,3 +91,25 @@ def test_a_whole_distribution(shipped, tmp_path):
     assert [i["files"] for i in report["inputs"]] == [len(list(shipped[1].rglob("*.ko.xz"))) + 1]
     sizes = [finding for finding in report["findings"] if finding["rule"] == "inode-size"]
     assert [finding["outcome"] for finding in sizes] == ["broken"]
+
+
+def test_containers_in_the_folder_are_those_of_vmlinux_and_of_each_module(shipped, some):
+    def listed(*inputs: Path, jobs: str = "1") -> dict[str, set[tuple[str, str, int, int]]]:
+        options = ("--btf-base", shipped[0], "--reader", "btf", "--format", "json", "--jobs", jobs)
+        done = run("containers", *inputs, "address_space", *options, seconds=SECONDS)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        found: dict[str, set[tuple[str, str, int, int]]] = defaultdict(set)
+        for way in report["structs"][0]["containers"]:
+            for number in way["files"] or (None,):
+                file = "" if number is None else report["files"][number]
+                found[file].add((way["name"], way["path"], way["offset"], way["size"]))
+        return found
+
+    together = listed(some)
+    assert together == listed(some, jobs="2")
+    vmlinux = listed(shipped[0])[""]
+    assert together.pop(str(shipped[0])) == vmlinux
+    assert sum(map(len, together.values())) > 3
+    for file, found in together.items():
+        assert listed(Path(file))[""] - vmlinux == found
