@@ -150,6 +150,21 @@ def test_several_inputs_are_put_together(folder):
     ]
 
 
+def test_targets_are_kept_apart(folder):
+    (folder / "pool.c").write_text('#include "pool.h"\nstruct ring ring;\n')
+    for target in ("aarch64", "armv7"):
+        flags = (f"--target={target}-linux-gnueabi", "-g", "-c", "pool.c", "-o", f"{target}.o")
+        subprocess.run([need("clang"), *flags], cwd=folder, check=True)
+    done = run("containers", "aarch64.o", "armv7.o", "slot", "--format", "json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert [
+        (of["target"], of["size"], [(way["name"], way["offset"], way["size"]) for way in of["containers"]])
+        for of in json.loads(done.stdout)["structs"]
+    ] == [("aarch64", 56, [("ring", 8, 904)]), ("arm", 32, [("ring", 4, 516)])]
+    text = run("containers", "aarch64.o", "armv7.o", "slot", cwd=folder).stdout
+    assert [line.split("  ")[-1] for line in text.splitlines() if line.startswith("struct slot")] == ["for aarch64", "for arm"]
+
+
 def test_the_bytes_are_the_same_for_any_jobs_and_any_run(folder):
     arguments = ("containers", "pool.h", "pool.h", "lock", "--format", "json")
     told = {run(*arguments, "--jobs", jobs, cwd=folder, PYTHONHASHSEED=seed).stdout for jobs in ("1", "3") for seed in ("1", "2")}

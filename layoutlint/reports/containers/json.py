@@ -21,7 +21,8 @@ def render(found: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
     yield f'{{\n  "schema": "layoutlint/containers/1",\n  "files": {_dumps(list(files))},\n  "structs": ['
     for number, each in enumerate(found):
-        head = {**_definition(each.struct, files), "aliases": list(each.struct.aliases)}
+        struct = each.struct
+        head = {**_definition(struct, files), "aliases": list(struct.aliases), "target": struct.target.name}
         yield (",\n    " if number else "\n    ") + f'{_dumps(head)[:-1]},\n     "containers": ['
         for nth, way in enumerate(each.containers):
             row = {**_definition(way.struct, files), **_way(way, options)}

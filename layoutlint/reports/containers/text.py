@@ -21,15 +21,18 @@ _HOW = (
 
 def render(found: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
     """One table per definition: where it stands in its containers, and on which line of each."""
+    has_several = len({each.struct.target for each in found}) > 1
     for number, each in enumerate(found):
-        lines = _table(each, options)
+        lines = _table(each, options, has_several)
         text = styled.colored(lines) if options.color else styled.plain(lines)
         yield ("\n" if number else "") + text
 
 
-def _table(found: Embedded, options: ShowOptions) -> Iterator[Line]:
+def _table(found: Embedded, options: ShowOptions, has_other_targets: bool) -> Iterator[Line]:
     struct = found.struct
-    yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (str(struct.source or ""), "cyan"))
+    target = f"  for {struct.target.name}" if has_other_targets else ""
+    source = str(struct.source or "")
+    yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (source, "cyan"), target)
     if struct.files:
         yield from paragraph("  in ", found_in(struct.files), options.width)
     if struct.problem is not None:
