@@ -125,7 +125,8 @@ def _of_containers(command: Command, done: Done, stderr: str) -> Iterator[str]:
         for way in struct["containers"]:
             if done.status == 0 and (way["problem"] or struct["size"] is None):
                 yield f"exit 0, and {way['name']} or what it holds cannot be believed"
-            if way["size"] is not None and not 0 <= way["offset"] <= way["size"]:
+            is_inside = way["size"] is not None and way["count"]  # what a flexible array holds stands behind
+            if is_inside and not 0 <= way["offset"] <= way["size"]:
                 yield f"{way['name']} of {way['size']} bytes holds it at {way['offset']}"
 
 
