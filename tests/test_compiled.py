@@ -19,6 +19,8 @@ from tests.command import ROOT, run
 pytest.importorskip("setuptools", reason="setup.py is read with setuptools")
 SETUP = runpy.run_path(str(ROOT / "setup.py"), run_name="setup.py")
 MODULES: list[Path] = SETUP["modules"]()
+SHARED = Path(*SETUP["SHARED"].split("."))
+MADE_OF: list[tuple[Path, tuple[Path, ...]]] = [(module, (module,)) for module in MODULES] + [(SHARED, ())]
 CHECK = ("check", "docs/example/ring.h", "--rules", "docs/example")
 
 
@@ -45,11 +47,21 @@ def test_a_module_counts_as_compiled_when_importing_finds_it_so(files: tuple[str
     assert compiled.state(tmp_path) == state
 
 
-@pytest.mark.parametrize("source", MODULES, ids=str)
-def test_no_compiled_module_is_of_an_older_source(source: Path):
-    beside = [ROOT / source.with_suffix(suffix) for suffix in EXTENSION_SUFFIXES]
-    stale = [path.name for path in beside if path.exists() and SETUP["mark"](source).encode() not in path.read_bytes()]
-    assert not stale, f"{source} changed since it was compiled: python setup.py build_ext --inplace"
+@pytest.mark.parametrize(("module", "sources"), MADE_OF, ids=str)
+def test_no_compiled_module_is_of_an_older_source(module: Path, sources: tuple[Path, ...]):
+    beside = [ROOT / module.with_suffix(suffix) for suffix in EXTENSION_SUFFIXES]
+    stale = [path.name for path in beside if path.exists() and SETUP["mark"](*sources).encode() not in path.read_bytes()]
+    assert not stale, f"{module} changed since it was compiled: python setup.py build_ext --inplace"
+
+
+def test_all_modules_are_compiled_or_none_is():
+    found = {
+        module
+        for module, _ in MADE_OF
+        if any((ROOT / module.with_suffix(suffix)).exists() for suffix in EXTENSION_SUFFIXES)
+    }
+    missing = {module.stem for module, _ in MADE_OF} - {module.stem for module in found}
+    assert not found or not missing, f"{missing}: python setup.py build_ext --inplace"
 
 
 def test_the_interpreted_copy_is_interpreted():
@@ -83,6 +95,21 @@ def test_an_installation_works_with_a_compiler_and_without(environment: dict[str
     assert run("--version", **paths).stdout == f"layoutlint {__version__} (DWARF scanner: {state})\n"
     told = run(*CHECK, **paths)
     assert (told.returncode, told.stdout) == (1, run(*CHECK).stdout)
+
+
+def test_one_module_that_cannot_be_compiled_leaves_them_all_interpreted(tmp_path: Path):
+    if os.name != "posix" or not MODULES:
+        pytest.skip("the compiler is a shell script, or no module has a .pxd")
+    compiler = tmp_path / "compiler"
+    compiler.write_text(
+        f"#!/bin/sh\n"
+        f'case "$*" in *{SHARED.name}.c*) exit 1;; esac\n'
+        f'while [ $# -gt 1 ]; do [ "$1" = -o ] && echo "made" > "$2"; shift; done\n'
+    )
+    compiler.chmod(0o755)
+    built = build(tmp_path, CC=str(compiler))
+    assert list(built.rglob("*.pxd")) != []
+    assert [path for suffix in EXTENSION_SUFFIXES for path in built.rglob(f"*{suffix}")] == []
 
 
 def test_failing_to_compile_is_an_error_when_compiling_is_asked_for(tmp_path: Path):
