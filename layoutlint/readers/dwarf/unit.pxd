@@ -16,6 +16,7 @@ cdef class Unit(Cursor):
     cdef public unsigned long long key
     cdef public dict spellings, _paths
     cdef tuple _root, _files, _string_table
+    cdef str _name
     cdef Table _table
 
     @cython.locals(code="unsigned long long", table=Table, plan=Plan)

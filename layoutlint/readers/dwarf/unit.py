@@ -58,6 +58,7 @@ class Unit(Cursor):
         """Types already spelled, by position."""
         self._paths: dict[object, str | None] = {None: None}
         self._root: tuple[Plan, Values, int] | None = None
+        self._name: str | None = None
         self._table: Table | None = None
         self._files: tuple[lines.Files | None] | None = None
         self._string_table: tuple[int, int] | None = None
@@ -135,9 +136,11 @@ class Unit(Cursor):
     @property
     def name(self) -> str:
         """The source file, relative to the compilation directory when inside it; empty for type units."""
-        plan, values, _ = self.root
-        name = self.text(plan, values, NAME)
-        return "" if name is None else lines.tidy(self.comp_dir, name)
+        if self._name is None:
+            plan, values, _ = self.root
+            name = self.text(plan, values, NAME)
+            self._name = "" if name is None else lines.tidy(self.comp_dir, name)
+        return self._name
 
     @property
     def comp_dir(self) -> str:
@@ -377,4 +380,4 @@ class Unit(Cursor):
             self.spellings.clear()
             self._paths = {None: None}
             self.imports.clear()
-            self._files = self._table = self._string_table = self._root = None
+            self._files = self._table = self._string_table = self._root = self._name = None
