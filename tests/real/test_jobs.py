@@ -1,0 +1,22 @@
+"""However many processes read a kernel, they say the same of it, byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import command
+
+pytestmark = pytest.mark.real
+
+ASKED = (("check", "--format", "json"), ("show", "--format", "json", "--all"), ("containers", "--format", "json", "rw_semaphore"))
+
+
+@pytest.mark.parametrize("name", ["cloud", "newest"])
+@pytest.mark.parametrize("asked", ASKED, ids=[row[0] for row in ASKED])
+def test_the_same_for_any_number_of_processes(kernel, name, asked):
+    told = []
+    for jobs in ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "5")):
+        done = command.run(asked[0], kernel(name), *asked[1:], *jobs)
+        told.append((done.returncode, done.stdout, done.stderr))
+    assert len(told[0][1]) > 1_000
+    assert told[1:] == told[:1] * 3
