@@ -119,6 +119,13 @@ class Index:
         """What a tag, or a typedef that stands for a struct, means: every different definition."""
         return tuple(struct for struct, _ in _ordered(self._called(name)))
 
+    def same(self, struct: Struct) -> Struct:
+        """The one among the `definitions` that a struct of the input became."""
+        node = self._definitions.equal(struct, self._named[struct.name])
+        if node is None or node.struct is None:
+            raise KeyError(struct.name)
+        return node.struct
+
     def unsettled(self, name: str) -> set[str]:
         """Typedefs that could stand for the struct of a name, or for a container of it, or for another alike.
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from layoutlint import inputs, placement
+from layoutlint import placed
 from layoutlint.errors import UsageError
-from layoutlint.layout import Alignment, Layout, is_pattern
+from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
+from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
     CannotTell,
     Context,
@@ -21,7 +22,6 @@ from layoutlint.rule import (
     Report,
     Rule,
     Severity,
-    StructIntent,
     Verdict,
     unknown,
 )
@@ -52,14 +52,16 @@ def check(
     """
     asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
-    readings, unread = inputs.read(tuple(paths), replace(asked[1], kernel=kernel), options.read)
+    readings, unread, around = placed.read(
+        tuple(paths), replace(asked[1], kernel=kernel), placed.embedded(packs + kernel_packs), options.read
+    )
     active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
-    judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined)]
+    judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined, around)]
     if len(readings) > 1:
         judged = _merged(judged)
     findings = (*judged, *_missing(rules, judged, readings, options))
@@ -77,12 +79,18 @@ def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
 
 
 def judge(
-    reading: Reading, pack: Pack, options: Options, defined: frozenset[str] = frozenset()
+    reading: Reading,
+    pack: Pack,
+    options: Options,
+    defined: frozenset[str] = frozenset(),
+    around: Surroundings | None = None,
 ) -> Iterator[Finding]:
     """Every rule of a pack on every definition of its struct in one input; nothing where there is none.
 
-    `defined` are the structs that some input defines; elsewhere their declarations are passed over.
+    `defined` are the structs that some input defines; elsewhere their declarations are passed over. `around`
+    is what can embed structs.
     """
+    where = Where(pack, around or Surroundings(), options.line_size, options.min_align)
     for rule in pack.rules:
         if _excluded(rule, reading):
             continue
@@ -91,7 +99,7 @@ def judge(
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
-            verdict = _verdict(rule, struct, _intents(pack, struct), options)
+            verdict = _verdict(rule, struct, where)
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
@@ -127,10 +135,6 @@ def _as_one(same: list[Finding]) -> Finding:
     return replace(same[0], input=next(iter(files)), also=tuple(files)[1:])
 
 
-def _intents(pack: Pack, struct: Struct) -> tuple[StructIntent, ...]:
-    return tuple(intent for intent in pack.structs if struct.answers_to(intent.struct))
-
-
 def _excluded(rule: Rule, reading: Reading) -> str | None:
     """Why a rule's `when` keeps it from an input; None when it applies or nothing says otherwise."""
     name = reading.target.name
@@ -144,42 +148,43 @@ def _excluded(rule: Rule, reading: Reading) -> str | None:
     return None
 
 
-def _verdict(rule: Rule, struct: Struct, intents: tuple[StructIntent, ...], options: Options) -> Verdict:
+def _verdict(rule: Rule, struct: Struct, where: Where) -> Verdict:
     if struct.problem is not None:
         return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
-    verdict = _judged(rule, layout, layout.align, intents, options)
-    other = layout.suggested_align
-    if other is None:
-        return verdict
-    if_so = _judged(rule, layout, other, intents, options)
-    return verdict if verdict.outcome is if_so.outcome else _undecided(layout.align, verdict, other, if_so)
+    accesses = tuple(a for i in where.pack.structs if struct.answers_to(i.struct) for a in i.accesses)
+    is_placed = where.pack.storage(struct) is not None
+    try:
+        cases = where.cases(layout)
+    except CannotTell as error:
+        return unknown(str(error))
+    verdicts = [_judged(rule, Context(layout, case.placements, accesses), is_placed) for case in cases]
+    if len({verdict.outcome for verdict in verdicts}) == 1:
+        return verdicts[0]
+    return _undecided(cases, verdicts)
 
 
-def _undecided(align: Alignment, verdict: Verdict, other: Alignment, if_so: Verdict) -> Verdict:
+def _undecided(cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
     """The verdict where the alignment decides and the input does not state it."""
+    told = (f"{v.outcome.value} if {case.condition}" for case, v in zip(cases, verdicts, strict=True))
     return unknown(
-        f"the input does not state the alignment: {verdict.outcome.value} if it is {align.value} "
-        f"({align.basis}), {if_so.outcome.value} if it is {other.value} ({other.basis}); give the headers or "
+        f"the input does not state the alignment: {', '.join(told)}; give the headers or "
         f"DWARF of gcc, or say `placement` in the rule file"
     )
 
 
-def _judged(
-    rule: Rule, layout: Layout, align: Alignment, intents: tuple[StructIntent, ...], options: Options
-) -> Verdict:
-    """The verdict for one alignment."""
-    on_line = any(intent.placement == "line" for intent in intents)
-    placements = placement.of(layout, options.line_size, options.min_align, on_line, align)
-    accesses = tuple(access for intent in intents for access in intent.accesses)
+def _judged(rule: Rule, context: Context, is_placed: bool) -> Verdict:
+    """The verdict for one set of placements."""
     try:
-        verdict = rule.kind.check(Context(layout, placements, accesses))
+        verdict = rule.kind.check(context)
     except NoSuchField as error:
         return unknown(str(error), missing_field=True)
     except CannotTell as error:
         return unknown(str(error))
+    if verdict.total:
+        verdict = replace(verdict, basis=context.placements.why, is_placed=is_placed)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")

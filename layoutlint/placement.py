@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from layoutlint import allocators
+from layoutlint.allocators import Storage, Wanting
 from layoutlint.containers import Container
 from layoutlint.layout import Alignment, Layout, Place
 
+_FEW = 3
+"""Containers are hundreds; the reason for some placements names the first of them."""
 
 @dataclass(frozen=True, slots=True)
 class Placements:
@@ -32,13 +36,13 @@ def of(
     layout: Layout,
     line_size: int | None = None,
     min_align: int | None = None,
-    starts_on_line: bool = False,
+    storage: Storage | None = None,
     align: Alignment | None = None,
 ) -> Placements:
     """The placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
 
-    `line_size` and `min_align`, in bytes, override the target's. `starts_on_line` says that every object
-    starts on one of the target's own lines; `align` takes the place of the layout's. Raises ValueError
+    `line_size` and `min_align`, in bytes, override the target's. `storage` is what a rule file says of where
+    objects start, not `embedded` (see `embedded`); `align` takes the place of the layout's. Raises ValueError
     unless sizes are powers of two.
     """
     target = layout.struct.target
@@ -48,26 +52,58 @@ def of(
         if value < 1 or value & (value - 1):
             raise ValueError(f"{value} is not a power of two")
     align = align or layout.align
-    step = max(align.value, smallest, target.line_size if starts_on_line else 1)
-    if step > max(align.value, smallest):
-        why = "the rule file says that objects start on a line"
-    elif step > align.value:
+    if storage is not None:
+        return _stored(storage, wanting(layout, min_align, align), line)
+    step = max(align.value, smallest)
+    if step > align.value:
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
     return Placements(line, tuple(range(0, line, gcd(step, line))), why)
 
 
+def wanting(layout: Layout, min_align: int | None = None, align: Alignment | None = None) -> Wanting:
+    """What a struct asks of an allocator; raises nothing."""
+    is_open = layout.open_end is not None
+    value = (align or layout.align).value
+    return Wanting(layout.size, value, layout.struct.target, is_open, min_align)
+
+
+def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
+    """Where objects start in the memory that holds them: one in a block, or an array of them."""
+    found = allocators.blocks(storage, wanted)
+    starts = {start for step in found.steps for start in range(0, line, gcd(step, line))}
+    why = found.why
+    if storage.array is not None:
+        starts = _repeated(starts, wanted.size, storage.array or None, line)
+        why += f", {wanted.size} bytes from one element of an array to the next"
+    return Placements(line, tuple(sorted(starts)), why)
+
+
+def anywhere(found: Sequence[Placements]) -> Placements:
+    """The placements of what can be in any of several places, of which there is at least one."""
+    bases = sorted({base for each in found for base in each.bases})
+    whys = list(dict.fromkeys(each.why for each in found))
+    more = len(whys) - _FEW
+    why = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")
+    return Placements(found[0].line_size, tuple(bases), why)
+
+
 def inside(
-    container: Container, line_size: int | None = None, min_align: int | None = None
+    container: Container,
+    line_size: int | None = None,
+    min_align: int | None = None,
+    storage: Storage | None = None,
+    align: Alignment | None = None,
 ) -> Placements | None:
     """The placements of an embedded struct: its container's, moved by its offset and by elements of arrays.
 
-    None when the size of the container, or of an element, is not known. Raises ValueError as `of` does.
+    None when the size of the container, or of an element, is not known. The rest is about the container, as
+    `of` takes it, and raises ValueError as that does.
     """
     if container.struct.bit_size is None:
         return None
-    outer = of(Layout(container.struct), line_size, min_align)
+    outer = of(Layout(container.struct), line_size, min_align, storage, align)
     line = outer.line_size
     starts = {(base + container.offset) % line for base in outer.bases}
     for array in container.arrays:

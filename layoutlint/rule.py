@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
-from layoutlint.errors import did_you_mean
-from layoutlint.layout import Layout, Place
+from layoutlint.allocators import Storage
+from layoutlint.errors import RuleFileError, did_you_mean
+from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.placement import Placements
 
@@ -46,6 +47,10 @@ class Verdict:
     total: int = 0
     """How many placements there are; 0 for a kind that does not depend on them."""
     line_size: int | None = None
+    basis: str = ""
+    """Why those are the placements; empty for a kind that does not depend on them."""
+    is_placed: bool = False
+    """Whether a rule file's `placement` is among the reasons."""
     advice: str = ""
     """What would make the rule hold, in a sentence; empty when nothing is wrong."""
     is_missing_field: bool = False
@@ -66,7 +71,7 @@ def judge(
         outcome, advice = Outcome.KEPT, ""
     else:
         outcome = Outcome.BROKEN if len(bases) == total else Outcome.AT_RISK
-    return Verdict(outcome, message, evidence, bases, total, placements.line_size, advice)
+    return Verdict(outcome, message, evidence, bases, total, placements.line_size, advice=advice)
 
 
 def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
@@ -250,8 +255,8 @@ class StructIntent:
     header: str | None = None
     """Where a source tree defines it, as an `#include` names it or as a path in the tree."""
     accesses: tuple[Access, ...] = ()
-    placement: str | None = None
-    """`line` when objects start on a line, which then is the only base; None when nothing is said."""
+    placement: Storage | None = None
+    """Where objects of it start; None when nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +271,20 @@ class Pack:
     kernel: bool = False
     """Whether it is about Linux, and so is on by default for a kernel input."""
     shipped: bool = False
+
+    def storage(self, struct: Struct) -> Storage | None:
+        """Where objects of a struct start: what is said by its name, else by a pattern; None for nothing.
+
+        Raises RuleFileError when two places of the file say different things of it.
+        """
+        said = [i for i in self.structs if i.placement is not None and struct.answers_to(i.struct)]
+        named = [intent for intent in said if not is_pattern(intent.struct)] or said
+        found = [intent.placement for intent in named if intent.placement is not None]
+        for other in found[1:]:
+            if replace(other, source=found[0].source) != found[0]:
+                message = f"`placement` `{other.spelling}` of {struct.name} contradicts `{found[0].spelling}`"
+                raise RuleFileError((f"{other.source}: {message} at {found[0].source}",))
+        return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)

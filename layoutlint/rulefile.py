@@ -15,15 +15,14 @@ from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import TARGETS, Source, Wanted
 from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent, When
+from layoutlint.storage_keys import STORAGE_KEYS, storage
 from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table, one_of
 
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
-PLACEMENTS = ("line", "slab", "kmalloc", "percpu", "static", "malloc", "aligned", "embedded")
-"""What a struct's `placement` can say; only `line`, a base on a line's start, is understood so far."""
 
 PACK_KEYS = ("name", "description", "for", "accesses")
-STRUCT_KEYS = ("header", "placement", "fields")
+STRUCT_KEYS = ("header", *STORAGE_KEYS, "fields")
 FIELD_KEYS = ("access", "contended")
 RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
 WHEN_KEYS = ("config", "arch")
@@ -201,7 +200,7 @@ class _Reader:
                 source=self._source(table.line),
                 header=table.get("header", toml.text),
                 accesses=tuple(self._fields(table)),
-                placement=table.get("placement", _placement),
+                placement=storage(table, self._path),
             )
 
     def _fields(self, struct: Table) -> Iterator[Access]:
@@ -318,13 +317,6 @@ def _struct_name(value: object) -> str:
         raise Misfit(f"cannot be `{found}`: write the tag alone, `{tag}`")
     if not _STRUCT_NAME.fullmatch(found):
         raise Misfit(f"cannot be `{found}`: a tag, a typedef, or a pattern of them with `*`, `?`, `[a-z]`")
-    return found
-
-
-def _placement(value: object) -> str:
-    found = toml.choice(PLACEMENTS)(value)
-    if found != "line":
-        raise Misfit(f"`{found}` is not supported yet; only `line` is (objects start on a line)")
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from layoutlint import lint, readers
+from layoutlint.allocators import Storage
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.separate import Separate
@@ -189,7 +190,7 @@ def test_readers_are_told_what_only_kernels_need(monkeypatch):
 
 def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):
     hot = (Access("head", "hot-write"), Access("tail", "hot-read"))
-    intent = StructIntent("ring", Source("m.toml", 1), accesses=hot, placement="line")
+    intent = StructIntent("ring", Source("m.toml", 1), accesses=hot, placement=Storage("line", Source("m.toml", 2)))
     rule = replace(APART, kind=AccessApart())
     monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, (NEAR,)))
     verdict = lint.check(("a",), (Pack("m", "m.toml", (rule,), (intent,)),), (), Options()).findings[0].verdict

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutlint import rulefile
+from layoutlint.allocators import WORDS, Storage
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.kinds.separate import Separate
 from layoutlint.rule import Access, Severity, Source, StructIntent, When
@@ -66,7 +67,7 @@ def test_everything_that_a_rule_file_can_say():
                 Access("tag", "scanned", False, Source("my.toml", 11)),
                 Access("mutex.owner", "hot-write", True, Source("my.toml", 12)),
             ),
-            "line",
+            Storage("line", Source("my.toml", 9)),
         ),
         StructIntent("*_slot", Source("my.toml", 14)),
     )  # fmt: skip
@@ -96,12 +97,27 @@ def test_a_shipped_pack_marks_its_rules():
     assert (pack.shipped, pack.rules[0].shipped) == (True, True)
 
 
+@pytest.mark.parametrize(("said", "storage"), [
+    ('placement = "slab"', ("slab", None, None, None)),
+    ('placement = "slab:64"\nstride = 1088', ("slab", 64, 1088, None)),
+    ('placement = "aligned:16"', ("aligned", 16, None, None)),
+    ('placement = "static:32"\narray = 8', ("static", 32, None, 8)),
+    ('placement = "kmalloc"\narray = true', ("kmalloc", None, None, 0)),
+    ("array = 4", (None, None, None, 4)),
+    ('placement = "embedded"', ("embedded", None, None, None)),
+])  # fmt: skip
+def test_where_objects_of_a_struct_start(said, storage):
+    word, align, stride, array = storage
+    (intent,) = rulefile.parse(f"[struct.s]\n{said}\n", "my.toml").structs
+    assert intent.placement == Storage(word, Source("my.toml", 2), align, stride, array)
+
+
 TEN_MISTAKES = """\
 [pack]
 nmae = "mine"
 
 [struct.node]
-placement = "slab"
+placement = "slap"
 [struct.node.fields]
 cpu = { access = "hot-raed" }
 
@@ -126,7 +142,7 @@ tolerate = 12
 
 TEN_MESSAGES = [
     "my.toml:2: unknown key `nmae` in [pack] (did you mean `name`?)",
-    "my.toml:5: `placement` `slab` is not supported yet; only `line` is (objects start on a line)",
+    "my.toml:5: `placement` cannot be `slap` (did you mean `slab`?)",
     "my.toml:7: `access` cannot be `hot-raed` (did you mean `hot-read`?)",
     "my.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)",
     "my.toml:17: `id` `node-cpu` is already that of the rule at my.toml:9",
@@ -200,6 +216,26 @@ MISTAKES = [
     ("struct's key", '[struct.s]\nheaders = "x.h"\n', ["2: unknown key `headers` in [struct.s] (did you mean `header`?)"]),
     ("struct's name", '[struct."struct s"]\n', ["1: the name of a struct cannot be `struct s`: write the tag alone, `s`"]),
     ("placement", '[struct.s]\nplacement = "lines"\n', ["2: `placement` cannot be `lines` (did you mean `line`?)"]),
+    ("placement's number", '[struct.s]\nplacement = "aligned:12"\n',
+     ["2: `placement` cannot be `aligned:12`: 12 is not a power of two"]),
+    ("number misspelt", '[struct.s]\nplacement = "slab:0x40"\n',
+     ["2: `placement` cannot be `slab:0x40`: 0x40 is not a power of two"]),
+    ("number left out", '[struct.s]\nplacement = "slab:"\n', ["2: `placement` cannot be `slab:`: nothing is not a power of two"]),
+    ("number too much", '[struct.s]\nplacement = "malloc:16"\n',
+     ["2: `placement` cannot be `malloc:16`: an alignment can stand behind slab, percpu, static, aligned"]),
+    ("word before a number", '[struct.s]\nplacement = "alinged:16"\n',
+     ["2: `placement` cannot be `alinged:16` (did you mean `aligned`?)"]),
+    ("aligned to what", '[struct.s]\nplacement = "aligned"\n',
+     ["2: `placement` `aligned` needs an alignment in bytes: `aligned:16`"]),
+    ("no word", "[struct.s]\nplacement = 16\n", ["2: `placement` must be a string, not an integer"]),
+    ("stride alone", "[struct.s]\nstride = 64\n", ["2: `stride` is for `slab`: from one object of a cache to the next"]),
+    ("stride elsewhere", '[struct.s]\nplacement = "kmalloc"\nstride = 64\n',
+     ["3: `stride` is for `slab`: from one object of a cache to the next"]),
+    ("stride", '[struct.s]\nplacement = "slab"\nstride = 0\n', ["3: `stride` must be at least 1, not 0"]),
+    ("array", "[struct.s]\narray = false\n", ["2: `array` must be a number of elements, or true for any number"]),
+    ("array of none", "[struct.s]\narray = 0\n", ["2: `array` must be at least 1, not 0"]),
+    ("embedded array", '[struct.s]\nplacement = "embedded"\narray = 4\n',
+     ["3: `array` cannot stand beside `embedded`: the containers tell their arrays"]),
     ("access alone", '[struct.s.fields]\na = "hot-read"\n', ["2: `a` must be a table, not a string", "2: field `a` has no `access`"]),
     ("no access", "[struct.s.fields]\na = { contended = 1 }\n",
      ["2: `contended` must be true or false, not an integer", "2: field `a` has no `access`"]),
@@ -321,6 +357,6 @@ def test_every_key_is_in_the_manual(keys):
     assert [key for key in keys if f"\n| `{key}` |" not in DOCUMENT] == []
 
 
-@pytest.mark.parametrize("words", [rulefile.WHEN_KEYS, rulefile.ACCESSES, rulefile.PLACEMENTS], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [rulefile.WHEN_KEYS, rulefile.ACCESSES, WORDS], ids=lambda words: words[0])
 def test_every_word_is_in_the_manual(words):
     assert [word for word in words if f"`{word}`" not in DOCUMENT and f'"{word}"' not in DOCUMENT] == []

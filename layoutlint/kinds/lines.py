@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_some
@@ -92,7 +93,7 @@ class Lines:
         """Bytes side by side touch at most n lines at any base when (n - 1) lines and one step hold them."""
         covered = line_count(places, 0, 1)
         line = placements.line_size
-        step = placements.bases[1] - placements.bases[0] if len(placements.bases) > 1 else line
+        step = gcd(*placements.bases, line)  # bases inside of containers can be any
         allowed = line_numbers([self.max])
         certain = (self.max - 1) * line + step
         if covered <= certain:

@@ -91,6 +91,7 @@ def _placements(verdict: Verdict) -> dict[str, Any]:
         "total": verdict.total,
         "violating": len(verdict.bases),
         "bases": list(verdict.bases),
+        "basis": verdict.basis or None,
     }
 
 

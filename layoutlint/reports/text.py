@@ -81,6 +81,8 @@ def _how_often(verdict: Verdict) -> str:
 def _words(finding: Finding, width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     yield from paragraph("  what: ", verdict.message, width)
+    if verdict.is_placed:
+        yield from paragraph("  placed: ", verdict.basis, width)
     yield from paragraph("  why: ", rule.why, width)
     for number, evidence in enumerate(rule.evidence):
         yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)

@@ -1,0 +1,144 @@
+"""Where memory that an allocator, a compiler or a linker gives can start (docs/placements.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+from layoutlint.model import Source, Target
+
+LINE, EMBEDDED, ALIGNED = "line", "embedded", "aligned"
+WORDS = (LINE, "slab", "kmalloc", "percpu", "static", "malloc", ALIGNED, EMBEDDED)
+"""What a rule file's `placement` can say."""
+TAKE_ALIGNMENT = ("slab", "percpu", "static", ALIGNED)
+"""The words behind which an alignment can stand: `slab:64`."""
+
+PAGE = 4096
+"""The smallest page of any target, in bytes: slabs and large blocks start on one."""
+ANY = 0
+"""A number of elements that is not known."""
+# Classes of kmalloc that are no power of two, and the largest smallest class with which each is there:
+# __kmalloc_index() in include/linux/slab.h, Linux v7.2 (the same since v3.10).
+_ODD_CLASSES = ((96, 32), (192, 64))
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What a rule file says about where objects of a struct start; sizes in bytes."""
+
+    word: str | None
+    """One of WORDS; None where only `array` is given."""
+    source: Source
+    align: int | None = None
+    """That the cache, the variable or the call asks for."""
+    stride: int | None = None
+    """From one object of a slab to the next, where it is not the size of the struct."""
+    array: int | None = None
+    """Objects are elements of arrays of so many, ANY for any number; None where they are not."""
+
+    @property
+    def spelling(self) -> str:
+        """As the rule file says it: `slab:64`."""
+        word = self.word or "array"
+        return word if self.align is None else f"{word}:{self.align}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanting:
+    """What is asked of an allocator: a struct, its target, and what overrides the target; in bytes."""
+
+    size: int
+    align: int
+    target: Target
+    is_open: bool = False
+    """Whether it ends with a flexible array: objects are larger than its size, nobody knows by how much."""
+    min_align: int | None = None
+    """The alignment that every allocator gives, whatever the target's gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Where memory starts: at multiples of any of the steps, in bytes, and why."""
+
+    steps: frozenset[int]
+    why: str
+
+
+def blocks(storage: Storage, wanted: Wanting) -> Blocks:
+    """Where the memory starts that holds an object, or an array of them. Not for EMBEDDED."""
+    if storage.word == "slab":
+        return _slab(storage, wanted)
+    if storage.word == "kmalloc":
+        return _kmalloc(storage, wanted)
+    if storage.word == "malloc":
+        align = wanted.min_align or wanted.target.malloc_align
+        return Blocks(frozenset((align,)), f"allocated by malloc, which aligns to {align}")
+    if storage.word == ALIGNED:
+        align = storage.align or wanted.align
+        return Blocks(frozenset((align,)), f"allocated at multiples of {align}")
+    if storage.word == LINE:
+        align = max(wanted.align, wanted.min_align or wanted.target.min_align, wanted.target.line_size)
+        return Blocks(frozenset((align,)), "the rule file says that objects start on a line")
+    if storage.word in ("percpu", "static"):
+        align = max(wanted.align, storage.align or 1)
+        called = "per-CPU" if storage.word == "percpu" else "static"
+        return Blocks(frozenset((align,)), f"a {called} variable, aligned to {align}")
+    align = max(wanted.align, wanted.min_align or wanted.target.min_align)
+    return Blocks(frozenset((align,)), f"aligned to {align}")
+
+
+def contradiction(storage: Storage, called: str, wanted: Wanting, stated: int | None) -> str | None:
+    """What a struct makes of a placement that it cannot have; None when nothing is wrong.
+
+    `stated` is its alignment where the input states it: what follows from members may be a packed struct's.
+    """
+    said = f"`placement` `{storage.spelling}`"
+    if storage.align is not None and stated is not None and storage.align < stated:
+        return f"{said} contradicts {called}, which is aligned to {stated}"
+    if storage.array is not None and wanted.is_open:
+        return f"`array`: {called} ends with a flexible array, and is no element of an array"
+    least = wanted.size * (storage.array or 1)
+    if storage.stride is not None and storage.stride < least:
+        return f"`stride` {storage.stride} contradicts {called}: objects of {least} bytes do not fit"
+    if storage.stride is not None and stated is not None and storage.stride % stated:
+        return f"`stride` {storage.stride} contradicts {called}, which is aligned to {stated}"
+    return None
+
+
+def kmalloc_class(size: int, smallest: int) -> int:
+    """The class of kmalloc that holds a size, in bytes; beyond the classes, whole pages in powers of two.
+
+    `smallest` is KMALLOC_MIN_SIZE: 8, or ARCH_KMALLOC_MINALIGN where that is larger.
+    """
+    power = max(smallest, 1 << (max(size, 1) - 1).bit_length())
+    odd = (class_ for class_, most in _ODD_CLASSES if smallest <= most)
+    return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
+
+
+def _slab(storage: Storage, wanted: Wanting) -> Blocks:
+    """Objects one behind the other from the start of a page: calculate_sizes() in mm/slub.c, Linux v6.12."""
+    target = wanted.target
+    align = max(wanted.align, storage.align or 1, wanted.min_align or target.slab_align, target.pointer_size)
+    if storage.stride is None and (wanted.is_open or storage.array == ANY):
+        why = f"in a slab cache, aligned to {align}: how large its objects are is not known"
+        return Blocks(frozenset((align,)), why)
+    stride = storage.stride or -(-wanted.size * (storage.array or 1) // align) * align
+    why = f"in a slab cache, {stride} bytes from one to the next"
+    return Blocks(frozenset((gcd(stride or align, PAGE),)), why)
+
+
+def _kmalloc(storage: Storage, wanted: Wanting) -> Blocks:
+    """In its class a block is aligned to the largest power of two that divides the class.
+
+    Linux v5.4, "mm, sl[aou]b: guarantee natural alignment for kmalloc(power-of-two)", says so for powers of
+    two; those of 96 and 192 bytes stand one behind the other from the start of a page.
+    """
+    smallest = max(8, wanted.min_align or wanted.target.kmalloc_align)
+    size = kmalloc_class(wanted.size * (storage.array or 1), smallest)
+    if not wanted.is_open and storage.array != ANY:
+        if size > 2 * PAGE:
+            return Blocks(frozenset((size & -size,)), "allocated by kmalloc, in pages of its own")
+        return Blocks(frozenset((size & -size,)), f"allocated by kmalloc in the class of {size} bytes")
+    larger = {class_ for class_, most in _ODD_CLASSES if size < class_ and smallest <= most}
+    steps = frozenset(class_ & -class_ for class_ in (size, *larger))
+    return Blocks(steps, f"allocated by kmalloc in the class of {size} bytes or a larger one")

@@ -1,0 +1,152 @@
+"""Where the objects of a struct can be, by what rule files say: by itself in memory, or inside others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from layoutlint import allocators, inputs, placement
+from layoutlint.allocators import EMBEDDED, Storage
+from layoutlint.containers import Container, Index, TooManyWays
+from layoutlint.errors import RuleFileError
+from layoutlint.layout import Alignment, Layout
+from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
+from layoutlint.placement import Placements
+from layoutlint.rule import CannotTell, Pack
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Everything that the inputs define, where a rule file says that a struct is embedded in it."""
+
+    indices: dict[Target, Index] = field(default_factory=dict)
+
+    def containers(self, struct: Struct) -> list[Container]:
+        """Every place in which a struct is embedded, in all inputs for its target; raises CannotTell."""
+        index = self.indices[struct.target]
+        left = sorted(index.unsettled(struct.name))
+        if left:
+            raise CannotTell(f"which struct `{left[0]}` stands for cannot be told")
+        try:
+            return index.containers(struct.name, index.same(struct))
+        except TooManyWays as error:
+            raise CannotTell(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The placements of a struct, if something holds that the input may leave open."""
+
+    placements: Placements
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the placements of a struct depend on, besides the struct."""
+
+    pack: Pack
+    surroundings: Surroundings
+    line_size: int | None = None
+    min_align: int | None = None
+    _known: dict[int, tuple[Case, ...]] = field(default_factory=dict)
+    """Of embedded structs, which have hundreds of containers and several rules, by identity."""
+
+    def cases(self, layout: Layout) -> tuple[Case, ...]:
+        """The placements of a struct; two where it depends on an alignment that the input does not state.
+
+        Raises CannotTell, and RuleFileError for a placement that the struct cannot have.
+        """
+        storage = self._storage(layout.struct, layout)
+        if storage is not None and storage.word == EMBEDDED:
+            if id(layout.struct) not in self._known:
+                self._known[id(layout.struct)] = self._embedded(layout.struct)
+            return self._known[id(layout.struct)]
+        aligns = [layout.align, *([layout.suggested_align] if layout.suggested_align else [])]
+        return tuple(Case(self._of(layout, storage, a), f"it is {a.value} ({a.basis})") for a in aligns)
+
+    def _of(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
+        return placement.of(layout, self.line_size, self.min_align, storage, align)
+
+    def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
+        """What the rule file says of a struct, if the struct can be there."""
+        storage = self.pack.storage(struct)
+        if storage is not None:
+            called = f"{struct.aggregate} {struct.name}"
+            wrong = allocators.contradiction(storage, called, placement.wanting(layout), struct.align)
+            if wrong is not None:
+                raise RuleFileError((f"{storage.source}: {wrong}",))
+        return storage
+
+    def _embedded(self, struct: Struct) -> tuple[Case, ...]:
+        """The placements in every container that is not itself only embedded in others."""
+        outer = []
+        for way in self.surroundings.containers(struct):
+            storage = None if way.struct.bit_size is None else self._storage(way.struct, Layout(way.struct))
+            if storage is None or storage.word != EMBEDDED:
+                outer.append((way, storage))
+        if not outer:
+            raise CannotTell(f"nothing in the inputs embeds {struct.aggregate} {struct.name}")
+        stated = placement.anywhere([self._inside(way, storage, False) for way, storage in outer])
+        if all(Layout(way.struct).suggested_align is None for way, _ in outer):
+            return (Case(stated, ""),)
+        other = placement.anywhere([self._inside(way, storage, True) for way, storage in outer])
+        return (
+            Case(stated, "that of containers is what their members need"),
+            Case(other, "it is what gaps in them suggest"),
+        )
+
+    def _inside(self, way: Container, storage: Storage | None, is_suggested: bool) -> Placements:
+        called = f"{way.struct.aggregate} {way.struct.name}"
+        if way.struct.problem is not None:
+            raise CannotTell(f"the layout of {called} cannot be told: {way.struct.problem}")
+        align = Layout(way.struct).suggested_align if is_suggested else None
+        found = placement.inside(way, self.line_size, self.min_align, storage, align)
+        if found is None:
+            raise CannotTell(f"the size of what lies between {called} and `{way.path}` is not known")
+        return found
+
+
+def embedded(packs: Iterable[Pack]) -> frozenset[str]:
+    """The names and patterns of structs that rule files call embedded."""
+    intents = [intent for pack in packs if pack.rules for intent in pack.structs]
+    return frozenset(i.struct for i in intents if i.placement is not None and i.placement.word == EMBEDDED)
+
+
+def read(
+    paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options: ReadOptions
+) -> tuple[list[Reading], list[Unread], Surroundings]:
+    """The inputs; where structs of some names are embedded, with everything that can hold them.
+
+    The readings have the wanted structs alone.
+    """
+    if not names:
+        return *inputs.read(paths, wanted, options), Surroundings()
+    everything = replace(wanted, everything=True)
+    readings, unread = inputs.read(paths, everything, options)
+    around = _surroundings(readings)
+    unsettled = {typedef for index in around.indices.values() for typedef in _unsettled(index, names)}
+    if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
+        everything = replace(everything, names=everything.names | unsettled)
+        readings, unread = inputs.read(paths, everything, options)
+        around = _surroundings(readings)
+    return [_narrowed(reading, wanted) for reading in readings], unread, around
+
+
+def _surroundings(readings: list[Reading]) -> Surroundings:
+    structs: dict[Target, list[Struct]] = {}
+    for struct in (struct for reading in readings for struct in reading.structs):
+        structs.setdefault(struct.target, []).append(struct)
+    return Surroundings({target: Index(of_target) for target, of_target in structs.items()})
+
+
+def _unsettled(index: Index, names: frozenset[str]) -> set[str]:
+    known = [known for known in index.names if any(fnmatchcase(known, name) for name in names)]
+    return {typedef for name in known for typedef in index.unsettled(name)}
+
+
+def _narrowed(reading: Reading, wanted: Wanted) -> Reading:
+    asked = wanted if reading.is_kernel else wanted.outside_kernels()
+    structs = (s for s in reading.structs if asked.matches(s.name) or not asked.names.isdisjoint(s.aliases))
+    return replace(reading, structs=tuple(structs))
