@@ -184,7 +184,7 @@ def _judged(rule: Rule, context: Context, is_placed: bool) -> Verdict:
     except CannotTell as error:
         return unknown(str(error))
     if verdict.total:
-        verdict = replace(verdict, basis=context.placements.why, is_placed=is_placed)
+        verdict = replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")

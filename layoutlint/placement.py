@@ -22,6 +22,18 @@ class Placements:
     """Bytes in a cache line."""
     bases: tuple[int, ...]
     why: str
+    parts: tuple[Placements, ...] = ()
+    """Those of each place, where an object can be in several."""
+
+    def basis(self, violating: tuple[int, ...]) -> str:
+        """Why there are no others; of several places, in how many a rule fails that some bases violate."""
+        if not self.parts:
+            return self.why
+        failing = [part for part in self.parts if not set(part.bases).isdisjoint(violating)]
+        whys = [part.why for part in failing or self.parts]
+        more = len(whys) - _FEW
+        first = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")
+        return f"fails in {len(failing)} of {len(self.parts)} places: {first}" if failing else first
 
     def violating(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
         """The bases at which `violates(base)` holds."""
@@ -63,7 +75,7 @@ def of(
 
 
 def wanting(layout: Layout, min_align: int | None = None, align: Alignment | None = None) -> Wanting:
-    """What a struct asks of an allocator; raises nothing."""
+    """What a struct asks of an allocator."""
     is_open = layout.open_end is not None
     value = (align or layout.align).value
     return Wanting(layout.size, value, layout.struct.target, is_open, min_align)
@@ -83,10 +95,8 @@ def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
 def anywhere(found: Sequence[Placements]) -> Placements:
     """The placements of what can be in any of several places, of which there is at least one."""
     bases = sorted({base for each in found for base in each.bases})
-    whys = list(dict.fromkeys(each.why for each in found))
-    more = len(whys) - _FEW
-    why = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")
-    return Placements(found[0].line_size, tuple(bases), why)
+    parts = tuple(dict.fromkeys(found))
+    return Placements(found[0].line_size, tuple(bases), f"in {len(parts)} places of other structs", parts)
 
 
 def inside(

@@ -254,6 +254,36 @@ def test_what_ends_with_a_flexible_array_is_no_element():
     assert allocators.contradiction(storage("kmalloc", array=3), "struct s", wanted, 8) == message
 
 
+VARIABLES = """
+#include <stdio.h>
+#include <stdint.h>
+struct s { int a; char more[MORE]; };
+#define TWO(n) static struct s a##n; static char b##n; struct s c##n; char d##n;
+#define EIGHT(n) TWO(n##0) TWO(n##1) TWO(n##2) TWO(n##3) TWO(n##4) TWO(n##5) TWO(n##6) TWO(n##7)
+#define TELL2(n) a##n.a = b##n; printf("%u %u\\n", (unsigned)((uintptr_t)&a##n % 64), (unsigned)((uintptr_t)&c##n % 64));
+#define TELL8(n) TELL2(n##0) TELL2(n##1) TELL2(n##2) TELL2(n##3) TELL2(n##4) TELL2(n##5) TELL2(n##6) TELL2(n##7)
+EIGHT(x) EIGHT(y) EIGHT(z)
+int main(void) { TELL8(x) TELL8(y) TELL8(z) return 0; }
+"""
+
+
+@pytest.mark.parametrize(("compiler", "flag", "is_tight"), [
+    ("clang", "-O0", True), ("gcc", "-malign-data=abi", True), ("gcc", "-malign-data=compat", False),
+])  # fmt: skip
+def test_variables_are_where_the_model_says(compiler, flag, is_tight, tmp_path):
+    """Variables are at every place of the model and no other; GCC can align them to more than they must be."""
+    if platform.machine() != "x86_64":
+        pytest.skip("the flags are those for x86-64")
+    seen = set()
+    for more in (1, 4, 7, 12, 20, 60, 200):
+        program = compile_c(compiler, VARIABLES.replace("MORE", str(more)), tmp_path / f"variables-{more}", flag)
+        printed = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout
+        seen |= {int(word) for word in printed.split()}
+    held = Layout(struct("s", 8, member("a", 0, 4), align=4))
+    bases = set(placement.of(held, 64, None, storage("static")).bases)
+    assert seen == bases if is_tight else seen < bases
+
+
 PROGRAM = """
 #include <stdio.h>
 #include <stdint.h>

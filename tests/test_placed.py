@@ -86,7 +86,7 @@ class TestEmbedded:
         assert (alone.outcome, alone.total) == (Outcome.AT_RISK, 8)
         chained = judged(monkeypatch, structs, said("lock", "embedded"), said("inode", "embedded"))
         assert (chained.outcome, chained.bases, chained.total) == (Outcome.BROKEN, (56,), 1)
-        assert chained.basis == "at 56 of ext_inode, which is aligned to 64 (stated by the input)"
+        assert chained.basis == "fails in 1 of 1 places: at 56 of ext_inode, which is aligned to 64 (stated by the input)"
 
     def test_names_the_first_containers(self, monkeypatch):
         many = tuple(holder(f"h{number}", 64, 8) for number in range(5))
@@ -94,6 +94,14 @@ class TestEmbedded:
         assert verdict.basis == "; ".join(
             f"at 8 of h{number}, which is aligned to 64 (stated by the input)" for number in range(3)
         ) + "; and 2 more"  # fmt: skip
+
+    def test_names_those_in_which_it_fails(self, monkeypatch):
+        containers = [holder("a", 128, 8), holder("b", 128, 56), holder("c", 128, 16), holder("d", 128, 120)]
+        verdict = judged(monkeypatch, (LOCK, *containers), said("lock", "embedded"))
+        assert verdict.basis == (
+            "fails in 2 of 4 places: at 56 of b, which is aligned to 64 (stated by the input); "
+            "at 120 of d, which is aligned to 64 (stated by the input)"
+        )
 
     @pytest.mark.parametrize(("structs", "message"), [
         ((LOCK,), "nothing in the inputs embeds struct lock"),
@@ -200,7 +208,7 @@ class TestTheCommand:
         assert done.returncode == 1
         words = " ".join(done.stdout.split())
         assert "in 1 of 8 placements (base 56)" in words
-        assert "placed: at 48 of inode, which is in a slab cache, 120 bytes from one to the next" in words
+        assert "placed: fails in 1 of 1 places: at 48 of inode, which is in a slab cache, 120 bytes from one to the next" in words
 
     def test_json_says_it_as_well(self, checked):
         done = checked("kmalloc", "--format", "json")
