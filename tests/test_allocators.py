@@ -6,9 +6,12 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from layoutlint import allocators, placement
 from layoutlint.allocators import ANY, Storage, Wanting, kmalloc_class
@@ -22,6 +25,8 @@ from layoutlint.rule import Context, Outcome
 from tests.build import flexible, member, struct
 from tests.c_probe import compile_c, need
 from tests.command import ROOT
+from tests.random_structs import structs
+from tests.test_placement import WITH_BASES, World
 
 AT = Source("my.toml", 1)
 PAGE = 4096
@@ -179,6 +184,43 @@ class TestAgainstMemory:
         inner = elements((block + offset for block in blocks), *((array[1], array[0]) if array else (0, 1)))
         assert found is not None
         assert set(found.bases) == {address % 64 for address in inner}
+
+
+ALLOCATED = {
+    "kmalloc": lambda size, align: MEMORY.kmalloc(size),
+    "slab": lambda size, align: MEMORY.slab(padded(size, max(align, 8))),
+    "slab:32": lambda size, align: MEMORY.slab(padded(size, max(align, 32))),
+    "line": lambda size, align: MEMORY.variables(max(align, 64)),
+    "malloc": lambda size, align: MEMORY.variables(16),
+    "aligned:16": lambda size, align: MEMORY.variables(16),
+    "static": lambda size, align: MEMORY.variables(align),
+}
+"""What allocates an object of so many bytes, by the words for it."""
+
+
+@cache
+def objects_of(word: str, size: int, align: int, line_size: int) -> dict[int, int]:
+    """An address for each place of a line at which one of the objects is."""
+    return {at % line_size: at for at in ALLOCATED[word](max(size, 1), align)}
+
+
+@pytest.mark.parametrize("rule", WITH_BASES, ids=lambda rule: rule.__name__)
+@given(data=st.data(), judged=structs(), word=st.sampled_from(sorted(ALLOCATED)), line_size=st.sampled_from(LINES))
+@settings(max_examples=40, deadline=None)
+def test_verdicts_are_what_one_sees_at_the_addresses_of_objects(rule, data, judged, word, line_size):
+    """Random structs, every kind that depends on lines; what ends with a flexible array comes in many sizes."""
+    world = World(data, judged, line_size)
+    world.accesses = ()
+    kind, violates = rule(world)
+    layout = Layout(judged)
+    sizes = range(world.size, world.size + 200, 8) if layout.open_end else (world.size,)
+    objects: dict[int, int] = {}
+    for size in sizes:
+        objects |= objects_of(word, size, judged.align, line_size)
+    verdict = kind.check(Context(layout, placement.of(layout, line_size, None, storage(word)), world.accesses))
+    violating = tuple(sorted(base for base, at in objects.items() if violates(at)))
+    outcome = Outcome.KEPT if not violating else Outcome.BROKEN if len(violating) == len(objects) else Outcome.AT_RISK
+    assert (verdict.outcome, verdict.bases, verdict.total) == (outcome, violating, len(objects))
 
 
 class TestConstants:

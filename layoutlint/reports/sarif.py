@@ -155,4 +155,5 @@ def _properties(finding: Finding) -> dict[str, Any]:
         properties["placements"] = share(verdict)
         properties["bases"] = list(verdict.bases)
         properties["lineSize"] = verdict.line_size
+        properties["basis"] = verdict.basis
     return properties
