@@ -80,6 +80,7 @@ class _Child:
             os.close(sink)
             raise
         if self._pid == 0:
+            os.close(self._source)  # else it would wait for ever for a parent that is gone to read
             _serve(work, tickets, sink)
         os.close(sink)
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -78,6 +79,27 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
     assert time.monotonic() - started < 30
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+ORPHANED = """
+import os, signal, time
+from layoutlint.readers import forks
+parent = os.getpid()
+
+def work(part):
+    if os.getpid() == parent:
+        time.sleep(60)
+    os.kill(parent, signal.SIGKILL)
+    return "x" * (1 << 20)  # more than a pipe holds
+
+forks.spread(work, 9, 3)
+"""
+
+
+def test_processes_end_when_their_parent_is_killed():
+    """They have inherited the standard output of their parent, which is read to its end here."""
+    done = subprocess.run([sys.executable, "-c", ORPHANED], capture_output=True, timeout=30)
+    assert done.returncode == -signal.SIGKILL
 
 
 SIZES = [
