@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from layoutlint import __version__, reports
-from layoutlint.cli_options import files_of, placement_options, reading_options, words
+from layoutlint.cli_options import (
+    files_of,
+    placement_options,
+    randomisation,
+    randomising_options,
+    reading_options,
+    words,
+)
 from layoutlint.errors import LayoutlintError, ReadError, did_you_mean
 
 if TYPE_CHECKING:
@@ -177,6 +184,7 @@ def check(
     help="How stdout reads.",
 )
 @click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
+@randomising_options
 @placement_options
 @reading_options
 @click.pass_obj
@@ -188,7 +196,7 @@ def show(
         raise click.UsageError("name some structs, or give --all")
     from layoutlint import shown
 
-    found = shown.of(input, names, _read_options(flags, more))
+    found = shown.of(input, names, _read_options(flags, more), randomisation(more))
     _list(reports.SHOW_FORMATS[format_](found.structs, _show_options(more)), found, more)
 
 

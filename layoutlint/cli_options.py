@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from layoutlint import reports
+
+if TYPE_CHECKING:
+    from layoutlint.randstruct import Randomisation, Version
+
+_MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-.+~].*)?")
+_FIRST = (4, 13)
+"""The version of Linux that brought the plugin."""
 
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -35,6 +44,67 @@ def placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Smallest alignment of an object (default: the target's).",
     )
     return line_size(min_align(command))
+
+
+def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how a build randomises layouts."""
+    for option in reversed(
+        (
+            click.option(
+                "--randstruct",
+                type=click.Choice(_MODES),
+                help="Show the layouts of a build that randomises in this way (clang: built with libstdc++).",
+            ),
+            click.option(
+                "--seed",
+                metavar="FILE|HEX",
+                help="Its seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h.",
+            ),
+            click.option(
+                "--kernel-version",
+                metavar="X.Y[.Z]",
+                help="The Linux version whose GCC plugin it is, where the layout depends on it.",
+            ),
+            click.option(
+                "--randomized",
+                multiple=True,
+                metavar="NAMES",
+                help="The structs that are marked, in inputs that do not show it: names with commas between "
+                "them, or a file of names; `!NAME` for one that is marked not to be.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def randomisation(more: dict[str, Any]) -> Randomisation | None:
+    """What the options say of how a build randomises; None when it does not. Raises UsageError."""
+    mode, given = more["randstruct"], more["seed"]
+    if mode is None:
+        without = [name for name in ("seed", "kernel_version", "randomized") if more[name]]
+        if without:
+            raise click.UsageError(f"--{without[0].replace('_', '-')} says nothing without --randstruct")
+        return None
+    if given is None:
+        raise click.UsageError(f"--randstruct {mode} needs the seed of the build: --seed FILE|HEX")
+    from layoutlint import randstruct
+    from layoutlint.randstruct import names, seed
+
+    marked = names.read(more["randomized"]) if more["randomized"] else None
+    return randstruct.Randomisation(mode, seed.read(given), _version(more["kernel_version"]), marked)
+
+
+def _version(text: str | None) -> Version | None:
+    if text is None:
+        return None
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12")
+    version = tuple(int(number) for number in found.groups() if number is not None)
+    if version < _FIRST:
+        raise click.UsageError(f"--kernel-version {text}: Linux randomises layouts since 4.13")
+    return version
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -186,7 +186,8 @@ class Layout:
     def align(self) -> Alignment:
         """The stated alignment, else the one that follows from the members and the size."""
         if self.struct.align is not None:
-            return Alignment(self.struct.align, "stated by the input")
+            is_declared = self.struct.randomised is None
+            return Alignment(self.struct.align, "stated by the input" if is_declared else "as it is laid out")
         value = max(map(_natural, self.struct.fields), default=1)
         while self.size and self.size % value:
             value //= 2

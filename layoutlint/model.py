@@ -174,13 +174,30 @@ class Field:
     members: tuple[Field, ...] = ()
     """Members of the type, or of one element of the array, with offsets from its start."""
     align: int | None = None
-    """Natural alignment of the member in bytes, with its own `aligned` where the input shows it."""
+    """Natural alignment of the member in bytes, with its own `aligned` where the input shows it; of a
+    bit-field that of its declared type, None where it has one of its own."""
     source: Source | None = None
+    is_function_pointer: bool = False
+    """Whether its type, or that of an array's elements, is a pointer to a function, also through typedefs."""
 
     @property
     def is_flexible(self) -> bool:
         """Whether this is an array without a length of its own (`x[]`, `x[0]`)."""
         return bool(self.dims) and self.dims[0] in (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Randomised:
+    """How the fields of a struct, or of structs inside it, came into another order than the declared one."""
+
+    mode: str
+    """`gcc-full`, `gcc-performance`, `clang` or `clang-libc++`."""
+    seed: str
+    """The SHA-256 of the seed, in hexadecimal."""
+    kernel: str | None
+    """The Linux version whose plugin it is; None where none was said, and none matters."""
+    is_own: bool
+    """Whether its own fields are in another order, not only those of structs inside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +222,10 @@ class Struct:
     """Why its layout cannot be believed, with file and line; rules on it are then unknown."""
     files: tuple[str, ...] = ()
     """The files that have this definition, where a folder of them is one input; else empty."""
+    is_tagged: bool = True
+    """Whether `name` is its tag, and not a typedef's name."""
+    randomised: Randomised | None = None
+    """How its fields were put into a random order; None for the declared one."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
@@ -279,6 +300,25 @@ class Reading:
     """The file whose BTF this one's builds on."""
     files: int | None = None
     """How many files were read, where a folder of them is one input."""
+    marks: Marks | None = None
+    """What attributes say of randomised layouts, where they were asked for and the input shows them."""
+
+
+Inner = tuple[str, tuple[int, ...]]
+"""A struct type without a name: the tag or typedef of what it stands in, and its members' positions there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Attributes that C text shows, and debug information does not, of the struct types of an input."""
+
+    randomised: frozenset[str | Inner] = frozenset()
+    """Those with `randomize_layout`."""
+    kept: frozenset[str | Inner] = frozenset()
+    """Those with `no_randomize_layout`."""
+    packed: frozenset[str | Inner] = frozenset()
+    unclear: frozenset[str | Inner] = frozenset()
+    """Those with members that a Field cannot tell: bit-fields without a name."""
 
 
 Progress = Callable[[str, int, int], None]
@@ -308,3 +348,6 @@ class ReadOptions:
     """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""
     debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
     """Folders below which separate debug files stand, as distributions lay them out."""
+    marks: bool = False
+    """Whether attributes are looked for that decide of randomised layouts; the alignments of fields are then
+    exact where C text is read."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from layoutlint import inputs
 from layoutlint.errors import ReadError
 from layoutlint.layout import is_pattern
-from layoutlint.model import ReadOptions, Struct, Wanted
+from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+
+if TYPE_CHECKING:
+    from layoutlint.randstruct import Randomisation
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,19 @@ class Shown:
     notes: tuple[str, ...]
 
 
-def of(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
-    """The structs of one input that the names and patterns mean, or all for no names; raises ReadError."""
+def of(path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisation | None = None) -> Shown:
+    """The structs of one input that the names and patterns mean, or all for no names; raises ReadError.
+
+    They have the layouts of a build that randomises where `how` says so.
+    """
+    options = replace(options, marks=how is not None)
     patterns = tuple(name for name in names if is_pattern(name))
     asked = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
     readings, unread = inputs.read((path,), asked, options)
     if not readings:
         raise ReadError(unread[0].origin, unread[0].reason)
+    if how is not None:
+        readings = _randomised(path, readings, options, how)
     structs = sorted(
         (struct for reading in readings for struct in reading.structs),
         key=lambda s: (s.name, str(s.source or ""), s.origin),
@@ -40,3 +50,19 @@ def of(path: str, names: tuple[str, ...], options: ReadOptions) -> Shown:
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
     return Shown(tuple(structs), (*troubles, *map(str, unread)), notes)
+
+
+def _randomised(
+    path: str, readings: list[Reading], options: ReadOptions, how: Randomisation
+) -> list[Reading]:
+    """The readings with the layouts of a build; what their structs embed is read as well, by its names."""
+    from layoutlint import randstruct
+
+    structs = [struct for reading in readings for struct in reading.structs]
+    more = randstruct.embedded(structs) - {struct.name for struct in structs}
+    known = inputs.read((path,), Wanted(more), options)[0] if more else []
+    redone = [randstruct.redone(one, known, how) for one in readings]
+    return [
+        replace(one, structs=new.structs, notes=(*one.notes, *new.notes))
+        for one, new in zip(readings, redone, strict=True)
+    ]

@@ -192,7 +192,8 @@ class TestJson:
 
     def test_show(self, tmp_path):
         (tmp_path / "holed.h").write_text("struct holed { char a; long b; };\n")
-        shown = json.loads(run("show", tmp_path / "holed.h", "holed", "--format", "json").stdout)
+        names = ("holed", "--randstruct", "gcc-full", "--seed", "0" * 64, "--randomized", "holed")
+        shown = json.loads(run("show", tmp_path / "holed.h", *names, "--format", "json").stdout)
         assert keys(shown) == self.documented("layoutlint show")
 
     def test_containers(self, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.model import some_of
+from layoutlint.model import Randomised, some_of
 
 
 def counted(number: int, what: str) -> str:
@@ -17,3 +17,12 @@ def found_in(files: Sequence[str]) -> str:
     if len(files) < 2:
         return "".join(files)
     return f"{counted(len(files), 'file')}: {some_of(files)}"
+
+
+def order(how: Randomised) -> str:
+    """How the fields of a struct came into the order that is shown."""
+    whose = (
+        "in a random order" if how.is_own else "in declared order, those of structs inside in a random one"
+    )
+    kernel = f" of Linux {how.kernel}" if how.kernel else ""
+    return f"its fields are {whose}: {how.mode}{kernel}, seed with SHA-256 {how.seed[:12]}..."

@@ -134,7 +134,7 @@ def shape(fields: tuple[Field, ...]) -> list[tuple[object, ...]]:
 def test_bit_fields(way):
     fields = one(read(way, "bits")).fields
     places = [(f.name, f.bit_offset, f.bit_size, f.is_bitfield, f.align) for f in fields]
-    assert places == [("a", 0, 3, True, None), ("b", 5, 7, True, None), ("c", 64, 40, True, None), ("d", 104, 1, True, None)]
+    assert places == [("a", 0, 3, True, 4), ("b", 5, 7, True, 4), ("c", 64, 40, True, 8), ("d", 104, 1, True, 1)]
 
 
 NAMES = [

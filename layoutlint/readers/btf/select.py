@@ -22,6 +22,11 @@ class _Target:
     record: Record
     alias: str | None
 
+    @property
+    def is_tagged(self) -> bool:
+        """Whether the name is the tag."""
+        return bool(self.record.name)
+
 
 def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[Struct, ...]:
     """The wanted structs of a blob, in its order; incomplete ones only where nothing completes them.
@@ -99,7 +104,8 @@ def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> 
     fields = decoder.at(record.id).members
     problem = _problem(fields) if record.kind == blob.STRUCT else None
     kind, size = AGGREGATES[record.kind], record.value * 8
-    return Struct(found.name, kind, size, None, fields, target, None, origin, (), problem)
+    tagged = found.is_tagged
+    return Struct(found.name, kind, size, None, fields, target, None, origin, (), problem, (), tagged)
 
 
 def _problem(fields: tuple[Field, ...]) -> str | None:

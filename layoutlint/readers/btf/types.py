@@ -50,6 +50,8 @@ class Type:
     """Offset and number of the bits that count, for an INT of which not all do (no kind_flag)."""
     field_count: int = 0
     """Fields at all depths."""
+    calls: bool = False
+    """Whether it, or the element of an array, is a pointer to a function."""
 
 
 class Decoder:
@@ -98,12 +100,24 @@ class Decoder:
         if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):
             return Type(spelled, record.value * 8, self._natural(record.value))
         if kind == blob.PTR:
-            return Type(spelled, self._target.pointer_size * 8, self._natural(self._target.pointer_size))
+            size, calls = self._target.pointer_size, self._is_function(record.value)
+            return Type(spelled, size * 8, self._natural(size), calls=calls)
         return Type(spelled, None, aggregate=_forward(record) if kind == blob.FWD else None)
 
     def _natural(self, size: int) -> int:
         """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
         return min(size & -size, self._target.max_align) or 1
+
+    def _is_function(self, type_id: int) -> bool:
+        """Whether what a pointer points to is a function, also through typedefs. Raises Damaged."""
+        for _ in range(DEEPEST):
+            record = self._blob.record(type_id) if type_id else None
+            if record is None or record.kind == blob.FUNC_PROTO:
+                return record is not None
+            if record.kind != blob.TYPEDEF and record.kind not in TRANSPARENT:
+                return False
+            type_id = record.value
+        raise Damaged(f"type {type_id} and others refer to one another in a circle")
 
     def _integer(self, record: Record, spelled: CType) -> Type:
         shape, bits = record.words[0], record.value * 8
@@ -156,7 +170,7 @@ class Decoder:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
         return Field(
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
-            None if bits else kind.align,
+            kind.align, is_function_pointer=kind.calls,
         )  # fmt: skip
 
     def spelled(self, type_id: int, depth: int = 0) -> CType:

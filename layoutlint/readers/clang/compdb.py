@@ -40,7 +40,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     chosen = list(_Chooser(wanted).chosen(commands))
     for command in chosen or commands[:1]:
         try:
-            parts.append(_unit(command, options.flags, (os.path.dirname(os.path.abspath(path)), here)))
+            parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), here)))
         except ReadError as error:
             notes.append(str(error))
     if not parts:
@@ -104,8 +104,9 @@ def _split(content: bytes) -> list[str]:
         return []
 
 
-def _unit(command: Command, more: tuple[str, ...], roots: tuple[str, ...]) -> Unit:
-    return files.unit(command.file, command.words + more, command.directory, roots)
+def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
+    words = command.words + options.flags
+    return files.unit(command.file, words, command.directory, roots, options.marks)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,9 @@ CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
 
 
-def unit(path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...]) -> Unit:
+def unit(
+    path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...], with_marks: bool = False
+) -> Unit:
     """The unit that a C file is under some flags; raises ReadError for C++."""
     read = flags.normalised(words)
     shown = relative_to(roots, os.path.join(directory, path))
@@ -23,7 +25,8 @@ def unit(path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ..
         raise ReadError(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
     own = () if "-nostdinc" in read.kept else builtin.flags() or ()
     main = os.path.normpath(os.path.join(directory, path))
-    return Unit(main, ("-xc", *read.kept, *own), directory, roots, shown, problem=read.problem)
+    words = ("-xc", *read.kept, *own)
+    return Unit(main, words, directory, roots, shown, problem=read.problem, with_marks=with_marks)
 
 
 def notes(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def notes(words: tuple[str, ...]) -> tuple[str, ...]:
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """One header or source, all by itself."""
     here = os.getcwd()
-    one = unit(path, options.flags, here, (here,))
+    one = unit(path, options.flags, here, (here,), options.marks)
     return units.reading(path, units.run([one], wanted, options), wanted, notes(options.flags))
 
 
@@ -51,7 +54,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not chosen:
         # One unit all the same: it tells the target, and that nothing is there.
         chosen = paths[:1]
-    parts = [unit(file, options.flags, here, (here,)) for file in chosen]
+    parts = [unit(file, options.flags, here, (here,), options.marks) for file in chosen]
     outcome = units.run(parts, wanted, options)
     if not found:
         outcome = units.Outcome(outcome.parsed, ())

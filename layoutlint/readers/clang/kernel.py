@@ -24,6 +24,8 @@ _CENTRAL = ("linux/mm.h", "linux/fs.h", "linux/seqlock.h")
 _MOST_CANDIDATES = 4
 """Files that are tried for a name before it is given up."""
 _SYNTHETIC = "layoutlint-includes.c"
+_SHUFFLING = ("-DRANDSTRUCT", "-DRANDSTRUCT_PLUGIN")
+"""With these the macros of Linux (compiler_types.h; until 5.18 the second) are the attributes."""
 
 
 def read(tree: Tree, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -153,10 +155,13 @@ class _KernelReader:
         return self._unit(main, origin, (), text)
 
     def _unit(self, main: str, origin: str, more: tuple[str, ...], text: str | None) -> Unit:
-        words = ("-xc", *self.tree.flags, *more, *self.options.flags)
+        marks = self.options.marks
+        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *more, *self.options.flags)
+        # Where fields are put into their order afterwards, the declared one is what is asked for.
+        shuffled_by = None if marks else self.tree.shuffled_by
         return Unit(
-            main, words, self.tree.build, self.tree.roots, origin, text, shuffled_by=self.tree.shuffled_by
-        )
+            main, words, self.tree.build, self.tree.roots, origin, text, None, shuffled_by, marks
+        )  # fmt: skip
 
     def unit_of(self, file: str) -> Unit:
         """The unit that gives a file's structs: a public header by itself, others through a source."""

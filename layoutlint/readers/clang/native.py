@@ -17,6 +17,9 @@ from layoutlint.errors import ReadError
 # enum CXCursorKind
 STRUCT, UNION, ENUM, FIELD, VARIABLE, TYPEDEF = 2, 3, 5, 6, 9, 20
 TYPE_REF, DECL_REF = 43, 101
+UNEXPOSED_ATTRIBUTE, PACKED, ALIGNED = 400, 408, 441
+_TERSE = 24
+"""CXPrintingPolicy_TerseOutput: without the bodies of structs."""
 PREFERRED_OPTIONS = 0x40 | 0x200
 """CXTranslationUnit_SkipFunctionBodies, and KeepGoing: errors behind a missing header are told as well."""
 WARNING, ERROR, FATAL = 2, 3, 4
@@ -91,6 +94,10 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getInclusions": (None, c_void_p, InclusionVisitor, c_void_p),
     "clang_getCursorSpelling": (String, Cursor),
     "clang_getCursorType": (Type, Cursor),
+    "clang_getCursorPrintingPolicy": (c_void_p, Cursor),
+    "clang_PrintingPolicy_setProperty": (None, c_void_p, c_int, c_uint),
+    "clang_PrintingPolicy_dispose": (None, c_void_p),
+    "clang_getCursorPrettyPrinted": (String, Cursor, c_void_p),
     "clang_getCursorDefinition": (Cursor, Cursor),
     "clang_getCursorReferenced": (Cursor, Cursor),
     "clang_getCursorSemanticParent": (Cursor, Cursor),
@@ -158,6 +165,15 @@ def text(lib: Any, string: String) -> str:
 def spelling(lib: Any, cursor: Cursor) -> str:
     """The name of what a cursor declares; empty when it has none."""
     return text(lib, lib.clang_getCursorSpelling(cursor))
+
+
+def printed(lib: Any, cursor: Cursor) -> str:
+    """A declaration as clang prints it, attributes included and macros replaced; of a struct no members."""
+    policy = lib.clang_getCursorPrintingPolicy(cursor)
+    lib.clang_PrintingPolicy_setProperty(policy, _TERSE, 1)
+    written = text(lib, lib.clang_getCursorPrettyPrinted(cursor, policy))
+    lib.clang_PrintingPolicy_dispose(policy)
+    return written
 
 
 def visit(lib: Any, cursor: Cursor, take: Callable[[Cursor, Cursor], int]) -> None:

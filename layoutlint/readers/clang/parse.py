@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Aggregate, Struct, Target, Wanted, target_named
+from layoutlint.model import Aggregate, Marks, Struct, Target, Wanted, target_named
 from layoutlint.readers.clang import diagnostics, flags, native
+from layoutlint.readers.clang.attributes import Attributes
 from layoutlint.readers.clang.native import Cursor
 from layoutlint.readers.clang.places import Places
 from layoutlint.readers.clang.problems import Problems
@@ -37,6 +38,8 @@ class Unit:
     """Why nothing that it says can be believed, known beforehand."""
     shuffled_by: str | None = None
     """What shuffles the fields of marked structs at build time, where something does."""
+    with_marks: bool = False
+    """Whether attributes that decide of randomised layouts are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Parsed:
     """`file:line:col: error: text`, in order."""
     blamed: tuple[tuple[str, int], ...]
     """For each error its file, and where in `main` the directive stands that led there (-1: nowhere)."""
+    marks: Marks | None = None
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
@@ -60,15 +64,16 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         places = Places(lib, unit.directory, unit.roots)
         complaints = diagnostics.of(lib, handle, places)
         target = _target(lib, handle, unit)
-        listing = _Listing(lib, wanted)
+        listing = _Listing(lib, wanted, Attributes(lib) if unit.with_marks else None)
         native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
-        types = Types(lib, handle, places)
+        types = Types(lib, handle, places, unit.with_marks)
         problems = Problems(
             lib, handle, places, types, complaints, tuple(listing.variables), unit.shuffled_by
         )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
         blamed = problems.blamed() if complaints else ()
-    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed)
+        marks = listing.attributes.marks(types, listing.typedefs) if listing.attributes else None
+    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed, marks)
 
 
 @contextmanager
@@ -118,8 +123,8 @@ _Named = dict[int | None, list[str]]
 class _Listing:
     """The declarations of a unit, sorted by kind while they are visited."""
 
-    def __init__(self, lib: Any, wanted: Wanted) -> None:
-        self.lib, self.wanted = lib, wanted
+    def __init__(self, lib: Any, wanted: Wanted, attributes: Attributes | None) -> None:
+        self.lib, self.wanted, self.attributes = lib, wanted, attributes
         self.records: list[Cursor] = []
         self.typedefs: list[Cursor] = []
         self.variables: list[Cursor] = []
@@ -127,6 +132,8 @@ class _Listing:
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Keep a declaration that may matter; look inside structs, since C gives nested tags file scope."""
         kind = child.kind
+        if self.attributes is not None:
+            self.attributes.take(child, parent)
         if kind in (native.STRUCT, native.UNION):
             self.records.append(child)
             return native.RECURSE
@@ -194,6 +201,7 @@ class _Taker:
         shape = self.types.shape(self.types.lib.clang_getCursorType(record))
         return replace(
             self._declared(record, name, aliases),
+            is_tagged=bool(self.types.tag(record)),
             bit_size=shape.bit_size,
             align=shape.align,
             fields=self.types.members(record),

@@ -7,7 +7,7 @@ from typing import Any
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
-from layoutlint.readers.clang import native
+from layoutlint.readers.clang import attributes, native
 from layoutlint.readers.clang.native import Cursor, Spot, Type
 from layoutlint.readers.clang.places import Places
 
@@ -46,6 +46,8 @@ class Types:
     lib: Any
     unit: int
     places: Places
+    exact: bool = False
+    """Whether the alignment of a member counts its own attributes, which takes time to find."""
     _spelled: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
@@ -224,9 +226,18 @@ class Types:
             aggregate=shape.aggregate,
             dims=shape.dims,
             members=shape.members,
-            align=shape.align,
+            align=attributes.alignment(lib, cursor, shape.align) if self.exact else shape.align,
             source=self.places.source(cursor),
+            is_function_pointer=self._is_function_pointer(of),
         )
+
+    def _is_function_pointer(self, of: Type) -> bool:
+        lib = self.lib
+        element, _ = self.element(lib, of)
+        if element.kind != POINTER:
+            return False
+        pointee = lib.clang_getCanonicalType(lib.clang_getPointeeType(element))
+        return pointee.kind in (PROTOTYPE, UNPROTOTYPED)
 
     def _unnamed(self, field: Cursor, of: Type) -> CType:
         """The type of an anonymous member; libclang leaves out the qualifiers that stand before it."""

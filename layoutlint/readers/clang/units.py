@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted
+from layoutlint.model import Inner, Marks, Reading, ReadOptions, Struct, Unread, Wanted
 from layoutlint.readers.clang import parse
 from layoutlint.readers.clang.parse import Parsed, Unit
 
@@ -129,4 +129,15 @@ def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = 
         structs=structs,
         unread=unread(outcome, structs, wanted),
         notes=tuple(dict.fromkeys(notes)),
+        marks=_marks(outcome.parsed),
     )
+
+
+def _marks(parsed: Iterable[Parsed]) -> Marks | None:
+    """What the attributes of several units say together; None where they were not looked for."""
+    found = [one.marks for one in parsed if one.marks is not None]
+    if not found:
+        return None
+    names = ("randomised", "kept", "packed", "unclear")
+    none = frozenset[str | Inner]()
+    return Marks(**{name: none.union(*(getattr(one, name) for one in found)) for name in names})

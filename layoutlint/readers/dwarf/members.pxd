@@ -42,7 +42,7 @@ cdef class Decoder:
     @cython.locals(shape="unsigned long long", plan=Plan, plain=Plain, start=Py_ssize_t)
     cpdef Type at(self, Unit unit, Py_ssize_t position, int depth=*)
     cdef Type _decode(self, Unit unit, Plan plan, dict values, tuple where, int depth)
-    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*)
+    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*)
     @cython.locals(inner=Type)
     cdef Type _renamed(self, Unit unit, Plan plan, dict values, spelled, int depth)
     @cython.locals(element=Type, counts=tuple)

@@ -96,7 +96,7 @@ class _Members:
         source = None if path is None else Source(path, line if isinstance(line, int) else None)
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
-            align, source,
+            align, source, kind.calls,
         )  # fmt: skip
         self.fields.append(field)
         self.key += (name, kind, bit_offset, path, line)
@@ -209,7 +209,8 @@ class Decoder:
             found.add(name, kind, offset, kind.bit_size, False, _alignment(values, kind.align), path, line)
         else:
             offset += self._bit_offset(values, kind)
-            found.add(name, kind, offset, bits, True, None, path, line)
+            align = None if ALIGNMENT in values else kind.align  # one of its own counts otherwise
+            found.add(name, kind, offset, bits, True, align, path, line)
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""
@@ -248,6 +249,7 @@ class Decoder:
             return self._renamed(unit, plan, values, spelled, depth)
         if kind == types.ARRAY:
             return self._array(unit, plan, values, (spelled, behind), depth)
+        calls = kind == types.POINTER and types.is_function(unit, plan, values)
         size = values.get(BYTE_SIZE)
         if size is None and kind == types.POINTER:
             size = self.target.pointer_size
@@ -256,16 +258,17 @@ class Decoder:
         if size < 0:
             raise Damaged(f"a type of {size} bytes", behind)
         natural = self._natural(size // 2 if values.get(_ENCODING) == _COMPLEX else size)
-        return self._type(spelled, size * 8, _alignment(values, natural))
+        return self._type(spelled, size * 8, _alignment(values, natural), None, (), (), 0, calls)
 
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
+        calls: bool = False,
     ) -> Type:  # fmt: skip
-        key = (spelled, bit_size, align, aggregate, dims, id(members))
+        key = (spelled, bit_size, align, aggregate, dims, id(members), calls)
         known = self._types.get(key)
         if known is None:
-            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members, count)
+            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members, count, calls)
         return known
 
     def _natural(self, size: int) -> int:
@@ -280,8 +283,9 @@ class Decoder:
         inner = self.at(*target, depth)
         align = _alignment(values, inner.align)
         return self._type(
-            spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count
-        )
+            spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
+            inner.calls,
+        )  # fmt: skip
 
     def _array(self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int) -> Type:
         spelled, behind = shape
@@ -302,7 +306,7 @@ class Decoder:
             return self._type(spelled, size * 8, _alignment({}, size & -size))
         return self._type(
             spelled, bits, element.align, element.aggregate, counts + element.dims, element.members,
-            element.field_count,
+            element.field_count, element.calls,
         )  # fmt: skip
 
     def _aggregate(

@@ -23,7 +23,6 @@ _FILES: Final = 4
 """Names are looked up in so many files at a time: a program, its supplement, its package, a .dwo."""
 
 
-
 @dataclass(slots=True)
 class _Found:
     """A definition while the units are read."""
@@ -33,13 +32,14 @@ class _Found:
     body: Body
     source: Source | None
     origin: str
+    is_tagged: bool
     aliases: set[str] = field(default_factory=set)
 
     def struct(self, target: Target) -> Struct:
         body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
-            self.origin, aliases, body.problem(self.aggregate),
+            self.origin, aliases, body.problem(self.aggregate), (), self.is_tagged,
         )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ class Selection:
         if name is None or not self._matches(name):
             return
         if entry.plan.tag != TYPEDEF:
-            self._add(entry, name, None)
+            self._add(entry, name, None, True)
             return
         naming, target = _followed(entry, name)
         if target is None:
@@ -133,35 +133,36 @@ class Selection:
         own = naming if tag is None else tag
         if own != name and name not in self._wanted.names and self._wanted.everything:
             return  # everything has its own name already; only what is asked for gets others
-        self._add(target, own, name if own != name else None)
+        self._add(target, own, name if own != name else None, tag is not None)
 
-    def _add(self, entry: _Entry, name: str, alias: str | None) -> None:
+    def _add(self, entry: _Entry, name: str, alias: str | None, is_tagged: bool) -> None:
         defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if defined is not None:
             entry = _struct(*defined)
         elif DECLARATION in entry.values:
-            self._add_incomplete(entry, name, alias)
+            self._add_incomplete(entry, name, alias, is_tagged)
             return
         unit = entry.unit
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
         source = self._decoder.source(unit, entry.values)
-        key = (name, entry.plan.tag, id(body), id(source))
+        key = (name, is_tagged, entry.plan.tag, id(body), id(source))
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = _Found(
-                name, KEYWORDS[entry.plan.tag], body, source, unit.name or (source.file if source else "")
+                name, KEYWORDS[entry.plan.tag], body, source,
+                unit.name or (source.file if source else ""), is_tagged,
             )  # fmt: skip
         if alias is not None:
             found.aliases.add(alias)
 
-    def _add_incomplete(self, entry: _Entry, name: str, alias: str | None) -> None:
+    def _add_incomplete(self, entry: _Entry, name: str, alias: str | None, is_tagged: bool) -> None:
         if not self._asked_for(alias or name):
             return
         found = self._incomplete.get(name)
         if found is None:
             source = self._decoder.source(entry.unit, entry.values)
             body = Body(None, None, ())
-            found = _Found(name, KEYWORDS[entry.plan.tag], body, source, entry.unit.name)
+            found = _Found(name, KEYWORDS[entry.plan.tag], body, source, entry.unit.name, is_tagged)
             self._incomplete[name] = found
         if alias is not None:
             found.aliases.add(alias)

@@ -10,6 +10,7 @@ cdef class Type:
     cdef readonly object spelling, bit_size, align, aggregate
     cdef readonly tuple dims, members
     cdef readonly Py_ssize_t field_count
+    cdef readonly bint calls
 
 
 @cython.final

@@ -102,7 +102,7 @@ class Type:
 
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
-        dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int,
+        dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -112,6 +112,8 @@ class Type:
         self.members = members
         self.field_count = field_count
         """Fields at all depths."""
+        self.calls = calls
+        """Whether it, or the element of an array, is a pointer to a function."""
 
 
 class Spelling:
@@ -203,3 +205,19 @@ class Spelling:
         if _has(plan, _PROTOTYPED):
             return tuple(spelled) or ("void",)
         return () if spelled == ["..."] else tuple(spelled)
+
+
+def is_function(unit: Unit, plan: Plan, values: Values) -> bool:
+    """Whether a pointer with these attributes points to a function, also through typedefs. Raises Damaged."""
+    for _ in range(DEEPEST):
+        target = unit.reference(plan, values, TYPE)
+        if target is None:
+            return False
+        unit, position = target
+        pointee = unit.enter(position)
+        if pointee is None or pointee.tag == FUNCTION:
+            return pointee is not None
+        if pointee.tag != TYPEDEF and pointee.tag not in QUALIFIERS:
+            return False
+        plan, values = pointee, unit.read(pointee, unit.behind)[0]
+    raise Damaged("types refer to one another in a circle")

@@ -11,7 +11,7 @@ from layoutlint.model import Field, Struct
 from layoutlint.reports.show.c_members import Block, Member, block, natural, unholed
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
-from layoutlint.reports.words import found_in
+from layoutlint.reports.words import found_in, order
 
 _TYPE_WIDTH = 26
 _NAME_WIDTH = 23
@@ -28,6 +28,8 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
     if struct.files:
         yield f"/* in {found_in(struct.files).replace('*/', '* /')} */"
+    if struct.randomised is not None:
+        yield f"/* {order(struct.randomised)} */"
     if struct.problem is not None:
         yield f"/* cannot be believed: {struct.problem.replace('*/', '* /')} */"
     if struct.bit_size is None:
@@ -207,7 +209,7 @@ def _forced(members: tuple[Member, ...]) -> Iterator[str]:
 def _attributes(struct: Struct) -> str:
     """What the layout shows of the struct's own attributes."""
     layout = Layout(struct)
-    largest = max((field.align or 1 for field in struct.fields), default=1)
+    largest = max((field.align or 1 for field in struct.fields if not field.is_bitfield), default=1)
     words = ""
     is_packed = any(
         field.bit_offset % ((field.align or 1) * 8) for field in struct.fields if not field.is_bitfield

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint.layout import Hole, Layout, Place
-from layoutlint.model import Struct
+from layoutlint.model import Randomised, Struct
 from layoutlint.reports.show.options import ShowOptions
 
 _PIECE = 256
@@ -17,7 +17,7 @@ _PIECE = 256
 
 _KEYS = (
     "name", "aggregate", "size", "align", "align_basis", "align_suggested", "padding",
-    "file", "line", "origin", "files", "aliases", "problem",
+    "file", "line", "origin", "files", "aliases", "problem", "randomised",
 )  # fmt: skip
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
 _STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s}'
@@ -57,9 +57,14 @@ def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
         [files[file] for file in struct.files],
         f"[{', '.join(map(_text, struct.aliases))}]",
         "null" if struct.problem is None else _text(struct.problem),
+        "null" if struct.randomised is None else _randomised(struct.randomised),
         _lines(map(_field, places)),
         _lines(map(_hole, layout.holes if layout else ())),
     )
+
+
+def _randomised(how: Randomised) -> str:
+    return _text({"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own})
 
 
 def _figures(struct: Struct, layout: Layout | None) -> tuple[int | str, ...]:

@@ -11,7 +11,7 @@ from layoutlint.model import Field, Struct
 from layoutlint.reports import styled
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
-from layoutlint.reports.words import counted, found_in
+from layoutlint.reports.words import counted, found_in, order
 
 _RULE_LENGTH = 72
 
@@ -28,6 +28,8 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (str(struct.source or ""), "cyan"))
     if struct.files:
         yield from paragraph("  in ", found_in(struct.files), options.width)
+    if struct.randomised is not None:
+        yield from paragraph("  ", order(struct.randomised), options.width)
     if struct.problem is not None:
         yield from paragraph("  cannot be believed: ", struct.problem, options.width, "bold magenta")
     if struct.bit_size is None:

@@ -15,7 +15,7 @@ from tests.build import bits, flexible, member, struct
 
 KEYS = [
     "name", "aggregate", "size", "align", "align_basis", "align_suggested", "padding", "file", "line", "origin", "files", "aliases",
-    "problem", "fields", "holes",
+    "problem", "randomised", "fields", "holes",
 ]  # fmt: skip
 INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
 ANONYMOUS = member(None, 8, 8, member("low", 0, 4), member("high", 4, 4))

@@ -1,0 +1,168 @@
+"""Layouts that a build randomises: the orders that compilers make of a seed (docs/randomised-layouts.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from layoutlint.model import Field, Marks, Reading, Struct
+from layoutlint.randstruct.abi import CannotLayOut
+from layoutlint.randstruct.gcc import Behaviour
+from layoutlint.randstruct.modes import BEHAVIOURS, MODES, Scheme, Version, behaviour, first_behaviour
+from layoutlint.randstruct.names import Names
+from layoutlint.randstruct.redone import Input, Redoer
+from layoutlint.randstruct.seed import Seed
+
+__all__ = ["MODES", "Randomisation", "Seed", "Version", "embedded", "redone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Randomisation:
+    """What the command line says of how a build randomises."""
+
+    mode: str
+    """One of MODES."""
+    seed: Seed
+    version: Version | None = None
+    """Of Linux; None where it is not said."""
+    names: Names | None = None
+    """The structs that are marked, for inputs that do not show it; None where none were given."""
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is meant."""
+        return Scheme(self.mode, self.seed, behaviour(self.version) if self.version else Behaviour())
+
+    @property
+    def others(self) -> tuple[Scheme, ...]:
+        """What may be meant as well: other versions, or earlier releases of the series."""
+        if not self.scheme.is_gcc or (self.version and len(self.version) > 2):
+            return ()
+        others = BEHAVIOURS[:-1] if self.version is None else (first_behaviour(self.version),)
+        return tuple(Scheme(self.mode, self.seed, other) for other in others)
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """Structs as a build has them, and what was assumed, as sentences."""
+
+    structs: tuple[Struct, ...]
+    notes: tuple[str, ...]
+
+
+def embedded(structs: Iterable[Struct]) -> frozenset[str]:
+    """The tags and typedefs by which structs name what they embed, at all depths."""
+    found: set[str] = set()
+    todo = [field for struct in structs for field in struct.fields]
+    while todo:
+        field = todo.pop()
+        if field.aggregate is not None and field.members:
+            name = _type_name(field)
+            if name is not None:
+                found.add(name)
+            todo += field.members
+    return frozenset(found)
+
+
+def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Redone:
+    """The structs of a reading as the build has them; `known` are readings of what they embed.
+
+    A struct whose layout cannot be told has a `problem`. Raises UsageError for a name of a member that is
+    not there.
+    """
+    readings = (reading, *known)
+    definitions = _Definitions(struct for one in readings for struct in one.structs)
+    given = how.names.marks(definitions.named) if how.names else Marks()
+    shown = _together(one.marks for one in readings if one.marks is not None)
+    marks = replace(
+        shown,
+        randomised=(shown.randomised | given.randomised) - given.kept,
+        kept=(shown.kept - given.randomised) | given.kept,
+    )
+    is_told = reading.marks is not None or how.names is not None
+    tells = Input(reading.marks is not None, reading.reader != "btf")
+    redoers = [Redoer(one, marks, tells, definitions.of) for one in (how.scheme, *how.others)]
+    redoer = _Redoer(how, redoers)
+    structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
+    return Redone(structs, tuple(dict.fromkeys(redoer.notes)))
+
+
+def _together(several: Iterable[Marks]) -> Marks:
+    marks = Marks()
+    for one in several:
+        marks = Marks(
+            marks.randomised | one.randomised, marks.kept | one.kept,
+            marks.packed | one.packed, marks.unclear | one.unclear,
+        )  # fmt: skip
+    return marks
+
+
+class _Redoer:
+    """Lays out structs, and compares what others than the assumed behaviour would give."""
+
+    def __init__(self, how: Randomisation, redoers: list[Redoer]) -> None:
+        self._how = how
+        self._first, *self._others = redoers
+        self.notes: list[str] = []
+
+    def one(self, struct: Struct, is_told: bool) -> Struct:
+        """A struct as the build has it; with a `problem` where that cannot be told."""
+        if struct.problem is not None or struct.bit_size is None:
+            return struct
+        self._first.assumed.clear()
+        try:
+            found = self._first.struct(struct)
+            others = [redoer.struct(struct) for redoer in self._others]
+        except CannotLayOut as why:
+            return replace(struct, problem=f"its randomised layout cannot be told: {why}")
+        if not is_told and not (found.randomised and found.randomised.is_own):
+            return replace(struct, problem=_UNMARKED)
+        if any((one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others):
+            if self._how.version is None:
+                return replace(struct, problem=_VERSIONS)
+            series = ".".join(map(str, self._how.version))
+            self.notes.append(_RELEASES.format(f"{struct.aggregate} {struct.name}", series))
+        self.notes += (_PACKED.format(name or "a struct without a name") for name in self._first.assumed)
+        if found.randomised is None or self._how.version is None or not self._how.scheme.is_gcc:
+            return found
+        kernel = ".".join(map(str, self._how.version))
+        return replace(found, randomised=replace(found.randomised, kernel=kernel))
+
+
+_UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
+_VERSIONS = "its randomised layout depends on the version of Linux: give it with --kernel-version"
+_RELEASES = "{}: taken as of the last release of Linux {}, and earlier ones differ: give all three numbers"
+_PACKED = "{}: taken as not packed, on which its layout depends and which this input does not show"
+
+
+def _type_name(field: Field) -> str | None:
+    """The tag or typedef that a field's type is spelled with; None for a type without a name."""
+    words = [word for word in field.type.left.split() if word not in ("const", "volatile", "_Atomic")]
+    return None if not words or words[-1] == "{...}" else words[-1]
+
+
+class _Definitions:
+    """Definitions by the tags and typedefs that mean them."""
+
+    def __init__(self, structs: Iterable[Struct]) -> None:
+        self._by_name: dict[str, list[Struct]] = {}
+        for struct in structs:
+            for name in dict.fromkeys((struct.name, *struct.aliases)):
+                self._by_name.setdefault(name, []).append(struct)
+
+    def named(self, name: str) -> list[Struct]:
+        """All that a name means."""
+        return self._by_name.get(name, [])
+
+    def of(self, field: Field) -> Struct | None:
+        """The definition of what a field holds; None for a type without a name.
+
+        Raises CannotLayOut when there is none, or several that are different.
+        """
+        name = _type_name(field)
+        if name is None:
+            return None
+        same = [s for s in self.named(name) if s.aggregate == field.aggregate and s.fields == field.members]
+        if not same:
+            raise CannotLayOut(f"the definition of `{name}` was not found")
+        return same[0]

@@ -1,0 +1,95 @@
+"""The orders that clang makes with -frandomize-layout-seed (clang/lib/AST/Randstruct.cpp)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from layoutlint.model import Field
+from layoutlint.randstruct.draws import Draw, Shuffle
+
+_BUCKET = 64
+"""Bits that a bucket holds; clang compares them with the bytes of a line."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Members that stay beside one another; the bit-fields of a run keep their order as well."""
+
+    members: list[int] = field(default_factory=list)
+    bits: int = 0
+    is_run: bool = False
+
+
+def is_kept_last(member: Field) -> bool:
+    """Whether a last member stays there: an array that is flexible, or of at most two elements."""
+    return bool(member.dims) and (member.dims[0] is None or member.dims[0] <= 2)
+
+
+def order(fields: Sequence[Field], draw: Draw, shuffle: Shuffle) -> list[int]:
+    """The declared positions of the members in the order that they get."""
+    count = len(fields)
+    if fields and is_kept_last(fields[-1]):
+        count -= 1
+    buckets = _Filling(fields, count).buckets()
+    shuffle(buckets, draw)
+    ordered: list[int] = []
+    for bucket in buckets:
+        if not bucket.is_run:
+            shuffle(bucket.members, draw)
+        ordered += bucket.members
+    return ordered + list(range(count, len(fields)))
+
+
+class _Filling:
+    """Members on their way into buckets: what does not fit any more goes to the end of the queue."""
+
+    def __init__(self, fields: Sequence[Field], count: int) -> None:
+        self.fields = fields
+        self.queue = deque(range(count))
+        self.full: list[_Bucket] = []
+        self.current: _Bucket | None = None
+        self.run: _Bucket | None = None
+        self.skipped = 0
+
+    def buckets(self) -> list[_Bucket]:
+        """All buckets in the order in which they are filled."""
+        while self.queue:
+            if self.skipped >= len(self.queue):
+                self._close()
+            if self.fields[self.queue[0]].is_bitfield:
+                self._extend_run()
+            else:
+                self._place()
+        return self.full + [bucket for bucket in (self.current, self.run) if bucket is not None]
+
+    def _close(self) -> None:
+        self.skipped = 0
+        if self.current is not None:
+            self.full.append(self.current)
+            self.current = None
+
+    def _extend_run(self) -> None:
+        if self.run is None:
+            self.run = _Bucket(is_run=True)
+        self.run.members.append(self.queue.popleft())
+
+    def _place(self) -> None:
+        """Puts the first member of the queue into a bucket, or at the end of the queue."""
+        if self.run is not None:
+            self.full.append(self.run)
+            self.run = None
+        if self.current is None:
+            self.current = _Bucket()
+        width = self.fields[self.queue[0]].bit_size or 0
+        if width >= _BUCKET:
+            self.full.append(_Bucket([self.queue.popleft()], width))
+        elif self.current.bits + width <= _BUCKET:
+            self.current.members.append(self.queue.popleft())
+            self.current.bits += width
+            if self.current.bits >= _BUCKET:
+                self._close()
+        else:
+            self.skipped += 1
+            self.queue.rotate(-1)

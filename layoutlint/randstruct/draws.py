@@ -1,0 +1,131 @@
+"""The random numbers that compilers draw: the same for the same seed and the same name of a struct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence
+from random import Random
+from typing import Any
+
+from layoutlint.randstruct.seed import Seed
+
+_U64 = (1 << 64) - 1
+_U32 = (1 << 32) - 1
+UNNAMED = "anonymous"
+"""What GCC's plugin takes for the name of a struct without a tag."""
+Draw = Callable[[], int]
+"""Gives the next number of a stream."""
+Shuffle = Callable[[MutableSequence[Any], Draw], None]
+"""Shuffles a list in place by numbers of 32 bits."""
+
+
+def name_hash(name: str) -> int:
+    """The 32 bits that GCC's plugin makes of a struct's tag."""
+    value = 0
+    for byte in name.encode():
+        value = (value + (byte << 4) + (byte >> 4)) * 11 & _U64
+    return value & _U32
+
+
+def gcc_stream(seed: Seed, tag: str | None) -> Draw:
+    """The numbers of 64 bits that GCC's plugin draws for one struct: Bob Jenkins' small generator."""
+    key = name_hash(tag or UNNAMED)
+    a, b, c, d = (word ^ key for word in seed.words)
+
+    def draw() -> int:
+        nonlocal a, b, c, d
+        e = a - _rotated(b, 7) & _U64
+        a = b ^ _rotated(c, 13)
+        b = c + _rotated(d, 37) & _U64
+        c = d + e & _U64
+        d = e + a & _U64
+        return d
+
+    for _ in range(30):
+        draw()
+    return draw
+
+
+def _rotated(word: int, by: int) -> int:
+    return (word << by | word >> (64 - by)) & _U64
+
+
+def clang_stream(seed: Seed, tag: str | None) -> Draw:
+    """The numbers of 32 bits that clang draws for one struct: mt19937, seeded with the text of both."""
+    characters = [byte - 256 if byte > 127 else byte for byte in (seed.text + (tag or "")).encode()]
+    state = _seed_sequence([value & _U32 for value in characters])
+    generator = Random()
+    generator.setstate((3, (*state, len(state)), None))
+    return lambda: generator.getrandbits(32)
+
+
+def _seed_sequence(values: list[int], n: int = 624) -> list[int]:
+    """std::seed_seq::generate (C++17, 26.6.7.1) for the state of mt19937."""
+    size, t = len(values), 11
+    p, q = (n - t) // 2, (n - t) // 2 + t
+    m = max(size + 1, n)
+    state = [0x8B8B8B8B] * n
+    for k in range(m):
+        at, first, second = k % n, (k + p) % n, (k + q) % n
+        one = 1664525 * _mixed(state[at] ^ state[first] ^ state[(k - 1) % n]) & _U32
+        two = one + (size if k == 0 else at + values[k - 1] if k <= size else at) & _U32
+        state[first] = state[first] + one & _U32
+        state[second] = state[second] + two & _U32
+        state[at] = two
+    for k in range(m, m + n):
+        at, first, second = k % n, (k + p) % n, (k + q) % n
+        three = 1566083941 * _mixed(state[at] + state[first] + state[(k - 1) % n] & _U32) & _U32
+        four = three - at & _U32
+        state[first] ^= three
+        state[second] ^= four
+        state[at] = four
+    return state
+
+
+def _mixed(word: int) -> int:
+    return word ^ word >> 27
+
+
+def libstdcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
+    """std::shuffle of GNU's C++ library, which draws one number for two swaps."""
+    count = len(items)
+    if count < 2:
+        return
+    at = 1
+    if count % 2 == 0:
+        _swap(items, 1, _below(2, draw))
+        at = 2
+    while at < count:
+        both = _below((at + 1) * (at + 2), draw)
+        _swap(items, at, both // (at + 2))
+        _swap(items, at + 1, both % (at + 2))
+        at += 2
+
+
+def _below(limit: int, draw: Draw) -> int:
+    """std::uniform_int_distribution of GNU's C++ library since GCC 11: Lemire's multiplication."""
+    product = draw() * limit
+    if product & _U32 < limit:
+        threshold = ((1 << 32) - limit) % limit
+        while product & _U32 < threshold:
+            product = draw() * limit
+    return product >> 32
+
+
+def libcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
+    """std::shuffle of LLVM's C++ library."""
+    for first in range(len(items) - 1):
+        _swap(items, first, first + _masked(len(items) - first, draw))
+
+
+def _masked(limit: int, draw: Draw) -> int:
+    """std::uniform_int_distribution of LLVM's C++ library: as many bits as needed, again when too large."""
+    if limit == 1:
+        return 0
+    mask = (1 << (limit - 1).bit_length()) - 1
+    while (value := draw() & mask) >= limit:
+        pass
+    return value
+
+
+def _swap(items: MutableSequence[Any], one: int, other: int) -> None:
+    items[one], items[other] = items[other], items[one]

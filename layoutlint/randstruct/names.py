@@ -1,0 +1,114 @@
+"""Names of structs that are marked, for inputs that do not show attributes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from layoutlint.errors import UsageError
+from layoutlint.model import Field, Inner, Marks, Struct
+
+_NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
+_LARGEST = 1 << 20
+"""Bytes of a file of names; Linux marks 70 structs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name as it was given, and where."""
+
+    place: str
+    struct: str
+    path: tuple[str, ...]
+    """Of a member: what is meant is the struct without a name that holds it."""
+    is_kept: bool
+    """Whether the struct is marked not to be randomised (`!NAME`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names that were given."""
+
+    names: tuple[Name, ...]
+
+    def marks(self, named: Callable[[str], Iterable[Struct]]) -> Marks:
+        """What the names say of the definitions that `named` finds; those of other structs say nothing.
+
+        Raises UsageError for a member that is not there.
+        """
+        randomised: set[str | Inner] = set()
+        kept: set[str | Inner] = set()
+        for name in self.names:
+            (kept if name.is_kept else randomised).update(_meant(name, list(named(name.struct))))
+        return Marks(frozenset(randomised), frozenset(kept))
+
+
+def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
+    if not name.path:
+        yield from {name.struct, *(struct.name for struct in structs)}
+        return
+    for struct in structs:
+        positions = _positions(struct.fields, name.path, ())
+        if positions is None:
+            path = ".".join(name.path)
+            what = f"struct {name.struct} has no struct without a name that holds `{path}`"
+            raise UsageError(f"{name.place}: {what}")
+        yield struct.name, positions
+
+
+def _positions(
+    fields: Iterable[Field], path: tuple[str, ...], before: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Where the unnamed struct stands that a member's path means: the member's own type, or what holds it."""
+    for position, field in enumerate(fields):
+        here = (*before, position)
+        if field.name is None:
+            found = _positions(field.members, path, here)
+        elif field.name != path[0] or (len(path) > 1 and not field.type.left.endswith("{...}")):
+            continue
+        elif len(path) > 1:
+            found = _positions(field.members, path[1:], here)
+        else:
+            found = here if field.type.left.endswith("{...}") else before
+        if found:
+            return found
+    return None
+
+
+def read(given: Iterable[str]) -> Names:
+    """Names, separated by commas, or files of them, one or more in a line; `#` starts a comment.
+
+    Raises UsageError, with the file and the line, for what is no name, or is given both ways.
+    """
+    names = tuple(name for text in given for name in _read(text))
+    known: dict[tuple[str, tuple[str, ...]], Name] = {}
+    for name in names:
+        other = known.setdefault((name.struct, name.path), name)
+        if other.is_kept != name.is_kept:
+            spelled = ".".join((name.struct, *name.path))
+            raise UsageError(f"{name.place}: `{spelled}` is given both with and without `!` ({other.place})")
+    return Names(names)
+
+
+def _read(text: str) -> Iterator[Name]:
+    if not os.path.isfile(text):
+        for word in filter(None, (part.strip() for part in text.split(","))):
+            yield _parsed(word, "--randomized")
+        return
+    try:
+        with open(text, encoding="utf-8", errors="replace") as file:
+            content = file.read(_LARGEST)
+    except OSError as error:
+        raise UsageError(f"{text}: {(error.strerror or str(error)).lower()}") from error
+    for number, line in enumerate(content.split("\n"), 1):
+        for word in line.partition("#")[0].replace(",", " ").split():
+            yield _parsed(word, f"{text}:{number}")
+
+
+def _parsed(word: str, place: str) -> Name:
+    found = _NAME.fullmatch(word)
+    if found is None:
+        raise UsageError(f"{place}: {word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)")
+    return Name(place, found[2], tuple(found[3].split(".")[1:]), bool(found[1]))

@@ -1,0 +1,89 @@
+"""The seed of a randomised build: 64 hexadecimal digits, given so or in one of the kernel's files."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+
+from layoutlint.errors import UsageError
+
+DIGITS = 64
+_LARGEST = 1 << 16
+"""Bytes of a file that may hold a seed; the kernel's have less than 200."""
+_HEX = re.compile(r"[0-9a-fA-F]*")
+_QUOTED = re.compile(r'\brandstruct_seed\s*(?:\[\s*\d*\s*\])?\s*=\s*"([^"\n]*)"')
+_HASHED = re.compile(r"^\s*#\s*define\s+RANDSTRUCT_HASHED_SEED\b|\bRANDSTRUCT_(?:PLUGIN_)?[0-9a-f]{64}", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A seed that was checked; the case of its letters counts for clang."""
+
+    text: str
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """Four numbers of 64 bits, as GCC's plugin reads the text (scripts/gcc-plugins)."""
+        return tuple(int(self.text[at : at + 16], 16) for at in range(0, DIGITS, 16))
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the text, which a kernel built with it has in its vermagic behind RANDSTRUCT_."""
+        return sha256(self.text.encode()).hexdigest()
+
+
+def read(given: str) -> Seed:
+    """The seed that an option gives: its digits, or the name of a file that holds them.
+
+    Files are read as a kernel build writes them: `randstruct.seed` and `randomize_layout_seed.h`. Raises
+    UsageError, with the file and the line, for what is no seed.
+    """
+    if os.path.exists(given):
+        return _from_file(given)
+    if os.sep in given or "." in given:
+        raise UsageError(f"--seed: {given}: no such file")
+    return _checked(given, "--seed")
+
+
+def _from_file(path: str) -> Seed:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+    if len(content) > _LARGEST:
+        raise UsageError(f"{path}: is larger than {_LARGEST} bytes, and so no file with a seed")
+    return _from_text(path, content.decode("latin-1"))
+
+
+def _from_text(path: str, text: str) -> Seed:
+    quoted = _QUOTED.search(text)
+    if quoted:
+        return _checked(quoted[1], f"{path}:{_line(text, quoted.start(1))}")
+    hashed = _HASHED.search(text)
+    if hashed:
+        place = f"{path}:{_line(text, hashed.start())}"
+        raise UsageError(f"{place}: holds the hash of a seed, from which the seed cannot be told")
+    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not lines:
+        raise UsageError(f"{path}: holds no seed: it is empty")
+    if len(lines) > 1:
+        raise UsageError(f"{path}:{lines[1][0]}: more than one line, and no `randstruct_seed` among them")
+    return _checked(lines[0][1], f"{path}:{lines[0][0]}")
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _checked(text: str, place: str) -> Seed:
+    good = _HEX.match(text)
+    digits = good.end() if good else 0
+    if digits < len(text):
+        wrong = f"{text[digits]!r} at position {digits + 1}"
+        raise UsageError(f"{place}: a seed is {DIGITS} hexadecimal digits; {wrong} is none")
+    if digits != DIGITS:
+        raise UsageError(f"{place}: a seed is {DIGITS} hexadecimal digits; here are {digits}")
+    return Seed(text)

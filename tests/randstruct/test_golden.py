@@ -1,0 +1,64 @@
+"""Randomised layouts against what compilers did: every struct, build and kind of input, through the command."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.randstruct import golden
+from tests.randstruct.golden import BUILDS, INPUTS
+
+BUILD = pytest.mark.parametrize("build", BUILDS, ids=golden.named)
+TELLING = [kind for kind in INPUTS if kind != "BTF"]
+PACKED = {"packed", "packed_marked"}
+"""Debug information does not state that their alignment is 1."""
+
+
+@pytest.mark.parametrize("kind", TELLING)
+@BUILD
+def test_every_struct(build, kind):
+    path = golden.input_of(kind, build["source"])
+    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
+    wanted = {name: (one["size"], one["bit_offsets"]) for name, one in build["layouts"].items()}
+    found = {
+        name: (one["size"], {path: bit for path, bit in golden.bits(one).items() if path in wanted[name][1]})
+        for name, one in shown.items()
+    }
+    assert found == wanted
+    assert (status, "cannot be believed" in said) == (0, False)
+
+
+@pytest.mark.parametrize("kind", TELLING)
+@BUILD
+def test_every_alignment(build, kind):
+    path = golden.input_of(kind, build["source"])
+    shown, _, _ = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
+    hidden = PACKED if build["mode"] is None and kind != "C" else set()
+    aligned = {name: one["align"] for name, one in build["layouts"].items() if name not in hidden}
+    assert {name: one["align"] for name, one in shown.items() if name not in hidden} == aligned
+
+
+@BUILD
+def test_btf_tells_the_same_or_nothing(build):
+    """BTF does not have `aligned`: what it cannot tell is unknown, and nothing that it tells is wrong."""
+    path = golden.input_of("BTF", build["source"])
+    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, "BTF"))
+    told = {name: one for name, one in shown.items() if one["problem"] is None}
+    for name, one in told.items():
+        wanted = build["layouts"][name]
+        found = golden.bits(one)
+        assert (one["size"], {path: found[path] for path in wanted["bit_offsets"]}) == (wanted["size"], wanted["bit_offsets"])
+    assert set(build["layouts"]) - set(told) <= {"aligned_member", "algn", "flex", "zero0"}
+    assert status == (3 if len(told) < len(shown) else 0), said
+
+
+@pytest.mark.parametrize("build", [build for build in BUILDS if build["mode"]], ids=golden.named)
+def test_what_is_said_of_it(build):
+    """Structs whose fields moved, at any depth, are shown as randomised, and those that are left alone are not."""
+    path = golden.FOLDER / build["source"]
+    plain, _, _ = golden.show(path, list(build["layouts"]))
+    shown, _, _ = golden.show(path, list(build["layouts"]), *golden.options(build, "C"))
+    moved = {name for name, one in shown.items() if golden.bits(one) != golden.bits(plain[name])}
+    randomised = {name for name, one in shown.items() if one["randomised"] is not None}
+    assert moved <= randomised
+    assert {one["randomised"]["mode"] for one in shown.values() if one["randomised"]} == {build["mode"]}
+    assert not randomised & {"list", "lock", "sem", "ops_fixed", "ops_mixed", "ops_no"}

@@ -1,0 +1,146 @@
+"""What the command says of options that cannot be carried out, and of structs that cannot be told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.c_probe import compile_c
+from tests.command import run
+from tests.randstruct import golden
+
+SEED = "0123456789abcdeffedcba98765432100f1e2d3c4b5a69788796a5b4c3d2e1f0"
+RAND = ("--randstruct", "gcc-full", "--seed", SEED)
+SOURCE = """
+#define RAND __attribute__((randomize_layout))
+typedef int calls_t(void);
+struct marked { char a; long b; short c; } RAND;
+struct unmarked { char a; long b; short c; };
+struct calls { calls_t *one; int (*two)(void); int (*const three[2])(long); };
+struct holder { char before; struct marked inside; char behind; };
+typedef struct { char a; long b; short c; } RAND untagged_t;
+struct has_untagged { char before; untagged_t inside; };
+struct unnamed_bits { int a : 3; int : 4; int b : 5; long c; } RAND;
+struct tail { char a; long b; short c; char last[1]; } RAND;
+struct both { int a : 3 __attribute__((aligned(8))); char b; } RAND;
+struct ____keep { struct holder h; struct calls c; struct has_untagged u; struct unnamed_bits n; struct unmarked m; struct both b;
+	struct tail t; } keep;
+"""
+
+USAGE = [
+    # id, options, what is said
+    ("no seed", ("--randstruct", "clang"), "--randstruct clang needs the seed of the build: --seed FILE|HEX"),
+    ("a seed alone", ("--seed", SEED), "--seed says nothing without --randstruct"),
+    ("names alone", ("--randomized", "a"), "--randomized says nothing without --randstruct"),
+    ("a version alone", ("--kernel-version", "6.1"), "--kernel-version says nothing without --randstruct"),
+    ("a short seed", (*RAND[:3], SEED[:63]), "a seed is 64 hexadecimal digits; here are 63"),
+    ("no version", (*RAND, "--kernel-version", "six"), "--kernel-version 'six': wanted X.Y, such as 6.12"),
+    ("an early version", (*RAND, "--kernel-version", "4.9"), "Linux randomises layouts since 4.13"),
+    ("no name", (*RAND, "--randomized", "struct marked"), "'struct marked' is no name of a struct"),
+    ("a name twice", (*RAND, "--randomized", "marked,!marked"), "`marked` is given both with and without `!`"),
+    ("no such member", (*RAND, "--randomized", "marked.none"), "struct marked has no struct without a name that holds `none`"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "structs.c"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    return compile_c("gcc", SOURCE, tmp_path / "compiled.o", "-g", "-c")
+
+
+@pytest.mark.parametrize(("options", "said"), [case[1:] for case in USAGE], ids=[case[0] for case in USAGE])
+def test_bad_usage(options, said, source):
+    done = run("show", source, "marked", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+UNKNOWN = [
+    # id, kind of input, struct, options, what is said
+    ("no marks in DWARF", "compiled", "marked", RAND, "this input does not show which structs are marked to be randomised: name them"),
+    ("versions differ", "source", "tail", RAND, "its randomised layout depends on the version of Linux"),
+    ("bit-fields without a name", "source", "unnamed_bits", RAND, "it has bit-fields without a name"),
+    ("aligned bit-field in C", "source", "both", RAND, "the alignment of `a` is not known"),
+    ("aligned bit-field in DWARF", "compiled", "both", (*RAND, "--randomized", "both"), "the alignment of `a` is not known"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "struct", "options", "said"), [case[1:] for case in UNKNOWN], ids=[case[0] for case in UNKNOWN])
+def test_what_cannot_be_told(kind, struct, options, said, request):
+    done = run("show", request.getfixturevalue(kind), struct, *options)
+    assert done.returncode == 3
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["source", "compiled"])
+@pytest.mark.parametrize("outer", ["holder", "has_untagged"])
+def test_what_holds_a_randomised_struct_is_laid_out_around_it(kind, outer, request):
+    path = request.getfixturevalue(kind)
+    marked = () if kind == "source" else ("--randomized", "marked,untagged_t")
+    shown, said, status = golden.show(path, [outer, "marked", "untagged_t"], *RAND, "--kernel-version", "6.12", *marked)
+    assert (status, said) == (0, "")
+    inner = golden.bits(shown["marked" if outer == "holder" else "untagged_t"])
+    found = golden.bits(shown[outer])
+    assert {path.removeprefix("inside."): bit - found["inside"] for path, bit in found.items() if "." in path} == inner
+    assert shown[outer]["randomised"]["own"] is False
+
+
+@pytest.mark.parametrize("kind", ["source", "compiled"])
+def test_structs_of_function_pointers_need_no_mark(kind, request):
+    shown, said, status = golden.show(request.getfixturevalue(kind), ["calls"], *RAND, "--kernel-version", "6.12")
+    assert (status, said) == (0, "")
+    assert shown["calls"]["randomised"]["own"] is True
+
+
+def test_the_release_of_a_series_that_is_meant(source):
+    """Two numbers mean the last release; where the first differs, that is said."""
+    seeds = [f"{number:064x}" for number in range(12)]
+    for seed in seeds:
+        done = run("show", source, "tail", "--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.6")
+        early = run("show", source, "tail", "--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.6.2")
+        late = run("show", source, "tail", "--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.6.3")
+        table = [text.stdout.split("\n\n")[1] for text in (done, early, late)]
+        assert table[0] == table[2]
+        assert ("taken as of the last release of Linux 6.6" in done.stderr) == (table[1] != table[2])
+        assert (early.stderr, late.stderr) == ("", "")
+
+
+FORMATS = [
+    # format, what stands in it
+    ("text", "its fields are in a random order: gcc-full of Linux 6.12, seed with SHA-256"),
+    ("c", "/* its fields are in a random order: gcc-full of Linux 6.12, seed with SHA-256"),
+    ("json", '"randomised": {"mode": "gcc-full", "seed_sha256": "'),
+]
+
+
+@pytest.mark.parametrize(("format_", "expected"), FORMATS)
+def test_every_format_says_that_the_order_is_random(format_, expected, source):
+    done = run("show", source, "marked", *RAND, "--kernel-version", "6.12", "--format", format_)
+    assert done.returncode == 0
+    assert expected in " ".join(done.stdout.split()).replace("* /", "*/")
+
+
+def test_names_from_a_file(tmp_path, compiled):
+    (tmp_path / "names").write_text("# marked ones\nmarked, !calls  # and one that is not\n")
+    shown, _, status = golden.show(compiled, ["marked", "calls"], *RAND, "--randomized", str(tmp_path / "names"))
+    assert status == 0
+    assert [shown[name]["randomised"] is None for name in ("marked", "calls")] == [False, True]
+
+
+def test_a_bad_name_in_a_file(tmp_path, compiled):
+    (tmp_path / "names").write_text("marked\n\nstruct*\n")
+    done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
+    assert done.returncode == 2
+    assert f"{tmp_path}/names:3: 'struct*' is no name of a struct" in done.stderr
+
+
+def test_no_option_no_word(source):
+    done = run("show", source, "marked", "--format", "json")
+    assert json.loads(done.stdout)["structs"][0]["randomised"] is None
