@@ -22,10 +22,11 @@ struct holder { char before; struct marked inside; char behind; };
 typedef struct { char a; long b; short c; } RAND untagged_t;
 struct has_untagged { char before; untagged_t inside; };
 struct unnamed_bits { int a : 3; int : 4; int b : 5; long c; } RAND;
+struct broken { int a : 3; int : 0; int b : 5; long c; } RAND;
 struct tail { char a; long b; short c; char last[1]; } RAND;
 struct both { int a : 3 __attribute__((aligned(8))); char b; } RAND;
 struct ____keep { struct holder h; struct calls c; struct has_untagged u; struct unnamed_bits n; struct unmarked m; struct both b;
-	struct tail t; } keep;
+	struct tail t; struct broken k; } keep;
 """
 
 USAGE = [
@@ -65,6 +66,8 @@ def test_bad_usage(options, said, source):
 UNKNOWN = [
     # id, kind of input, struct, options, what is said
     ("no marks in DWARF", "compiled", "marked", RAND, "this input does not show which structs are marked to be randomised: name them"),
+    ("bit-fields of no width", "source", "broken", RAND, "it has bit-fields without a name"),
+    ("bit-fields of no width, clang", "source", "broken", ("--randstruct", "clang", *RAND[2:]), "it has bit-fields without a name"),
     ("versions differ", "source", "tail", RAND, "its randomised layout depends on the version of Linux"),
     ("bit-fields without a name", "source", "unnamed_bits", RAND, "it has bit-fields without a name"),
     ("aligned bit-field in C", "source", "both", RAND, "the alignment of `a` is not known"),

@@ -99,9 +99,7 @@ class Attributes:
 
     def _is_unnamed_bits(self, field: Cursor) -> bool:
         lib = self._lib
-        if not lib.clang_Cursor_isBitField(field) or native.spelling(lib, field):
-            return False
-        return bool(lib.clang_getFieldDeclBitWidth(field))
+        return bool(lib.clang_Cursor_isBitField(field)) and not native.spelling(lib, field)
 
     def marks(self, types: Types, typedefs: Iterable[Cursor]) -> Marks:
         """What the attributes say, by the names of structs."""
