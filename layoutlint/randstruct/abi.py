@@ -50,6 +50,8 @@ class Rules:
     packing: Packing = NATURAL
     stated: int | None = None
     """The alignment that the struct asks for, or has already."""
+    is_exact: bool = False
+    """Whether members of packed structs have the alignment that is left to them."""
     narrows: bool = False
     """Whether bit-fields count with the smallest integers that hold them, as when GCC lays out anew."""
 
@@ -88,7 +90,7 @@ class Rules:
             raise CannotLayOut(f"the {what} of `{field.name}` is not known")
         if field.is_bitfield and self.narrows:
             align = min(narrowed(field.bit_size), self.target.max_align)
-        if self.packing.most is None:
+        if self.packing.most is None or (self.packing == PACKED and self.is_exact and not field.is_bitfield):
             return align
         size = element_size(field)
         is_scalar = size and field.aggregate is None and not field.is_bitfield

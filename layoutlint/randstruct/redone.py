@@ -84,12 +84,13 @@ class Redoer:
         inner = [self._inner(of, position, field, target) for position, field in enumerate(of.fields)]
         fields = tuple(field for field, _ in inner)
         has_moved = any(moved for _, moved in inner)
-        rules = Rules(target, of.aggregate == "union", stated=of.stated)
-        if not self._is_taken(of, fields):
+        rules = Rules(target, of.aggregate == "union", stated=of.stated, is_exact=self._input.tells_packing)
+        is_unclear = of.key in self._marks.unclear and of.key in self._marks.randomised
+        if not is_unclear and not self._is_taken(of, fields):
             if all(new.bit_size == old.bit_size for new, old in zip(fields, of.fields, strict=True)):
                 return _New(fields, of.bit_size, False, has_moved)
             return self._laid(of, fields, None, rules)
-        if of.key in self._marks.unclear:
+        if is_unclear:
             raise CannotLayOut("it has bit-fields without a name, which are shuffled as well")
         return self._laid(of, fields, self._order(of, fields), rules)
 

@@ -23,10 +23,11 @@ typedef struct { char a; long b; short c; } RAND untagged_t;
 struct has_untagged { char before; untagged_t inside; };
 struct unnamed_bits { int a : 3; int : 4; int b : 5; long c; } RAND;
 struct broken { int a : 3; int : 0; int b : 5; long c; } RAND;
+struct lone { unsigned char : 2; unsigned char b : 1; } RAND;
 struct tail { char a; long b; short c; char last[1]; } RAND;
 struct both { int a : 3 __attribute__((aligned(8))); char b; } RAND;
 struct ____keep { struct holder h; struct calls c; struct has_untagged u; struct unnamed_bits n; struct unmarked m; struct both b;
-	struct tail t; struct broken k; } keep;
+	struct tail t; struct broken k; struct lone o; } keep;
 """
 
 USAGE = [
@@ -68,6 +69,7 @@ UNKNOWN = [
     ("no marks in DWARF", "compiled", "marked", RAND, "this input does not show which structs are marked to be randomised: name them"),
     ("bit-fields of no width", "source", "broken", RAND, "it has bit-fields without a name"),
     ("bit-fields of no width, clang", "source", "broken", ("--randstruct", "clang", *RAND[2:]), "it has bit-fields without a name"),
+    ("a single field with a name", "source", "lone", RAND, "it has bit-fields without a name"),
     ("versions differ", "source", "tail", RAND, "its randomised layout depends on the version of Linux"),
     ("bit-fields without a name", "source", "unnamed_bits", RAND, "it has bit-fields without a name"),
     ("aligned bit-field in C", "source", "both", RAND, "the alignment of `a` is not known"),

@@ -28,15 +28,13 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 
 
 def alignment(lib: Any, member: Cursor, of_type: int | None) -> int | None:
-    """The alignment that a member asks for: its type's, or its own; None when it cannot be told."""
-    kinds: set[int] = set()
+    """The alignment that a member asks for: its type's unless it is packed, or its own.
 
-    def take(child: Cursor, parent: Cursor) -> int:
-        kinds.add(child.kind)
-        return native.CONTINUE
-
-    native.visit(lib, member, take)
-    least = 1 if native.PACKED in kinds and not lib.clang_Cursor_isBitField(member) else of_type
+    None when it cannot be told.
+    """
+    kinds = _inside(lib, member)
+    is_packed = native.PACKED in kinds | _inside(lib, lib.clang_getCursorSemanticParent(member))
+    least = 1 if is_packed and not lib.clang_Cursor_isBitField(member) else of_type
     if native.ALIGNED not in kinds or least is None:
         return least
     if lib.clang_Cursor_isBitField(member):
@@ -44,6 +42,18 @@ def alignment(lib: Any, member: Cursor, of_type: int | None) -> int | None:
     stated = [_value(text) for text in _stated(native.printed(lib, member))]
     known = [value for value in stated if value is not None]
     return max(least, *known) if known and len(known) == len(stated) else None
+
+
+def _inside(lib: Any, cursor: Cursor) -> set[int]:
+    """The kinds of what stands directly in a declaration."""
+    kinds: set[int] = set()
+
+    def take(child: Cursor, parent: Cursor) -> int:
+        kinds.add(child.kind)
+        return native.CONTINUE
+
+    native.visit(lib, cursor, take)
+    return kinds
 
 
 def _stated(declaration: str) -> Iterator[str]:
