@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+EXIT_USAGE = 2
+"""The exit status for a command line or rule file that cannot be carried out."""
+EXIT_UNKNOWN = 3
+"""The exit status where something could not be told."""
+
 
 class LayoutlintError(Exception):
     """Anything that layoutlint reports to its user as an error, never as a traceback."""

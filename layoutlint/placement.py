@@ -14,6 +14,7 @@ from layoutlint.layout import Alignment, Layout, Place
 _FEW = 3
 """Containers are hundreds; the reason for some placements names the first of them."""
 
+
 @dataclass(frozen=True, slots=True)
 class Placements:
     """The bases, modulo the line size, at which an object can start, and why no others."""

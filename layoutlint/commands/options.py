@@ -11,6 +11,7 @@ import click
 from layoutlint import reports
 
 if TYPE_CHECKING:
+    from layoutlint.model import ReadOptions
     from layoutlint.randstruct import Randomisation, Version
 
 _MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
@@ -157,6 +158,21 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
+    """What the options say of reading; `flags` are the compiler flags behind `--`. Raises UsageError."""
+    from layoutlint import terminal
+    from layoutlint.model import DEBUG_DIR, ReadOptions
+
+    return ReadOptions(
+        flags=(*words(more["quoted_flags"] or ""), *flags),
+        progress=terminal.progress_on_stderr(more["progress"]),
+        jobs=more["jobs"] or 0,
+        reader=more["reader"],
+        btf_base=more["btf_base"],
+        debug_dirs=more["debug_dirs"] or (DEBUG_DIR,),
+    )
 
 
 def words(quoted: str) -> tuple[str, ...]:

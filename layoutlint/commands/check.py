@@ -1,0 +1,83 @@
+"""`layoutlint check`: judge structs by rules."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.options import files_of, placement_options, read_options, reading_options
+from layoutlint.commands.packs import discovered, packs_of
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "--rules", "rule_paths", multiple=True, metavar="PATH", help="A rule file, or a folder of them."
+)
+@click.option(
+    "--pack", "pack_names", multiple=True, metavar="NAME", help="A shipped pack (see `rules list`)."
+)
+@click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
+@click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.FORMATS)),
+    default="text",
+    help="How stdout reads.",
+)
+@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE as well.")
+@click.option(
+    "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
+)
+@placement_options
+@click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
+@reading_options
+@click.pass_obj
+def check(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    rule_paths: tuple[str, ...],
+    pack_names: tuple[str, ...],
+    no_packs: bool,
+    format_: str,
+    outputs: tuple[str, ...],
+    fail_on: str,
+    color: str,
+    **more: Any,
+) -> NoReturn:
+    """Judge the structs of INPUT by rules."""
+    from layoutlint import lint, rulefile, terminal
+    from layoutlint.rule import Outcome
+
+    files = files_of(outputs)
+    packs = packs_of(rule_paths or discovered(), pack_names)
+    named = {pack.name for pack in packs}
+    kernel_packs = (
+        () if no_packs else tuple(p for p in rulefile.shipped() if p.kernel and p.name not in named)
+    )
+    rulefile.refuse_same_ids((*packs, *kernel_packs))
+    options = lint.Options(
+        only=more["only"],
+        fail_on=Outcome(fail_on),
+        line_size=more["line_size"],
+        min_align=more["min_align"],
+        allow_unknown=more["allow_unknown"],
+        ignore_missing=more["ignore_missing"],
+        read=read_options(flags, more),
+    )
+    report = lint.check(inputs, packs, kernel_packs, options)
+    for name, path in files:
+        terminal.write_whole(path, reports.FORMATS[name](report))
+    if format_ == "text":
+        from layoutlint.reports import text
+
+        told = text.render(report, color=terminal.colored(color), width=terminal.width())
+        click.echo(told, nl=False, color=True)
+    else:
+        click.echo(reports.FORMATS[format_](report), nl=False)
+    sys.exit(report.exit_status)

@@ -1,0 +1,40 @@
+"""Which rule files and shipped packs a command is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from layoutlint.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from layoutlint.rule import Pack
+
+_DISCOVERED = "layoutlint.toml"
+
+
+def packs_of(rule_paths: Iterable[str], pack_names: tuple[str, ...]) -> tuple[Pack, ...]:
+    """The packs of rule files, and shipped ones by name; raises UsageError and RuleFileError."""
+    from layoutlint import rulefile
+
+    shipped = {pack.name: pack for pack in rulefile.shipped()} if pack_names else {}
+    for name in pack_names:
+        if name not in shipped:
+            raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")
+    return (*rulefile.load(rule_paths), *(shipped[name] for name in dict.fromkeys(pack_names)))
+
+
+def discovered() -> tuple[str, ...]:
+    """The rule file of the project one stands in: nearest upwards, not above the top of its repository."""
+    folder = os.getcwd()
+    while True:
+        found = os.path.join(folder, _DISCOVERED)
+        if os.path.isfile(found):
+            return (os.path.relpath(found),)
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return ()
+        folder = above
