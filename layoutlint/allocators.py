@@ -35,6 +35,8 @@ class Storage:
     """From one object of a slab to the next, where it is not the size of the struct."""
     array: int | None = None
     """Objects are elements of arrays of so many, ANY for any number; None where they are not."""
+    has_constructor: bool = False
+    """The slab cache has a constructor, or SLAB_TYPESAFE_BY_RCU, and names no place for the free pointer."""
 
     @property
     def spelling(self) -> str:
@@ -122,9 +124,16 @@ def _slab(storage: Storage, wanted: Wanting) -> Blocks:
     if storage.stride is None and (wanted.is_open or storage.array == ANY):
         why = f"in a slab cache, aligned to {align}: how large its objects are is not known"
         return Blocks(frozenset((align,)), why)
-    stride = storage.stride or -(-wanted.size * (storage.array or 1) // align) * align
+    size = wanted.size * (storage.array or 1)
+    if storage.has_constructor:  # the pointer to the next free object stands behind the object, not in it
+        size = _up(size, target.pointer_size) + target.pointer_size
+    stride = storage.stride or _up(size, align)
     why = f"in a slab cache, {stride} bytes from one to the next"
     return Blocks(frozenset((gcd(stride or align, PAGE),)), why)
+
+
+def _up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
 
 
 def _kmalloc(storage: Storage, wanted: Wanting) -> Blocks:

@@ -9,7 +9,7 @@ from layoutlint.allocators import ALIGNED, ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS,
 from layoutlint.model import Source
 from layoutlint.toml_table import Misfit, Table, one_of
 
-STORAGE_KEYS = ("placement", "stride", "array")
+STORAGE_KEYS = ("placement", "stride", "constructor", "array")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 
@@ -19,12 +19,17 @@ def storage(struct: Table, path: str) -> Storage | None:
     stride, array = struct.get("stride", _positive), struct.get("array", _array)
     if stride is not None and word != "slab":
         struct.wrong("`stride` is for `slab`: from one object of a cache to the next", "stride")
+    constructor = struct.get("constructor", toml.boolean)
+    if constructor is not None and word != "slab":
+        struct.wrong("`constructor` is for `slab`: whether the cache has one", "constructor")
+    if constructor and stride is not None:
+        struct.wrong("`constructor` says nothing beside `stride`, which holds everything", "constructor")
     if array is not None and word == EMBEDDED:
         struct.wrong("`array` cannot stand beside `embedded`: the containers tell their arrays", "array")
     if word is None and array is None:
         return None
     line = struct.notes.document.line((*struct.path, "array" if word is None else "placement"))
-    return Storage(word, Source(path, line), align, stride, array)
+    return Storage(word, Source(path, line), align, stride, array, bool(constructor))
 
 
 def _placement(value: object) -> tuple[str, int | None]:

@@ -34,9 +34,9 @@ CLASSES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192)
 """kmalloc's, as /proc/slabinfo of an x86-64 kernel lists them (96 and 192 besides the powers of two)."""
 
 
-def storage(said: str, *, stride: int | None = None, array: int | None = None) -> Storage:
+def storage(said: str, *, stride: int | None = None, array: int | None = None, constructor: bool = False) -> Storage:
     word, _, align = said.partition(":")
-    return Storage(word, AT, int(align) if align else None, stride, array)
+    return Storage(word, AT, int(align) if align else None, stride, array, constructor)
 
 
 class Memory:
@@ -139,6 +139,13 @@ class TestAgainstMemory:
     @pytest.mark.parametrize(("size", "behind"), list(product(SIZES, (8, 16, 40))))
     def test_slab_whose_objects_have_something_behind_them(self, size, behind):
         judged_as(size, 8, set(MEMORY.slab(size + behind)), 64, storage("slab", stride=size + behind))
+
+    @pytest.mark.parametrize(("size", "align"), list(product((*SIZES, 12, 20, 57, 60), (4, 8, 16, 64))))
+    def test_slab_whose_free_pointer_stands_behind_the_object(self, size, align):
+        if size % align:
+            return
+        stride = padded(padded(size, 8) + 8, max(8, align))
+        judged_as(size, align, set(MEMORY.slab(stride)), 64, storage("slab", constructor=True))
 
     @pytest.mark.parametrize("word", ["static", "percpu"])
     @pytest.mark.parametrize(("align", "asked"), [(1, 1), (2, 2), (8, 8), (8, 32), (4, 64), (64, 64), (16, 128)])

@@ -104,12 +104,13 @@ def test_a_shipped_pack_marks_its_rules():
     ('placement = "static:32"\narray = 8', ("static", 32, None, 8)),
     ('placement = "kmalloc"\narray = true', ("kmalloc", None, None, 0)),
     ("array = 4", (None, None, None, 4)),
+    ('placement = "slab"\nconstructor = true', ("slab", None, None, None, True)),
+    ('placement = "slab"\nconstructor = false', ("slab", None, None, None, False)),
     ('placement = "embedded"', ("embedded", None, None, None)),
 ])  # fmt: skip
 def test_where_objects_of_a_struct_start(said, storage):
-    word, align, stride, array = storage
     (intent,) = rulefile.parse(f"[struct.s]\n{said}\n", "my.toml").structs
-    assert intent.placement == Storage(word, Source("my.toml", 2), align, stride, array)
+    assert intent.placement == Storage(storage[0], Source("my.toml", 2), *storage[1:])
 
 
 TEN_MISTAKES = """\
@@ -229,6 +230,10 @@ MISTAKES = [
      ["2: `placement` `aligned` needs an alignment in bytes: `aligned:16`"]),
     ("no word", "[struct.s]\nplacement = 16\n", ["2: `placement` must be a string, not an integer"]),
     ("stride alone", "[struct.s]\nstride = 64\n", ["2: `stride` is for `slab`: from one object of a cache to the next"]),
+    ("constructor elsewhere", '[struct.s]\nplacement = "kmalloc"\nconstructor = true\n',
+     ["3: `constructor` is for `slab`: whether the cache has one"]),
+    ("constructor and stride", '[struct.s]\nplacement = "slab"\nstride = 64\nconstructor = true\n',
+     ["4: `constructor` says nothing beside `stride`, which holds everything"]),
     ("stride elsewhere", '[struct.s]\nplacement = "kmalloc"\nstride = 64\n',
      ["3: `stride` is for `slab`: from one object of a cache to the next"]),
     ("stride", '[struct.s]\nplacement = "slab"\nstride = 0\n', ["3: `stride` must be at least 1, not 0"]),
