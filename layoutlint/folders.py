@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 
 from layoutlint import readers
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted, no_progress, some_of
+from layoutlint.model import (
+    Reading,
+    ReadOptions,
+    Struct,
+    Target,
+    Unread,
+    Version,
+    Wanted,
+    no_progress,
+    some_of,
+)
 from layoutlint.readers import forks, modules
 from layoutlint.readers.modules import Folder
 
@@ -213,6 +223,7 @@ class _Merged:
             structs=tuple(struct for struct in structs if struct.target == target),
             notes=(*self._folder.notes, *_notes(readings, self._folder.files)),
             is_kernel=any(reading.is_kernel for reading in readings),
+            kernel=_common_version(readings),
             files=len(readings),
         )
 
@@ -225,6 +236,12 @@ class _Merged:
                 return
             files = tuple(dict.fromkeys(unread.origin for unread in failed))
             yield Unread(self._folder.path, reason, files) if len(files) > 1 else failed[0]
+
+
+def _common_version(readings: list[Reading]) -> Version | None:
+    """That of all that tell one; None when they differ."""
+    found = {reading.kernel for reading in readings if reading.kernel is not None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _notes(readings: list[Reading], inside: tuple[str, ...]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from layoutlint.rule import (
     Rule,
     Severity,
     Verdict,
+    dotted,
     unknown,
 )
 
@@ -140,6 +141,9 @@ def _excluded(rule: Rule, reading: Reading) -> str | None:
     name = reading.target.name
     if rule.when.arch and not any(Wanted(patterns=(arch,)).matches(name) for arch in rule.when.arch):
         return f"{rule.id}: for {', '.join(rule.when.arch)}, not {name}"
+    versions = rule.when.kernel
+    if versions is not None and reading.kernel is not None and reading.kernel not in versions:
+        return f"{rule.id}: for Linux {versions}, not {dotted(reading.kernel)}"
     if reading.config is None:
         return None
     for option in rule.when.config:
@@ -221,7 +225,7 @@ def _report(
     if readings and not coverage.structs and not told and not options.ignore_missing:
         why = "no input has a struct that they name"
         if rules and len(coverage.skipped) == len(rules):
-            why = "they are for other targets or configurations"
+            why = "they are for other targets, versions or configurations"
         unread = [*unread, Unread("rules", f"nothing was judged: {why}")]
     return Report(
         readings=tuple(readings),

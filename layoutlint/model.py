@@ -280,6 +280,10 @@ def some_of(files: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
+Version = tuple[int, ...]
+"""A version of Linux: `(6, 12, 107)`; without further numbers it means the first of those."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """All that one input gave."""
@@ -302,6 +306,8 @@ class Reading:
     """How many files were read, where a folder of them is one input."""
     marks: Marks | None = None
     """What attributes say of randomised layouts, where they were asked for and the input shows them."""
+    kernel: Version | None = None
+    """The version of Linux that it is; None for another input, or when it does not tell."""
 
 
 Inner = tuple[str, tuple[int, ...]]

@@ -13,11 +13,12 @@ from typing import cast
 from layoutlint import toml_table as toml
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.kinds import KINDS, every_kind, kind_named
-from layoutlint.model import TARGETS, Source, Wanted
-from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent, When
+from layoutlint.model import Source
+from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.storage_keys import STORAGE_KEYS, storage
 from layoutlint.toml_lines import parse as parse_toml
-from layoutlint.toml_table import Misfit, Notes, Table, one_of
+from layoutlint.toml_table import Misfit, Notes, Table
+from layoutlint.when_keys import when_of
 
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 
@@ -25,12 +26,10 @@ PACK_KEYS = ("name", "description", "for", "accesses")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "fields")
 FIELD_KEYS = ("access", "contended")
 RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
-WHEN_KEYS = ("config", "arch")
 
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
 _ACCESS_WORD = re.compile(r"[a-z][a-z0-9-]*")
-_CONFIG = re.compile(r"!?\w+")
 
 _CONVERT: Mapping[str, Callable[[object], object]] = {
     "paths": toml.field_paths,
@@ -242,7 +241,7 @@ class _Reader:
         severity = table.get("severity", toml.choice(s.value for s in Severity))
         why = table.need("why", toml.text)
         evidence = table.get("evidence", toml.words) or ()
-        when = _when(table)
+        when = when_of(table)
         tolerate = table.get("tolerate", toml.share) or 0.0
         if id_ is None or struct is None or kind is None or why is None:
             return None
@@ -274,14 +273,6 @@ def _kind(table: Table) -> Kind | None:
     except ValueError as error:
         table.wrong(f"{table.called}: {error}")
         return None
-
-
-def _when(table: Table) -> When:
-    when = table.table("when", "`when`")
-    when.only(WHEN_KEYS)
-    config = when.get("config", toml.listed(_config, "kernel options"))
-    arch = when.get("arch", toml.listed(_arch, "targets"))
-    return When(config or (), arch or ())
 
 
 def _taken(id_: str, by: Source, at: str = "") -> str:
@@ -324,22 +315,4 @@ def _access_word(value: object) -> str:
     found = toml.text(value)
     if not _ACCESS_WORD.fullmatch(found):
         raise Misfit(f"cannot be `{found}`: small letters, digits and `-`")
-    return found
-
-
-def _config(value: object) -> str:
-    found = toml.text(value)
-    bare = found.replace("CONFIG_", "")
-    if bare != found:
-        raise Misfit(f"cannot be `{found}`: write `{bare}`")
-    if not _CONFIG.fullmatch(found):
-        raise Misfit(f"cannot be `{found}`: a kernel option, or `!` and an option that must be off")
-    return found
-
-
-def _arch(value: object) -> str:
-    found = toml.text(value)
-    names = [target.name for target in TARGETS]
-    if not any(Wanted(patterns=(found,)).matches(name) for name in names):
-        raise Misfit(f"cannot be `{found}`{one_of(found, names)}")
     return found

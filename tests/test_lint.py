@@ -14,7 +14,7 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
 from layoutlint.model import Reading, Source, Struct, Unread, target_named
-from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent, When
+from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent, Versions, When
 from tests.build import X86_64, member, struct
 
 NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
@@ -102,7 +102,7 @@ NOTHING = [
     ("shipped rules, no such struct", [SHIPPED], {}, "no input has a struct that they name"),
     ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "no input has a struct that they name"),
     ("other struct asked for", [APART], {"only": "other"}, "no input has a struct that they name"),
-    ("other architecture", [when(arch=("s390x",))], {}, "they are for other targets or configurations"),
+    ("other architecture", [when(arch=("s390x",))], {}, "they are for other targets, versions or configurations"),
 ]  # fmt: skip
 
 
@@ -131,6 +131,33 @@ def test_when_configured(wanted, configured, judges):
     reading = Reading("tree", "clang", X86_64, (FAR,), config=config)
     found = list(lint.judge(reading, Pack("p", "p.toml", (when(*wanted),)), Options()))
     assert bool(found) == judges
+
+
+VERSIONS = [
+    # the range, what the input is, whether the rule judges
+    (Versions((6, 8)), (6, 8, 0), True),
+    (Versions((6, 8)), (6, 7, 12), False),
+    (Versions((6, 8)), None, True),
+    (Versions((), (6, 12)), (6, 11, 9), True),
+    (Versions((), (6, 12)), (6, 12, 0), False),
+    (Versions((6, 1), (6, 1, 50)), (6, 1, 49), True),
+    (Versions((6, 1), (6, 1, 50)), (7, 0, 0), False),
+]
+
+
+@pytest.mark.parametrize(("wanted", "version", "judges"), VERSIONS)
+def test_when_of_a_version(wanted, version, judges):
+    reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
+    rule = replace(APART, when=When(kernel=wanted))
+    assert bool(list(lint.judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
+
+
+def test_a_range_of_versions_reads_as_words(monkeypatch):
+    rules = [APART, replace(LOST, when=When(kernel=Versions((6, 8), (6, 12))))]
+    old = Reading("a", "dwarf", X86_64, (FAR,), kernel=(6, 1, 3))
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: old)
+    report = lint.check(["a"], (Pack("p", "p.toml", tuple(rules)),), (), Options())
+    assert report.coverage.skipped == ("lost: for Linux from 6.8 on and before 6.12, not 6.1.3",)
 
 
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):

@@ -13,7 +13,8 @@ from layoutlint import rulefile
 from layoutlint.allocators import WORDS, Storage
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.kinds.separate import Separate
-from layoutlint.rule import Access, Severity, Source, StructIntent, When
+from layoutlint.rule import Access, Severity, Source, StructIntent, Versions, When
+from layoutlint.when_keys import WHEN_KEYS
 from tests.command import ROOT, run
 
 RULE = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "because"\n'
@@ -45,7 +46,7 @@ fields = [
 severity = "warning"
 why = "tag is scanned while mutex changes"
 evidence = ["pgbench +3 %"]
-when = { config = ["SMP", "!PREEMPT_RT"], arch = ["x86_64", "arm*"] }
+when = { config = ["SMP", "!PREEMPT_RT"], arch = ["x86_64", "arm*"], kernel = ">=6.1, <6.12.9" }
 tolerate = 0.125
 """
 
@@ -75,7 +76,7 @@ def test_everything_that_a_rule_file_can_say():
     assert rule.kind == Separate((("tag",), ("mutex.*", "ring[2].head")))
     assert (rule.id, rule.struct, rule.severity) == ("lock/tag.apart", "lock", Severity.WARNING)
     assert (rule.why, rule.evidence) == ("tag is scanned while mutex changes", ("pgbench +3 %",))
-    assert rule.when == When(("SMP", "!PREEMPT_RT"), ("x86_64", "arm*"))
+    assert rule.when == When(("SMP", "!PREEMPT_RT"), ("x86_64", "arm*"), Versions((6, 1), (6, 12, 9)))
     assert (rule.tolerate, rule.pack, rule.source) == (0.125, "db/locks", Source("my.toml", 16))
 
 
@@ -212,6 +213,11 @@ MISTAKES = [
     ("CONFIG_", RULE + 'when = { config = ["!CONFIG_SMP"] }\n', ["7: `config`[0] cannot be `!CONFIG_SMP`: write `!SMP`"]),
     ("no option", RULE + 'when = { config = ["A=y"] }\n',
      ["7: `config`[0] cannot be `A=y`: a kernel option, or `!` and an option that must be off"]),
+    ("on and off", RULE + 'when = { config = ["!A", "B", "A"] }\n', ["7: `config` cannot hold: `A` is wanted on and off"]),
+    ("no version", RULE + 'when = { kernel = ">=6.8, <6.8" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8`"]),
+    ("no range", RULE + 'when = { kernel = "6.8" }\n', ["7: `kernel` cannot be `6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
+    ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',
+     ["7: `kernel` cannot be `<6.8, <6.9`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
     ("for", '[pack]\nfor = "bsd"\n', ["2: `for` cannot be `bsd` (known: linux)"]),
     ("accesses", '[pack]\naccesses = ["Hot Read"]\n', ["2: `accesses`[0] cannot be `Hot Read`: small letters, digits and `-`"]),
     ("struct's key", '[struct.s]\nheaders = "x.h"\n', ["2: unknown key `headers` in [struct.s] (did you mean `header`?)"]),
@@ -362,6 +368,6 @@ def test_every_key_is_in_the_manual(keys):
     assert [key for key in keys if f"\n| `{key}` |" not in DOCUMENT] == []
 
 
-@pytest.mark.parametrize("words", [rulefile.WHEN_KEYS, rulefile.ACCESSES, WORDS], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [WHEN_KEYS, rulefile.ACCESSES, WORDS], ids=lambda words: words[0])
 def test_every_word_is_in_the_manual(words):
     assert [word for word in words if f"`{word}`" not in DOCUMENT and f'"{word}"' not in DOCUMENT] == []

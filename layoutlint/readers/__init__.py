@@ -73,13 +73,13 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     with elf.opened(path) as image:
         choice = options.reader or image.debug_information
         if choice and image.has(choice):
-            return _read_image(image, choice, wanted, options)
+            return _with_version(_read_image(image, choice, wanted, options), image)
         from layoutlint.readers import separate
 
         other = separate.debug_file(image, choice, options)
         reading = _read_image(other, choice or other.debug_information, wanted, options)
         return replace(
-            reading,
+            _with_version(reading, image),
             path=path,
             build_id=image.build_id or reading.build_id,
             notes=(f"its debug information was read from {other.path}", *reading.notes),
@@ -94,3 +94,11 @@ def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadO
     from layoutlint.readers import dwarf
 
     return dwarf.read_elf(image, wanted, options)
+
+
+def _with_version(reading: Reading, image: Image) -> Reading:
+    if not reading.is_kernel:
+        return reading
+    from layoutlint.readers import linux_version
+
+    return replace(reading, kernel=linux_version.of_image(image))

@@ -138,6 +138,7 @@ def test_kernel_trees(tmp_path, layout):
     ]
     assert (reading.target.name, reading.is_kernel, reading.unread) == ("x86_64", True, ())
     assert reading.config == {"SMP", "X86_64", "EXT4_FS"}
+    assert reading.kernel == (6, 12, 0)
     assert reading.notes == ("no file of this tree defines struct nowhere",)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Target, Wanted
+from layoutlint.readers import linux_version
 from layoutlint.readers.btf import blob, machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import structs
@@ -35,7 +37,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     base = base_path if source.base is not None else None
     notes = (*notes, *_shared(base))
     is_kernel = _is_kernel(source.base or source)
-    return _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
+    reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
+    return replace(reading, kernel=linux_version.of_blob(path) if is_kernel else None)
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:

@@ -64,7 +64,7 @@ class _KernelReader:
             # Nothing wanted is here; an empty unit still tells the target.
             self.run([self.group([])])
         told = units.reading(path, self.outcome, self.wanted, self.notes)
-        return replace(told, config=self.tree.config, is_kernel=True)
+        return replace(told, config=self.tree.config, is_kernel=True, kernel=self.tree.version)
 
     def run(self, parts: Sequence[Unit]) -> None:
         """Parse units and add what they gave."""

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from layoutlint.errors import ReadError
+from layoutlint.model import Version
 from layoutlint.readers.clang import builtin
 
 _MARK = "include/linux/kconfig.h"
@@ -18,7 +19,7 @@ _AUTOCONF = "include/generated/autoconf.h"
 _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
 _SET = re.compile(r"^CONFIG_(\w+)=[ym]$", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
-_VERSION = re.compile(r"^(VERSION|PATCHLEVEL)\s*=\s*(\d+)", re.MULTILINE)
+_VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
 
 # CLANG_TARGET_FLAGS_* of scripts/Makefile.clang; the first row whose options are all on decides.
 _ARCHITECTURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -89,8 +90,8 @@ class Tree:
         return tuple(dict.fromkeys(os.path.join(root, below) for root, below in inside))
 
     @property
-    def version(self) -> tuple[int, int]:
-        """VERSION and PATCHLEVEL."""
+    def version(self) -> Version:
+        """VERSION, PATCHLEVEL and SUBLEVEL."""
         return _version(self.makefile)
 
     @property
@@ -197,6 +198,6 @@ def _text(folder: str, name: str) -> str:
         return ""
 
 
-def _version(makefile: str) -> tuple[int, int]:
+def _version(makefile: str) -> Version:
     numbers = {name: int(value) for name, value in _VERSION.findall(makefile)}
-    return numbers.get("VERSION", 0), numbers.get("PATCHLEVEL", 0)
+    return tuple(numbers.get(name, 0) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))

@@ -1,0 +1,59 @@
+"""The keys of `when`: the circumstances in which a rule holds (docs/rules.md)."""
+
+from __future__ import annotations
+
+import re
+
+from layoutlint import toml_table as toml
+from layoutlint.model import TARGETS, Version, Wanted
+from layoutlint.rule import Versions, When
+from layoutlint.toml_table import Misfit, Table, one_of
+
+WHEN_KEYS = ("config", "arch", "kernel")
+_CONFIG = re.compile(r"!?\w+")
+_BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
+
+
+def when_of(rule: Table) -> When:
+    """What a rule's table says; conditions that nothing can meet are mistakes, which are noted."""
+    when = rule.table("when", "`when`")
+    when.only(WHEN_KEYS)
+    config = when.get("config", toml.listed(_config, "kernel options")) or ()
+    for option in config:
+        if f"!{option}" in config:
+            when.wrong(f"`config` cannot hold: `{option}` is wanted on and off", "config")
+    arch = when.get("arch", toml.listed(_arch, "targets"))
+    return When(config, arch or (), when.get("kernel", _versions))
+
+
+def _config(value: object) -> str:
+    found = toml.text(value)
+    bare = found.replace("CONFIG_", "")
+    if bare != found:
+        raise Misfit(f"cannot be `{found}`: write `{bare}`")
+    if not _CONFIG.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: a kernel option, or `!` and an option that must be off")
+    return found
+
+
+def _arch(value: object) -> str:
+    found = toml.text(value)
+    names = [target.name for target in TARGETS]
+    if not any(Wanted(patterns=(found,)).matches(name) for name in names):
+        raise Misfit(f"cannot be `{found}`{one_of(found, names)}")
+    return found
+
+
+def _versions(value: object) -> Versions:
+    """`>=6.8`, `<6.12`, or both with a comma between them."""
+    found = toml.text(value)
+    ends: dict[str, Version] = {}
+    for bound in found.split(","):
+        match = _BOUND.fullmatch(bound.strip())
+        if match is None or match[1] in ends:
+            raise Misfit(f"cannot be `{found}`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`")
+        ends[match[1]] = tuple(map(int, match[2].split(".")))
+    versions = Versions(ends.get(">=", ()), ends.get("<"))
+    if versions.below is not None and versions.below <= versions.first:
+        raise Misfit(f"cannot hold: no version is in `{found}`")
+    return versions

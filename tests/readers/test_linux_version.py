@@ -1,0 +1,62 @@
+"""Which Linux an input is: from files that say it where the kernel's own do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint import readers
+from layoutlint.model import ReadOptions, Wanted
+from layoutlint.readers import linux_version
+from tests.readers.test_elf import built, tool
+
+RING = "struct ring { long head; } ring;\n"
+MODINFO = '__attribute__((section(".modinfo"), used)) static const char told[] = "license=GPL\\0%s";\n'
+BANNER = '__attribute__((used)) const char banner[] = "%s";\n'
+FORMAT = '__attribute__((used)) const char format[] = "Linux version %%s (%%s)";\n'
+
+FILES = [
+    # what it is, C, version
+    ("vmlinux", MODINFO % "a=b" + BANNER % "Linux version 6.12.107+deb13-cloud-amd64 (a@b) (gcc-14) #1 SMP", (6, 12, 107)),
+    ("behind a format", MODINFO % "a=b" + FORMAT + BANNER % "Linux version 7.2.0-rc1 (a@b)", (7, 2, 0)),
+    ("two numbers", MODINFO % "a=b" + BANNER % "Linux version 6.8-generic", (6, 8, 0)),
+    ("module", MODINFO % "vermagic=6.1.55 SMP preempt mod_unload", (6, 1, 55)),
+    ("says nothing", MODINFO % "a=b" + BANNER % "Linux, version 6.1", None),
+    ("no number", MODINFO % "vermagic=none", None),
+    ("no kernel", BANNER % "Linux version 6.12.107", None),
+]
+
+
+def version(path: object) -> tuple[int, ...] | None:
+    return readers.read(str(path), Wanted(frozenset({"ring"})), ReadOptions()).kernel
+
+
+@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in FILES], ids=[case[0] for case in FILES])
+def test_files(tmp_path, text, expected):
+    path = built(tmp_path, "-c", "-fno-toplevel-reorder", text=RING + text)
+    assert version(path) == expected
+
+
+def test_debug_information_alone_does_not_tell(tmp_path):
+    path = built(tmp_path, "-c", text=RING + MODINFO % "a=b" + BANNER % "Linux version 6.8.1 (a@b)")
+    subprocess.run([tool("objcopy"), "--only-keep-debug", path, f"{path}.debug"], check=True)
+    assert (version(path), version(f"{path}.debug")) == ((6, 8, 1), None)
+
+
+def test_the_running_kernel():
+    path = Path("/sys/kernel/btf/vmlinux")
+    if not path.exists():
+        pytest.skip("the running kernel does not show its types")
+    assert version(path) == linux_version.of_release(os.uname().release)
+
+
+def test_btf_of_elsewhere_does_not_tell(tmp_path):
+    path = Path("/sys/kernel/btf/vmlinux")
+    if not path.exists():
+        pytest.skip("the running kernel does not show its types")
+    copy = tmp_path / "vmlinux"
+    copy.write_bytes(path.read_bytes())
+    assert version(copy) is None
