@@ -15,6 +15,7 @@ from layoutlint.containers import Array, Container
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
 from layoutlint.kinds.distance import Distance
+from layoutlint.kinds.guards import Guards
 from layoutlint.kinds.holes import Holes
 from layoutlint.kinds.isolated import Isolated
 from layoutlint.kinds.line_start import LineStart
@@ -341,7 +342,24 @@ def access(world):
     return AccessApart(), lambda base: any(world.lines(a, base) & world.lines(b, base) for a, b in pairs)
 
 
-WITH_BASES = [separate, together, isolated, isolated_from_all, line_start, no_straddle, lines, size_in_lines, access]
+def guards(world):
+    lock, *data = world.fields(2)
+    assume(not any(slow.parts_of_one_another(lock, path) for path in data))
+    assume(world.named[lock].bytes)
+    data = [path for path in data if world.named[path].bytes]
+    assume(data)
+    if world.draw(st.booleans()):
+        return Guards(lock, tuple(data), True), lambda base: any(
+            world.lines(lock, base) & world.lines(path, base) for path in data
+        )
+    return Guards(lock, tuple(data), False), lambda base: any(
+        len(world.all_lines((lock, path), base)) > 1 for path in data
+    )
+
+
+WITH_BASES = [
+    separate, together, isolated, isolated_from_all, line_start, no_straddle, lines, size_in_lines, access, guards,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", WITH_BASES, ids=lambda rule: rule.__name__)

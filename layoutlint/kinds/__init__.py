@@ -22,6 +22,7 @@ KINDS = {
     "lines": "Lines",
     "holes": "Holes",
     "access": "AccessApart",
+    "guards": "Guards",
 }
 """Each kind's class, in the order of the manual; its module is called as the kind is."""
 

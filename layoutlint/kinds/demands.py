@@ -5,13 +5,13 @@ from __future__ import annotations
 from layoutlint.layout import is_pattern
 
 
-def need_some(fields: tuple[str, ...]) -> None:
+def need_some(fields: tuple[str, ...], key: str = "fields") -> None:
     """At least one field, none of them twice."""
     if not fields:
-        raise ValueError("`fields` needs at least one field")
+        raise ValueError(f"`{key}` needs at least one field")
     for index, path in enumerate(fields):
         if path in fields[:index]:
-            raise ValueError(f"`fields` names `{path}` twice")
+            raise ValueError(f"`{key}` names `{path}` twice")
 
 
 def need_several(fields: tuple[str, ...], purpose: str) -> None:

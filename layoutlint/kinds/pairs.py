@@ -23,9 +23,18 @@ def pairs_between(some: Iterable[Place], others: Iterable[Place]) -> list[Pair]:
 
 
 def judge_apart(
-    pairs: Iterable[Pair], placements: Placements, kept: Verdict, say: Callable[[Place], str] = spell
+    pairs: Iterable[Pair],
+    placements: Placements,
+    kept: Verdict,
+    say: Callable[[Place], str] = spell,
+    *,
+    before: str = "",
+    behind: str = "",
 ) -> Verdict:
-    """Violated where any pair shares a line; `kept` is the verdict when none ever does."""
+    """Violated where any pair shares a line; `kept` is the verdict when none ever does.
+
+    `before` and `behind` stand around what the message says of the pairs.
+    """
     found = {pair: bases for pair in pairs if (bases := shared(*pair, placements))}
     if not found:
         return kept
@@ -36,14 +45,18 @@ def judge_apart(
     ]
     bases = placements.in_any(found.values())
     evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
-    return judge(
-        placements, bases, first_few(says, "pairs"), evidence, move_apart(*_nearest(worst), placements)
-    )
+    message = before + first_few(says, "pairs") + behind
+    return judge(placements, bases, message, evidence, move_apart(*_nearest(worst), placements))
 
 
 def is_part(a: Place, b: Place) -> bool:
     """Whether one field is the other, or a part of it: no order of fields can part those."""
-    inner, outer = (a.path, b.path) if len(a.path) > len(b.path) else (b.path, a.path)
+    return path_is_part(a.path, b.path)
+
+
+def path_is_part(a: str, b: str) -> bool:
+    """Whether one path is the other, or leads to a part of it."""
+    inner, outer = (a, b) if len(a) > len(b) else (b, a)
     return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
 
 
