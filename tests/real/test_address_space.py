@@ -1,0 +1,82 @@
+"""Every cell of docs/address-space.md: what the command says, and what objects laid out one by one say."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+
+import pytest
+
+from tests.command import ROOT, run
+from tests.real import address_space as page
+from tests.real import kernels
+
+RULES = ROOT / "fixtures" / "address_space"
+
+
+def rules(state: str, place: str) -> list[str]:
+    """The options by which a cell is asked."""
+    if place == "alone":
+        return ["--no-packs", "--rules", str(RULES / "alone.toml")]
+    if (state, place) == ("7.2", "ext4"):
+        return ["--no-packs", "--rules", str(RULES / "ext4-7.2.toml")]
+    return ["--no-packs", "--rules", str(RULES / "containers.toml")]
+
+
+@pytest.fixture(scope="module")
+def said(request):
+    """The findings of one run for each input and rule file, by rule."""
+    runs: dict[tuple[str, ...], dict[str, dict]] = {}
+
+    def of(path: str, options: list[str]) -> dict[str, dict]:
+        key = (path, *options)
+        if key not in runs:
+            report = json.loads(run("check", path, *options, "--format", "json", seconds=600).stdout)
+            runs[key] = {f["rule"]: f for f in report["findings"] + report["kept"]}
+        return runs[key]
+
+    return of
+
+
+def input_of(state: str, place: str, kernel) -> str:
+    name = page.STATES[state].alone if place == "alone" else page.STATES[state].inside
+    if name.endswith(".c"):
+        return str(ROOT / "fixtures" / name)
+    at = kernel(name)
+    wanted = tuple(map(int, state.split(".")))
+    if kernels.version(at) != wanted:
+        pytest.skip(f"{name} is now {'.'.join(map(str, kernels.version(at)))}; the table here is of {state}")
+    return str(at)
+
+
+def sharing(base: int, first: dict, second: dict) -> bool:
+    """Whether any byte of one field is on the line of any byte of the other."""
+    a, b = ({(base + at) // 64 for at in range(f["offset"], f["offset"] + f["size"])} for f in (first, second))
+    return bool(a & b)
+
+
+def starts(cell: page.Cell):
+    """The addresses of objects: one behind the other in a slab, or at every multiple of 8, or on lines."""
+    step = cell.stride or {1: 64, 8: 8}[cell.bases]
+    return islice(range(0x1000, 1 << 30, step), 64)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("state", "place"), page.CELLS, ids=[" ".join(key) for key in page.CELLS])
+def test_a_cell(state, place, kernel, said):
+    cell, rule = page.CELLS[state, place], page.PLACES[place][0]
+    rule = "ext4-7.2" if (state, place) == ("7.2", "ext4") else rule
+    finding = said(input_of(state, place, kernel), rules(state, place))[rule]
+    placements = finding["placements"]
+    assert (finding["outcome"], tuple(placements["bases"]), placements["total"]) == (cell.outcome, cell.failing, cell.bases)
+    first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
+    assert {base % 64 for base in starts(cell) if sharing(base, first, second)} == set(cell.failing)
+    assert {base % 64 for base in starts(cell)} == {base % 64 for base in range(0, 4096, 64 // cell.bases)}
+
+
+def test_the_page_is_that_of_the_table():
+    assert (ROOT / "docs" / "address-space.md").read_text() == page.page() + "\n"
+
+
+def test_every_state_has_every_place():
+    assert set(page.CELLS) == {(state, place) for state in page.STATES for place in page.PLACES}
