@@ -25,9 +25,28 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
             from layoutlint import folders  # with what files of their own do not need
 
             results += folders.read(several, names, options)
+    results = [_as_asked(result, options) for result in results]
     readings = [result for result in results if isinstance(result, Reading)]
     failed = [result for result in results if isinstance(result, Unread)]
     return readings, failed + [unread for reading in readings for unread in reading.unread]
+
+
+def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unread:
+    """A reading with the configuration that was given for it; why not, where it is for another build."""
+    if isinstance(result, Unread):
+        return result
+    if options.target not in (None, result.target.name):
+        return Unread(result.path, f"is for {result.target.name}, and {options.target} was asked for")
+    if options.config is None:
+        return result
+    on = frozenset(option for option in options.config if not option.startswith("!"))
+    if result.config is None:
+        return replace(result, config=on)
+    for option in options.config:
+        if (option in on) != (option.removeprefix("!") in result.config):
+            has = f"{'without' if option in on else 'with'} {option.removeprefix('!')}"
+            return Unread(result.path, f"is configured {has}, and `{option}` was asked for")
+    return result
 
 
 def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:

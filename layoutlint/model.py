@@ -345,6 +345,12 @@ class ReadOptions:
 
     flags: tuple[str, ...] = ()
     """Compiler flags given after `--`, for headers and sources."""
+    target: str | None = None
+    """The machine, a name of TARGETS, where an input leaves it open: C text, raw BTF. One that is for another
+    is refused."""
+    config: tuple[str, ...] | None = None
+    """Kernel options that are on (`SMP`) or off (`!SMP`), where an input does not tell; others are off. C
+    text sees `CONFIG_SMP`. An input that is configured otherwise is refused."""
     progress: Progress = field(default=no_progress)
     jobs: int = 1
     """Processes; 0 is one for each processor where a folder of modules or much DWARF is read, else one."""

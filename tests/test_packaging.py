@@ -34,6 +34,11 @@ def test_every_package_ships_the_declarations_that_say_what_is_compiled():
     assert SETUP["options.package_data"]["*"] == "*.pxd"
 
 
+def test_headers_for_machines_without_a_c_library_ship():
+    package = ROOT / "layoutlint/readers/clang"
+    assert list(package.glob(SETUP["options.package_data"]["layoutlint.readers.clang"])) == [*package.rglob("*.h")]
+
+
 def test_the_version_stands_in_one_place():
     assert run("--version").stdout.startswith(f"layoutlint {__version__} (")
     assert SETUP["metadata"]["version"] == "attr: layoutlint.__version__"

@@ -33,7 +33,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     data = _content(path)
     base_path = options.btf_base or _beside(path)
     source = _on_base(path, data, base_path)
-    target, notes = machine.of(path, source)
+    target, notes = machine.of(path, source, options.target)
     base = base_path if source.base is not None else None
     notes = (*notes, *_shared(base))
     is_kernel = _is_kernel(source.base or source)

@@ -20,9 +20,11 @@ _UNAME = {
 }  # fmt: skip
 
 
-def of(path: str, source: Blob) -> tuple[Target, tuple[str, ...]]:
-    """The target, and what had to be assumed. Raises Damaged."""
+def of(path: str, source: Blob, asked: str | None = None) -> tuple[Target, tuple[str, ...]]:
+    """The target, the one that is asked for where it fits, and what had to be assumed. Raises Damaged."""
     pointer, notes = _pointer_size(source.base or source)
+    if asked is not None and _fits(target_named(asked), pointer, source.little_endian):
+        return target_named(asked), notes
     if os.path.realpath(path).startswith(_RUNNING):
         running = _running(pointer, source.little_endian)
         if running is not None:
@@ -42,8 +44,12 @@ def _pointer_size(whole: Blob) -> tuple[int, tuple[str, ...]]:
     return 8, ("it has no `long`: assuming pointers of 8 bytes",)
 
 
+def _fits(target: Target, pointer_size: int, little_endian: bool) -> bool:
+    return (target.pointer_size, target.little_endian) == (pointer_size, little_endian)
+
+
 def _running(pointer_size: int, little_endian: bool) -> Target | None:
     """The running machine's row of TARGETS, when it agrees with what is known."""
     name = os.uname().machine
-    known = (_UNAME.get(name, name), pointer_size, little_endian)
-    return next((t for t in TARGETS if (t.name, t.pointer_size, t.little_endian) == known), None)
+    rows = (target for target in TARGETS if target.name == _UNAME.get(name, name))
+    return next((target for target in rows if _fits(target, pointer_size, little_endian)), None)

@@ -7,6 +7,8 @@ import os
 import re
 from functools import cache
 
+from layoutlint.readers.clang import native
+
 _PLACES = (
     # (pattern, whether it is clang's: then all of its resource folder can be used)
     ("/usr/lib/llvm-*/lib/clang/*/include", True),
@@ -23,14 +25,22 @@ _PLACES = (
 def flags() -> tuple[str, ...] | None:
     """Flags that make the system's builtin headers known; None when there are none on this machine.
 
-    Clang's own come first, the newest of them, then GCC's; no compiler is run.
+    Clang's own come first, then GCC's; no compiler is run. The newest are taken that are not newer than
+    libclang: they use what the compiler of their version predefines (`__INT32_C` since clang 20).
     """
     for pattern, is_clang in _PLACES:
         having = [at for at in glob.glob(pattern) if os.path.exists(os.path.join(at, "stddef.h"))]
         if having:
-            newest = max(having, key=_version)
-            return ("-resource-dir", os.path.dirname(newest)) if is_clang else ("-idirafter", newest)
+            chosen = _nearest(having) if is_clang else max(having, key=_version)
+            return ("-resource-dir", os.path.dirname(chosen)) if is_clang else ("-idirafter", chosen)
     return None
+
+
+def _nearest(folders: list[str]) -> str:
+    """The newest that is not newer than libclang, else the oldest."""
+    own = native.version(native.library())
+    fitting = [folder for folder in folders if _version(folder)[:1] <= (own,)]
+    return max(fitting, key=_version) if fitting else min(folders, key=_version)
 
 
 def include_folder() -> str | None:
@@ -42,4 +52,5 @@ def include_folder() -> str | None:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", path))
+    """The numbers of the folder above `include`: `/usr/lib/llvm-16/lib/clang/16/include` is of 16."""
+    return tuple(int(number) for number in re.findall(r"\d+", os.path.basename(os.path.dirname(path))))

@@ -49,6 +49,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not chosen:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = units.Outcome(outcome.parsed, ())
+    notes += files.notes(files.asked(options)) if options.target else ()
     return units.reading(path, outcome, wanted, notes)
 
 
@@ -105,7 +106,7 @@ def _split(content: bytes) -> list[str]:
 
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    words = command.words + options.flags
+    words = command.words + files.asked(options)
     return files.unit(command.file, words, command.directory, roots, options.marks)
 
 

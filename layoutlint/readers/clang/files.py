@@ -6,7 +6,7 @@ import os
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers.clang import builtin, flags, search, units
+from layoutlint.readers.clang import builtin, cross, flags, search, units
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
 
@@ -24,26 +24,39 @@ def unit(
     if path.endswith(CPLUSPLUS) or (read.language or "c").startswith("c++"):
         raise ReadError(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
     own = () if "-nostdinc" in read.kept else builtin.flags() or ()
+    alone = cross.ALONE if cross.without_library(read.kept) else ()
     main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *read.kept, *own)
+    words = ("-xc", *read.kept, *own, *alone)
     return Unit(main, words, directory, roots, shown, problem=read.problem, with_marks=with_marks)
+
+
+def asked(options: ReadOptions) -> tuple[str, ...]:
+    """The compiler flags that were given, behind those for the target and configuration asked for."""
+    on = (option for option in options.config or () if not option.startswith("!"))
+    return (
+        *cross.target_flags(options.target),
+        *(f"-DCONFIG_{option}=1" for option in on),
+        *options.flags,
+    )
 
 
 def notes(words: tuple[str, ...]) -> tuple[str, ...]:
     """What a user must know of how files are read on this machine."""
-    return () if "-nostdinc" in words or builtin.flags() else (NO_BUILTIN,)
+    found = () if "-nostdinc" in words or builtin.flags() else (NO_BUILTIN,)
+    triple = cross.without_library(flags.normalised(words).kept)
+    return found if triple is None else (*found, cross.note(triple))
 
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """One header or source, all by itself."""
-    here = os.getcwd()
-    one = unit(path, options.flags, here, (here,), options.marks)
-    return units.reading(path, units.run([one], wanted, options), wanted, notes(options.flags))
+    here, words = os.getcwd(), asked(options)
+    one = unit(path, words, here, (here,), options.marks)
+    return units.reading(path, units.run([one], wanted, options), wanted, notes(words))
 
 
 def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """The headers and sources of a folder that define what is wanted; raises ReadError when it has no C."""
-    here = os.getcwd()
+    here, words = os.getcwd(), asked(options)
     paths = list(search.files([path], HEADERS + SOURCES))
     if not paths:
         raise ReadError(
@@ -54,11 +67,11 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not chosen:
         # One unit all the same: it tells the target, and that nothing is there.
         chosen = paths[:1]
-    parts = [unit(file, options.flags, here, (here,), options.marks) for file in chosen]
+    parts = [unit(file, words, here, (here,), options.marks) for file in chosen]
     outcome = units.run(parts, wanted, options)
     if not found:
         outcome = units.Outcome(outcome.parsed, ())
-    told = units.reading(path, outcome, wanted, notes(options.flags))
+    told = units.reading(path, outcome, wanted, notes(words))
     return told if found else _nothing(told, path, len(paths))
 
 

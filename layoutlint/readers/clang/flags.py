@@ -22,7 +22,7 @@ DROPPED_WITH_VALUE = frozenset((
 ))  # fmt: skip
 _KEPT = re.compile(
     r"""-[ID].+ | -U.+ | -include.+ | -isystem.+ | -iquote.+ | -idirafter.+ | -isysroot.+ | --sysroot=.+
-    | -std=.+ | --std=.+ | -ansi | -x.+ | --target=.+ | -nostdinc | -undef | -pthread
+    | -std=.+ | --std=.+ | -ansi | -x.+ | --target=.+ | -nostd(?:lib)?inc | -undef | -pthread
     | -m(?:16|32|64|x32|be|le|EB|EL|big-endian|little-endian|endian=.+|thumb|arm|thumb-interwork)
     | -m(?:abi|arch|cpu|fpu|float-abi)=.+ | -m(?:no-)?(?:sse|avx|altivec|vsx|mmx).*
     | -m(?:hard|soft)-float | -m(?:no-)?ms-bitfields | -m(?:no-)?align-double | -mlong-double-(?:64|80|128)

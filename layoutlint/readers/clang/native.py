@@ -7,6 +7,7 @@ objects with checks: a kernel header has 30 thousand declarations, and the check
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_longlong, c_size_t, c_uint, c_ulong, c_void_p
 from functools import cache
@@ -103,6 +104,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getCursorSemanticParent": (Cursor, Cursor),
     "clang_getCursorExtent": (Range, Cursor),
     "clang_getCursorLocation": (Location, Cursor),
+    "clang_getClangVersion": (String,),
     "clang_isCursorDefinition": (c_uint, Cursor),
     "clang_isInvalidDeclaration": (c_uint, Cursor),
     "clang_getRangeStart": (Location, Range),
@@ -160,6 +162,12 @@ def text(lib: Any, string: String) -> str:
     raw: bytes | None = lib.clang_getCString(string)
     lib.clang_disposeString(string)
     return "" if raw is None else raw.decode("utf-8", "replace")
+
+
+def version(lib: Any) -> int:
+    """The first number of libclang's version; 0 when it gives none."""
+    found = re.search(r"\d+", text(lib, lib.clang_getClangVersion()))
+    return int(found[0]) if found else 0
 
 
 def spelling(lib: Any, cursor: Cursor) -> str:
