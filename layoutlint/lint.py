@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from layoutlint import placed
 from layoutlint.errors import UsageError
@@ -27,6 +28,9 @@ from layoutlint.rule import (
     unknown,
 )
 
+if TYPE_CHECKING:
+    from layoutlint.randstruct import Randomisation
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -42,6 +46,8 @@ class Options:
     ignore_missing: bool = False
     """A struct that no input defines is passed over (for runs on a few changed files)."""
     read: ReadOptions = field(default_factory=ReadOptions)
+    randomised: Randomisation | None = None
+    """How the build randomises layouts; None where nothing is said."""
 
 
 def check(
@@ -53,9 +59,8 @@ def check(
     """
     asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
-    readings, unread, around = placed.read(
-        tuple(paths), replace(asked[1], kernel=kernel), placed.embedded(packs + kernel_packs), options.read
-    )
+    names = placed.embedded(packs + kernel_packs)
+    readings, unread, around = _read(tuple(paths), replace(asked[1], kernel=kernel), names, options)
     active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
@@ -67,6 +72,19 @@ def check(
         judged = _merged(judged)
     findings = (*judged, *_missing(rules, judged, readings, options))
     return _report(readings, unread, rules, findings, options)
+
+
+def _read(
+    paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options
+) -> tuple[list[Reading], list[Unread], Surroundings]:
+    """The inputs, with the layouts of the build that is judged."""
+    if options.randomised is None:
+        return placed.read(paths, wanted, embedded, options.read)
+    from layoutlint import randomised
+
+    known, unread = randomised.read(paths, wanted, embedded, options.read)
+    readings, around = randomised.built(known, options.randomised)
+    return readings, unread, around
 
 
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:

@@ -8,7 +8,14 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.options import files_of, placement_options, read_options, reading_options
+from layoutlint.commands.options import (
+    files_of,
+    placement_options,
+    randomisation,
+    randomising_options,
+    read_options,
+    reading_options,
+)
 from layoutlint.commands.packs import discovered, packs_of
 
 
@@ -33,6 +40,7 @@ from layoutlint.commands.packs import discovered, packs_of
 @click.option(
     "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
 )
+@randomising_options
 @placement_options
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @reading_options
@@ -69,6 +77,7 @@ def check(
         allow_unknown=more["allow_unknown"],
         ignore_missing=more["ignore_missing"],
         read=read_options(flags, more),
+        randomised=randomisation(more),
     )
     report = lint.check(inputs, packs, kernel_packs, options)
     for name, path in files:

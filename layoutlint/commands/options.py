@@ -54,7 +54,7 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--randstruct",
                 type=click.Choice(_MODES),
-                help="Show the layouts of a build that randomises in this way (clang: built with libstdc++).",
+                help="Take the layouts of a build that randomises in this way (clang: built with libstdc++).",
             ),
             click.option(
                 "--seed",

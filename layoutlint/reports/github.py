@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.model import Unread
-from layoutlint.reports.judgement import described, exit_meaning, tally
+from layoutlint.reports.judgement import described, exit_meaning, order, tally
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Severity
 
@@ -36,6 +36,8 @@ def _finding(finding: Finding) -> str:
     words = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}", f"why: {rule.why}"]
     if finding.also:
         words.append(f"in {found_in(finding.files)}")
+    if order(finding):
+        words.append(f"order: {order(finding)}")
     if verdict.advice:
         words.append(f"to do: {verdict.advice}")
     return command(level, properties, "\n".join(words))

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from layoutlint.layout import Place
-from layoutlint.model import Reading, Struct, Unread
+from layoutlint.model import Randomised, Reading, Struct, Unread
 from layoutlint.reports.judgement import struct_name
 from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
 
@@ -58,6 +58,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "also": list(finding.also),
         "fields": [_field(place) for place in verdict.evidence],
         "placements": _placements(verdict),
+        "randomised": _randomised(finding.struct.randomised if finding.struct else None),
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,
     }
@@ -93,6 +94,13 @@ def _placements(verdict: Verdict) -> dict[str, Any]:
         "bases": list(verdict.bases),
         "basis": verdict.basis or None,
     }
+
+
+def _randomised(how: Randomised | None) -> dict[str, Any] | None:
+    """How the fields came into their order, with the keys that `show` has for it."""
+    if how is None:
+        return None
+    return {"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own}
 
 
 def _coverage(coverage: Coverage) -> dict[str, Any]:

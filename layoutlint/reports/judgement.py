@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutlint.reports import words
 from layoutlint.rule import Finding, Outcome, Report, Verdict
 
 
@@ -23,15 +24,21 @@ def share(verdict: Verdict) -> str:
     return f"in {len(verdict.bases)} of {verdict.total} placements"
 
 
+def order(finding: Finding) -> str:
+    """How the fields came into the order that was judged; empty for the declared one."""
+    struct = finding.struct
+    return "" if struct is None or struct.randomised is None else words.order(struct.randomised)
+
+
 def tally(report: Report) -> str:
     """How many rules came out how: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
     counts = dict.fromkeys((Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT), 0)
     for finding in (*report.findings, *report.kept):
         counts[finding.verdict.outcome] += 1
-    words = [f"{number} {outcome.value}" for outcome, number in counts.items() if number]
+    told = [f"{number} {outcome.value}" for outcome, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)
-    words += [f"{len(report.unread)} not read"] if report.unread else []
-    said = ", ".join(words) or "nothing judged"
+    told += [f"{len(report.unread)} not read"] if report.unread else []
+    said = ", ".join(told) or "nothing judged"
     return f"{said} ({suppressed} suppressed)" if suppressed else said
 
 

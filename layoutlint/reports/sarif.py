@@ -10,7 +10,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.judgement import described, exit_meaning, share
+from layoutlint.reports.judgement import described, exit_meaning, order, share
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Rule
 
@@ -104,6 +104,7 @@ def _message(finding: Finding) -> str:
     verdict = finding.verdict
     lines = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}"]
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
+    lines += [f"Order: {order(finding)}"] if order(finding) else []
     lines += [f"To do: {verdict.advice}"] if verdict.advice else []
     return "\n".join(lines)
 

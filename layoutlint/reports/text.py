@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from layoutlint.layout import Layout, Place
 from layoutlint.reports import drawing, styled
-from layoutlint.reports.judgement import described, share
+from layoutlint.reports.judgement import described, order, share
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
 from layoutlint.reports.words import found_in
@@ -81,6 +81,8 @@ def _how_often(verdict: Verdict) -> str:
 def _words(finding: Finding, width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     yield from paragraph("  what: ", verdict.message, width)
+    if order(finding):
+        yield from paragraph("  order: ", order(finding), width)
     if verdict.is_placed:
         yield from paragraph("  placed: ", verdict.basis, width)
     yield from paragraph("  why: ", rule.why, width)

@@ -11,7 +11,7 @@ from tests.reports.sample import CLEAN, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "also", "fields",
-    "placements", "fingerprint", "suppressed",
+    "placements", "randomised", "fingerprint", "suppressed",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
