@@ -20,6 +20,9 @@ from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table
 from layoutlint.when_keys import when_of
 
+CASES = ".cases.toml"
+"""How the names of case files end, which stand beside rule files and are no rule files."""
+_SHIPPED = "rules/"
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 
 PACK_KEYS = ("name", "description", "for", "accesses")
@@ -65,15 +68,24 @@ def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
 @cache
 def shipped() -> tuple[Pack, ...]:
     """The packs that come with layoutlint, by their path."""
-    # Its folder, not importlib.resources, which takes longer to import than the rules to read.
-    top = import_module("layoutlint.rulepacks").__path__[0]
+    top = _shipped_folder()
     files = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
     parts = []
-    for path in sorted(file for file in files if file.endswith(".toml")):
+    for path in sorted(file for file in files if file.endswith(".toml") and not file.endswith(CASES)):
         with open(path, encoding="utf-8") as file:
             name = os.path.relpath(path, top).replace(os.sep, "/")
-            parts.append(_part(file.read(), f"rules/{name}", shipped=True))
+            parts.append(_part(file.read(), f"{_SHIPPED}{name}", shipped=True))
     return _packs(parts)
+
+
+def _shipped_folder() -> str:
+    # Not importlib.resources, which takes longer to import than the rules to read.
+    return str(import_module("layoutlint.rulepacks").__path__[0])
+
+
+def file_of(pack: Pack) -> str:
+    """Where the file of a pack stands; shipped ones are called by their place in the project."""
+    return os.path.join(_shipped_folder(), pack.path.removeprefix(_SHIPPED)) if pack.shipped else pack.path
 
 
 def shipped_named(name: str) -> Pack:
@@ -121,7 +133,7 @@ def _read_path(path: str) -> Iterator[_Part]:
         return
     from pathlib import Path  # most rules are given as files
 
-    files = sorted(str(file) for file in Path(path).rglob("*.toml"))
+    files = sorted(str(file) for file in Path(path).rglob("*.toml") if not file.name.endswith(CASES))
     if not files:
         yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
     yield from map(_read_file, files)
@@ -129,6 +141,9 @@ def _read_path(path: str) -> Iterator[_Part]:
 
 def _read_file(path: str) -> _Part:
     identity = os.path.realpath(path)
+    if path.endswith(CASES):
+        rules = f"{path.removesuffix(CASES)}.toml"
+        return _Part(identity, None, (f"{path}: holds the cases of {rules} (see `layoutlint rules test`)",))
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -280,6 +295,8 @@ def _taken(id_: str, by: Source, at: str = "") -> str:
 
 
 def _top_key(key: str) -> str:
+    if key in ("case", "prelude"):
+        return " (cases stand in a file of their own, which ends in `.cases.toml`)"
     return " (rules are `[[rule]]`)" if key == "rules" else ""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from layoutlint import kinds, reports, rulefile
+from layoutlint import casefile, kinds, reports, rulefile
 from layoutlint.model import TARGETS
 from layoutlint.readers.losses import LOSSES
 from tests import cli_doc
@@ -103,7 +103,8 @@ class TestCommandLine:
 def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
     shipped = {pack.path for pack in rulefile.shipped()}
-    assert shipped == {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
+    files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
+    assert shipped <= files <= shipped | {casefile.beside(path) for path in shipped}
 
 
 LINKS = [
@@ -200,6 +201,15 @@ class TestJson:
         (tmp_path / "held.h").write_text("struct held { long a; };\nstruct holder { char a; struct held many[3]; };\n")
         listed = json.loads(run("containers", tmp_path / "held.h", "held", "--format", "json").stdout)
         assert keys(listed) == self.documented("layoutlint containers")
+
+
+    def test_rules_test(self, tmp_path):
+        for name in ("layoutlint.toml", "layoutlint.cases.toml"):
+            text = (ROOT / "docs/example" / name).read_text()
+            (tmp_path / name).write_text(text.replace("ring-producer-on-one-line = ", "# "))
+        tested = json.loads(run("rules", "test", tmp_path, "--format", "json").stdout)
+        assert tested["packs"][0]["uncovered"]
+        assert keys(tested) == self.documented("layoutlint rules test")
 
 
 def test_every_document_that_the_code_names_exists():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint import rulefile
+from layoutlint import casefile, rulefile
 from layoutlint.allocators import WORDS, Storage
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.kinds.separate import Separate
@@ -218,6 +218,7 @@ MISTAKES = [
     ("no range", RULE + 'when = { kernel = "6.8" }\n', ["7: `kernel` cannot be `6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
     ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',
      ["7: `kernel` cannot be `<6.8, <6.9`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
+    ("case", "[[case]]\n", ["1: unknown key `case` in a rule file (cases stand in a file of their own, which ends in `.cases.toml`)"]),
     ("for", '[pack]\nfor = "bsd"\n', ["2: `for` cannot be `bsd` (known: linux)"]),
     ("accesses", '[pack]\naccesses = ["Hot Read"]\n', ["2: `accesses`[0] cannot be `Hot Read`: small letters, digits and `-`"]),
     ("struct's key", '[struct.s]\nheaders = "x.h"\n', ["2: unknown key `headers` in [struct.s] (did you mean `header`?)"]),
@@ -355,10 +356,13 @@ DOCUMENT = (ROOT / "docs" / "rules.md").read_text()
 
 def test_the_examples_of_the_manual_are_rule_files():
     examples = re.findall(r"^```toml\n(.*?)^```", DOCUMENT, re.M | re.S)
-    packs = [rulefile.parse(example, "queue.toml") for example in examples]
+    packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
         "ring-head-apart-from-tail", "ring-stays-small", "count-with-owner",
     ]  # fmt: skip
+    (case_file,) = [example for example in examples if "[[case]]" in example]
+    (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])
+    assert [(e.rule.id, e.outcome.value) for e in case.expected] == [("ring-head-apart-from-tail", "kept")]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from layoutlint import reports
 from layoutlint.commands.packs import packs_of
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("rules")
 def rules_group() -> None:
-    """List rules, and check rule files."""
+    """List rules, check rule files, and test rules."""
 
 
 @rules_group.command("list")
@@ -46,6 +48,32 @@ def rules_check(rule_paths: tuple[str, ...]) -> None:
     packs = rulefile.load(rule_paths)
     count = sum(len(pack.rules) for pack in packs)
     click.echo(f"{_counted(count, 'rule')} in {_counted(len(packs), 'file')}: no mistakes")
+
+
+@rules_group.command("test")
+@click.argument("rule_paths", nargs=-1, metavar="[PATH]...")
+@click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="This shipped pack.")
+@click.option("--strict", is_flag=True, help="Fail for a rule without a breaking and a keeping case.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.TRIAL_FORMATS)),
+    default="text",
+    help="How stdout reads.",
+)
+def rules_test(
+    rule_paths: tuple[str, ...], pack_names: tuple[str, ...], strict: bool, format_: str
+) -> NoReturn:
+    """Judge the cases of rule files: structs in C, each with what the rules must say of it.
+
+    The cases of locks.toml stand beside it in locks.cases.toml. Without PATH and --pack, those of all
+    shipped packs are judged.
+    """
+    from layoutlint import rulefile, trial
+
+    trials = trial.run(packs_of(rule_paths, pack_names) or rulefile.shipped(), strict)
+    click.echo(reports.TRIAL_FORMATS[format_](trials), nl=False)
+    sys.exit(0 if all(tried.passed for tried in trials) else 1)
 
 
 def _counted(number: int, what: str) -> str:

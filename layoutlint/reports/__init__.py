@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layoutlint.cases import Trial
     from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
     from layoutlint.rule import Report
@@ -37,3 +38,9 @@ CONTAINERS_FORMATS: dict[str, ContainersFormat] = {
     "json": _render("containers.json"),
 }
 """Formats of `layoutlint containers`."""
+
+TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
+    "text": _render("trials.text"),
+    "json": _render("trials.json"),
+}
+"""Formats of `layoutlint rules test`."""

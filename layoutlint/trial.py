@@ -1,0 +1,71 @@
+"""The cases of rule packs on trial: each is read as C and judged as any input is."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+
+from layoutlint import casefile, lint, rulefile
+from layoutlint.cases import BREAKING, KEEPING, Case, Expected, Result, Trial, Uncovered
+from layoutlint.model import ReadOptions
+from layoutlint.rule import Outcome, Pack, Report, Rule
+
+TARGET = "--target=x86_64-linux-gnu"
+"""Cases are for this target unless their flags name another: the same on every machine."""
+
+
+def run(packs: Iterable[Pack], strict: bool = False) -> tuple[Trial, ...]:
+    """The cases of all packs, tried; rules of shipped ones, and with `strict` all, need cases of both sorts.
+
+    Raises RuleFileError for mistakes in case files.
+    """
+    loaded = [(pack, casefile.load(pack, rulefile.file_of(pack))) for pack in packs]
+    return tuple(_trial(pack, cases, strict or pack.shipped) for pack, cases in loaded)
+
+
+def _trial(pack: Pack, cases: tuple[Case, ...], strict: bool) -> Trial:
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as folder:
+        results = tuple(result for case in cases for result in _results(pack, case, folder))
+    return Trial(pack, len(cases), results, tuple(_uncovered(pack, results)), strict)
+
+
+def _results(pack: Pack, case: Case, folder: str) -> list[Result]:
+    path = os.path.join(folder, "case.c")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(case.text)
+    rules = tuple(expected.rule for expected in case.expected)
+    options = lint.Options(read=ReadOptions(flags=(TARGET, *case.flags)))
+    report = lint.check((path,), (replace(pack, rules=rules),), (), options)
+    named = {path: case.source.file, os.path.relpath(path): case.source.file}
+    return [_result(case, expected, report, named) for expected in case.expected]
+
+
+def _result(case: Case, expected: Expected, report: Report, named: dict[str, str]) -> Result:
+    every = (*report.findings, *report.kept)
+    found = [f.verdict for f in every if f.rule is expected.rule and f.struct is not None]
+    messages = [verdict.message for verdict in found] or _why_nothing(expected.rule, report)
+    message = "; ".join(dict.fromkeys(messages))
+    for path, name in named.items():
+        message = message.replace(path, name)
+    return Result(case, expected, tuple(verdict.outcome for verdict in found), message)
+
+
+def _why_nothing(rule: Rule, report: Report) -> list[str]:
+    told = [reason for reason in report.coverage.skipped if reason.startswith(f"{rule.id}: ")]
+    return (
+        told
+        or [str(u.reason) for u in report.unread if u.origin != "rules"]
+        or [f"the case does not define struct {rule.struct}"]
+    )
+
+
+def _uncovered(pack: Pack, results: tuple[Result, ...]) -> Iterable[Uncovered]:
+    shown = {(result.expected.rule, result.expected.outcome) for result in results}
+    for rule in pack.rules:
+        breaks = any((rule, outcome) in shown for outcome in (Outcome.BROKEN, Outcome.AT_RISK))
+        keeps = (rule, Outcome.KEPT) in shown
+        lacks = (*(() if breaks else (BREAKING,)), *(() if keeps else (KEEPING,)))
+        if lacks:
+            yield Uncovered(rule, lacks)
