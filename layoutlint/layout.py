@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from operator import attrgetter
 
+from layoutlint.markers import marker
 from layoutlint.model import Field, Struct
 
 _GLOB = re.compile(r"[*?]|\[(?!\d+\])")
@@ -28,7 +29,7 @@ class Place:
     bit_size: int | None
     field: Field
     is_marker: bool = False
-    """An array without length that has members behind it, and so holds nothing (`__u8 begin[0]`)."""
+    """An array without length that has members behind it, or ends a group, and so holds nothing."""
 
     @property
     def offset(self) -> int:
@@ -240,8 +241,8 @@ def _named(
         if member.name is None:
             yield from _named(member.members, prefix, start, member.aggregate == "union", last)
         else:
-            marker = member.is_flexible and not last
-            yield Place(prefix + member.name, start, member.bit_size, member, marker)
+            is_marker = member.is_flexible and not (last and marker(member.name) is None)
+            yield Place(prefix + member.name, start, member.bit_size, member, is_marker)
 
 
 _Scope = tuple[tuple[Field, ...], str, int, bool]
@@ -278,7 +279,7 @@ def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool)
     for member in fields if is_union else fields[-1:]:
         place = Place(prefix + (member.name or ""), base + member.bit_offset, member.bit_size, member)
         if member.is_flexible:
-            return place
+            return place if marker(member.name) is None else None
         if not member.dims:
             inner = prefix if member.name is None else f"{place.path}."
             found = _open_end(member.members, inner, place.bit_offset, member.aggregate == "union")

@@ -168,7 +168,7 @@ class Key:
     """One key of a rule that belongs to its kind; rulefile checks its type, the kind its sense."""
 
     name: str
-    type: Literal["paths", "groups", "path", "integer", "number", "boolean", "words"]
+    type: Literal["paths", "groups", "path", "integer", "number", "boolean", "word", "words"]
     doc: str
     required: bool = False
 

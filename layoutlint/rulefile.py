@@ -41,6 +41,7 @@ _CONVERT: Mapping[str, Callable[[object], object]] = {
     "integer": toml.integer,
     "number": toml.number,
     "boolean": toml.boolean,
+    "word": toml.text,
     "words": toml.words,
 }
 

@@ -13,6 +13,7 @@ _VALUES = {
     "integer": "whole number",
     "number": "number",
     "boolean": "true or false",
+    "word": "word",
     "words": "list of words",
 }
 _HEAD = """\

@@ -1,0 +1,223 @@
+"""Kind `group`: the groups of fields that a struct marks with `__cacheline_group_begin` and `_end`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import ClassVar
+
+from layoutlint import groups
+from layoutlint.errors import did_you_mean
+from layoutlint.groups import Group, Groups
+from layoutlint.kinds.demands import need_at_least, need_some
+from layoutlint.kinds.pairs import Pair, judge_apart, pairs_between
+from layoutlint.kinds.wording import first_few, line_numbers
+from layoutlint.layout import Place
+from layoutlint.placement import Placements, line_count
+from layoutlint.rule import (
+    CannotTell,
+    Context,
+    Example,
+    Key,
+    Manual,
+    NoSuchField,
+    Outcome,
+    Verdict,
+    judge,
+    spell,
+)
+
+_MACROS = """\
+#define __cacheline_group_begin(GROUP) unsigned char __cacheline_group_begin__##GROUP[0]
+#define __cacheline_group_end(GROUP) unsigned char __cacheline_group_end__##GROUP[0]
+"""
+_BREAKS = f"""\
+{_MACROS}
+struct port {{
+    __cacheline_group_begin(port_read_txrx);
+    long mtu;
+    __cacheline_group_end(port_read_txrx);
+    __cacheline_group_begin(port_write_rx);
+    long received;
+    __cacheline_group_end(port_write_rx);
+}};
+"""
+_KEEPS = f"""\
+{_MACROS}
+struct port {{
+    __cacheline_group_begin(port_read_txrx);
+    long mtu;
+    __cacheline_group_end(port_read_txrx);
+    __cacheline_group_begin(port_write_rx) __attribute__((aligned(64)));
+    long received;
+    __cacheline_group_end(port_write_rx);
+}};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedGroup:
+    """Marked groups are whole, hold what they should, and no read one shares a line with a written one."""
+
+    name: ClassVar[str] = "group"
+    summary: ClassVar[str] = (
+        "the groups that the struct marks hold what they should, read ones apart from written ones"
+    )
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("group", "word", "judge this group; by default all groups of the struct"),
+        Key("members", "paths", "the fields that stand in `group`, and no others"),
+        Key("max", "integer", "bytes of each group from its begin to its end, at most"),
+        Key("max_lines", "integer", "lines that the fields of each group touch, at most"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "A group is what stands between the members `__cacheline_group_begin__NAME[0]` and\n"
+        "`__cacheline_group_end__NAME[0]`, which macros of Linux declare; `_begin_aligned` and\n"
+        "`_end_aligned` declare the same. A begin without an end, an end without a begin, and groups of\n"
+        "which one ends inside of another break the rule whatever the base. So does a field of `members`\n"
+        "that is not wholly in the group, a field in it that is not among `members`, and more bytes than\n"
+        "`max`, counted as `CACHELINE_ASSERT_GROUP_SIZE` does. Fields without bytes, such as the markers\n"
+        "of padding, are never in the way.\n"
+        "\n"
+        "The name says what is done with the fields: with `read` or `readmostly` as one of its words they\n"
+        "are read, with `write` (also in `read_write`) they are written, and `tx`, `rx`, `txrx` or `rxtx`\n"
+        "say by which side. The fields of a read group are held against those of the written groups, at\n"
+        "every base, as `separate` does it; except where one side alone writes the ones and reads the\n"
+        "others, which is one processor at a time. Groups with other names are held against nothing.",
+        "Move the field between the marks of its group; start the written group on a line of its own\n"
+        "(`__cacheline_group_begin_aligned`), or put fields of the slow path between the two.",
+        "",
+        Example(
+            _BREAKS,
+            Outcome.AT_RISK,
+            "`mtu` at 0..7 (`port_read_txrx`) shares a line with `received` at 8..15 (`port_write_rx`) "
+            "in 7 of 8 placements",
+        ),
+        Example(
+            _KEEPS,
+            Outcome.KEPT,
+            "groups `port_read_txrx` at 0..7, `port_write_rx` at 64..71: "
+            "no read one shares a line with a written one in any placement",
+        ),
+    )
+
+    group: str | None = None
+    members: tuple[str, ...] = ()
+    max: int | None = None
+    max_lines: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.members:
+            need_some(self.members, "members")
+        if self.members and self.group is None:
+            raise ValueError("`members` needs `group`, the group that they are in")
+        need_at_least("max", self.max, 0)
+        need_at_least("max_lines", self.max_lines, 1)
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by marks that make no groups, wrong members or too much; violated where lines are shared."""
+        found = _marked(context)
+        chosen = found.whole if self.group is None else (_the(self.group, found, context),)
+        _refuse_unsized(chosen)
+        faults = list(found.faults) if self.group is None else []
+        faults += self._misplaced(context, found)
+        faults += [fault for group in chosen for fault in self._too_large(group)]
+        crowded = [self._crowded(group, context.placements) for group in chosen]
+        faults += [message for message, _ in crowded if message]
+        apart = _apart(chosen, found, context.placements)
+        if not faults:
+            return apart
+        fixed = len(faults) > sum(bool(message) for message, _ in crowded)
+        bases = [context.placements.bases] if fixed else [bases for _, bases in crowded]
+        return _with(faults, apart, context.placements, context.placements.in_any([*bases, apart.bases]))
+
+    def _misplaced(self, context: Context, found: Groups) -> Iterator[str]:
+        """Members that are elsewhere, and fields that are among them and do not belong there."""
+        if self.group is None or not self.members:
+            return
+        group, members = found.named(self.group), context.places(self.members)
+        inside = () if group is None else group.members
+        for place in members:
+            if place not in inside and not _part_of_any(place, inside) and not place.is_empty:
+                other = found.around(place)
+                where = f"in group {other}" if other else "in no group"
+                yield f"{spell(place)} stands {where}, not in {group}"
+        for place in inside:
+            if place not in members and not any(
+                member.path.startswith(f"{place.path}.") for member in members
+            ):
+                yield f"{spell(place)} stands in group {group} and is not among its members"
+
+    def _too_large(self, group: Group) -> Iterator[str]:
+        if self.max is not None and group.size > self.max:
+            yield f"group {group} has {group.size} bytes, {group.size - self.max} more than {self.max}"
+
+    def _crowded(self, group: Group, placements: Placements) -> tuple[str, tuple[int, ...]]:
+        """What is to be said of a group on too many lines, and at which bases."""
+        most = self.max_lines
+        if most is None:
+            return "", ()
+        counts = {base: line_count(group.members, base, placements.line_size) for base in placements.bases}
+        bases = placements.violating(lambda base: counts[base] > most)
+        number = line_numbers(counts[base] for base in bases) if bases else ""
+        often = f"in {len(bases)} of {len(placements.bases)} placements, {most} allowed"
+        return (f"group {group} touches {number} {often}" if bases else ""), bases
+
+
+def _marked(context: Context) -> Groups:
+    """The groups of a struct; raises NoSuchField where it marks none, CannotTell where they mean nothing."""
+    struct = context.layout.struct
+    found = groups.of(context.layout)
+    if not found.whole and not found.faults:
+        raise NoSuchField(f"{struct.aggregate} {struct.name} marks no groups of fields")
+    if struct.randomised is not None and struct.randomised.is_own:
+        raise CannotTell(
+            f"the marks of groups are in a random order, as all of {struct.aggregate} {struct.name}"
+        )
+    return found
+
+
+def _the(name: str, found: Groups, context: Context) -> Group:
+    group = found.named(name)
+    if group is not None:
+        return group
+    struct = context.layout.struct
+    near = did_you_mean(name, [each.name for each in found.whole])
+    fault = next((f"; {fault}" for fault in found.faults if f"`{name}`" in fault), near)
+    raise NoSuchField(f"{struct.aggregate} {struct.name} has no group `{name}`{fault}")
+
+
+def _refuse_unsized(chosen: Iterable[Group]) -> None:
+    for place in (place for group in chosen for place in group.members):
+        if place.bit_size is None:
+            raise CannotTell(f"the size of `{place.path}` is not known")
+
+
+def _part_of_any(place: Place, places: Iterable[Place]) -> bool:
+    return any(place.path.startswith((f"{whole.path}.", f"{whole.path}[")) for whole in places)
+
+
+def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> Verdict:
+    """Whether reading groups share no line with written ones; at least one of each pair is chosen."""
+    pairs: list[Pair] = []
+    group_of: dict[Place, Group] = {}
+    for written, read in permutations(found.whole, 2):
+        if written.use and read.use and written.use.disturbs(read.use) and {written, read} & {*chosen}:
+            pairs += pairs_between(read.members, written.members)
+            group_of |= {place: group for group in (read, written) for place in group.members}
+
+    def say(place: Place) -> str:
+        return f"{spell(place)} (`{group_of[place].name}`)"
+
+    names = f"group{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}"
+    message = f"{names}: no read one shares a line with a written one in any placement"
+    evidence = tuple(place for group in chosen for place in group.members)
+    return judge_apart(pairs, placements, judge(placements, (), message, evidence, ""), say)
+
+
+def _with(faults: list[str], apart: Verdict, placements: Placements, bases: tuple[int, ...]) -> Verdict:
+    """The verdict of faults, and of shared lines where there are some."""
+    shared = [apart.message] if apart.bases else []
+    advice = "move the fields between the marks of their group, or mark and name the group for what is in it"
+    message = "; ".join([first_few(faults, "faults"), *shared])
+    return judge(placements, bases, message, apart.evidence, apart.advice or advice)
