@@ -85,7 +85,9 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
     return hits
 
 
-def _note(unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int]) -> None:
+def _note(
+    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int]
+) -> None:
     """Takes down where an entry starts that is of interest, or imports a unit."""
     if plan.kind == _IMPORT:
         unit.imports.append(start)

@@ -207,7 +207,9 @@ class Shapes:
         self._put(word)
         return self._number(start)
 
-    def _word(self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int) -> int:
+    def _word(
+        self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int
+    ) -> int:
         """What an attribute comes to."""
         action = recipe.steps[step]
         width = recipe.steps[step + 1]
@@ -227,7 +229,9 @@ class Shapes:
             return self._place(unit, unit.string_offset(value))
         return self._place(unit, value) if action == _PLACE else value
 
-    def _referred(self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int) -> int:
+    def _referred(
+        self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int
+    ) -> int:
         """The shape that a reference means: of the whole type, or of how it is spelled."""
         if form == 0:
             if value > unit.size:
