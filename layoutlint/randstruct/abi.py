@@ -72,6 +72,10 @@ class Rules:
             align = max(align, own)
         return Laid(tuple(offsets), _up(reached, align * 8), align)
 
+    def start(self, field: Field, end: int) -> int:
+        """Where a member starts that follows on one that ends at `end`, in bits; raises as `lay_out` does."""
+        return self._start(field, end, self._alignment(field))
+
     def _start(self, field: Field, end: int, align: int) -> int:
         if not field.is_bitfield:
             return _up(end, align * 8)

@@ -14,7 +14,7 @@ _BUCKET = 64
 
 
 @dataclass(slots=True)
-class _Bucket:
+class Bucket:
     """Members that stay beside one another; the bit-fields of a run keep their order as well."""
 
     members: list[int] = field(default_factory=list)
@@ -29,17 +29,22 @@ def is_kept_last(member: Field) -> bool:
 
 def order(fields: Sequence[Field], draw: Draw, shuffle: Shuffle) -> list[int]:
     """The declared positions of the members in the order that they get."""
-    count = len(fields)
-    if fields and is_kept_last(fields[-1]):
-        count -= 1
-    buckets = _Filling(fields, count).buckets()
-    shuffle(buckets, draw)
+    filled, tail = buckets(fields)
+    shuffle(filled, draw)
     ordered: list[int] = []
-    for bucket in buckets:
+    for bucket in filled:
         if not bucket.is_run:
             shuffle(bucket.members, draw)
         ordered += bucket.members
-    return ordered + list(range(count, len(fields)))
+    return ordered + tail
+
+
+def buckets(fields: Sequence[Field]) -> tuple[list[Bucket], list[int]]:
+    """The buckets in the order in which they are filled, and the members that stay behind them."""
+    count = len(fields)
+    if fields and is_kept_last(fields[-1]):
+        count -= 1
+    return _Filling(fields, count).buckets(), list(range(count, len(fields)))
 
 
 class _Filling:
@@ -48,12 +53,12 @@ class _Filling:
     def __init__(self, fields: Sequence[Field], count: int) -> None:
         self.fields = fields
         self.queue = deque(range(count))
-        self.full: list[_Bucket] = []
-        self.current: _Bucket | None = None
-        self.run: _Bucket | None = None
+        self.full: list[Bucket] = []
+        self.current: Bucket | None = None
+        self.run: Bucket | None = None
         self.skipped = 0
 
-    def buckets(self) -> list[_Bucket]:
+    def buckets(self) -> list[Bucket]:
         """All buckets in the order in which they are filled."""
         while self.queue:
             if self.skipped >= len(self.queue):
@@ -72,7 +77,7 @@ class _Filling:
 
     def _extend_run(self) -> None:
         if self.run is None:
-            self.run = _Bucket(is_run=True)
+            self.run = Bucket(is_run=True)
         self.run.members.append(self.queue.popleft())
 
     def _place(self) -> None:
@@ -81,10 +86,10 @@ class _Filling:
             self.full.append(self.run)
             self.run = None
         if self.current is None:
-            self.current = _Bucket()
+            self.current = Bucket()
         width = self.fields[self.queue[0]].bit_size or 0
         if width >= _BUCKET:
-            self.full.append(_Bucket([self.queue.popleft()], width))
+            self.full.append(Bucket([self.queue.popleft()], width))
         elif self.current.bits + width <= _BUCKET:
             self.current.members.append(self.queue.popleft())
             self.current.bits += width

@@ -56,16 +56,16 @@ def type_size(member: Field) -> int:
     return narrowed(bits) if member.is_bitfield else bits // 8
 
 
-def _groups(fields: Sequence[Field], count: int) -> list[tuple[int, int]]:
+def groups(fields: Sequence[Field], count: int) -> list[tuple[int, int]]:
     """Where groups of members that fill a line start, and how many members each has."""
-    groups: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     start = held = 0
     for at in range(count):
         held += type_size(fields[at])
         if held >= _GROUP:
-            groups.append((start, at + 1 - start))
+            found.append((start, at + 1 - start))
             start, held = at + 1, 0
-    return groups if start == count else [*groups, (start, count - start)]
+    return found if start == count else [*found, (start, count - start)]
 
 
 def _shuffle_groups(
@@ -75,10 +75,10 @@ def _shuffle_groups(
 
     Without `stays_in_group` a member is swapped with any before it, in its group or not.
     """
-    groups = _groups(fields, count)
-    for last in range(len(groups) - 1, 0, -1):
-        _swap(groups, last, draw() % (last + 1))
-    for start, length in groups:
+    turns = groups(fields, count)
+    for last in range(len(turns) - 1, 0, -1):
+        _swap(turns, last, draw() % (last + 1))
+    for start, length in turns:
         lowest = start if stays_in_group else 0
         for at in range(start + length - 1, start, -1):
             if fields[positions[at]].is_bitfield:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from layoutlint.model import Field
 from layoutlint.randstruct import clang, draws, gcc
+from layoutlint.randstruct.draws import Draw
 from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.seed import Seed
 
@@ -86,8 +87,17 @@ class Scheme:
 
     def order(self, fields: Sequence[Field], tag: str | None) -> list[int]:
         """The declared positions of the members in the order that they get."""
+        stream = draws.gcc_stream if self.is_gcc else draws.clang_stream
+        return self.drawn(fields, stream(self.seed, tag))
+
+    def drawn(self, fields: Sequence[Field], draw: Draw) -> list[int]:
+        """The same, by numbers that something else draws: of `draw_bits` bits."""
         if self.is_gcc:
-            draw = draws.gcc_stream(self.seed, tag)
             return gcc.order(fields, draw, self.mode == "gcc-performance", self.behaviour)
         shuffle = draws.libcxx_shuffle if self.mode == "clang-libc++" else draws.libstdcxx_shuffle
-        return clang.order(fields, draws.clang_stream(self.seed, tag), shuffle)
+        return clang.order(fields, draw, shuffle)
+
+    @property
+    def draw_bits(self) -> int:
+        """How large the numbers are that are drawn."""
+        return 64 if self.is_gcc else 32

@@ -26,7 +26,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class _Type:
+class Type:
     """A struct or union type, as it is declared."""
 
     fields: tuple[Field, ...]
@@ -39,6 +39,12 @@ class _Type:
     tag: str | None
     likely: int | None = None
     """The alignment of a member of this type, which may be the type's or the member's."""
+
+
+def declared(struct: Struct, bit_size: int) -> Type:
+    """The type that a definition gives; its size is known."""
+    tag = struct.name if struct.is_tagged else None
+    return Type(struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ class Redoer:
     """Lays out structs of one input as one build has them."""
 
     def __init__(self, scheme: Scheme, marks: Marks, of: Input, definition: Definition) -> None:
-        self._scheme = scheme
+        self.scheme = scheme
         self._marks = marks
         self._input = of
         self._definition = definition
@@ -70,72 +76,91 @@ class Redoer:
         """The struct as the build has it; raises CannotLayOut when the input does not tell enough."""
         if struct.bit_size is None:
             return struct
-        tag = struct.name if struct.is_tagged else None
-        of = _Type(struct.fields, struct.bit_size, struct.aggregate, struct.align, struct.name, tag)
-        new = self._redone(of, struct.target)
+        new = self._redone(declared(struct, struct.bit_size), struct.target)
         if not new.has_moved:
             return struct
-        how = Randomised(self._scheme.mode, self._scheme.seed.hash, None, new.is_own)
+        how = Randomised(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
         return replace(
             struct, fields=new.fields, bit_size=new.bit_size, align=new.align or struct.align, randomised=how
         )
 
-    def _redone(self, of: _Type, target: Target) -> _New:
+    def _redone(self, of: Type, target: Target) -> _New:
         inner = [self._inner(of, position, field, target) for position, field in enumerate(of.fields)]
         fields = tuple(field for field, _ in inner)
         has_moved = any(moved for _, moved in inner)
-        rules = Rules(target, of.aggregate == "union", stated=of.stated, is_exact=self._input.tells_packing)
         is_unclear = of.key in self._marks.unclear and of.key in self._marks.randomised
-        if not is_unclear and not self._is_taken(of, fields):
+        if not is_unclear and not self.is_taken(of, fields):
             if all(new.bit_size == old.bit_size for new, old in zip(fields, of.fields, strict=True)):
                 return _New(fields, of.bit_size, False, has_moved)
-            return self._laid(of, fields, None, rules)
-        if is_unclear:
-            raise CannotLayOut("it has bit-fields without a name, which are shuffled as well")
-        return self._laid(of, fields, self._order(of, fields), rules)
+            return self._laid(of, fields, None, target)
+        self.refuse_unclear(of)
+        return self._laid(of, fields, self._order(of, fields), target)
 
-    def _order(self, of: _Type, fields: tuple[Field, ...]) -> list[int]:
-        order = self._scheme.order(fields, of.tag)
+    def refuse_unclear(self, of: Type) -> None:
+        """Raises CannotLayOut for a marked struct with members that fields do not tell."""
+        if of.key in self._marks.unclear and of.key in self._marks.randomised:
+            raise CannotLayOut("it has bit-fields without a name, which are shuffled as well")
+
+    def _order(self, of: Type, fields: tuple[Field, ...]) -> list[int]:
+        order = self.scheme.order(fields, of.tag)
         if self._input.tells_empty_arrays or not fields[-1].is_flexible:
             return order
         empty = replace(fields[-1], dims=(0, *fields[-1].dims[1:]))
-        if self._scheme.order((*fields[:-1], empty), of.tag) != order:
+        if self.scheme.order((*fields[:-1], empty), of.tag) != order:
             last = fields[-1].name
             raise CannotLayOut(f"BTF has `{last}[]` and `{last}[0]` alike, of which the first stays last")
         return order
 
-    def _is_taken(self, of: _Type, fields: Sequence[Field]) -> bool:
+    def is_taken(self, of: Type, fields: Sequence[Field]) -> bool:
+        """Whether the members of a type are put into another order."""
         marked, kept = of.key in self._marks.randomised, of.key in self._marks.kept
-        return of.aggregate == "struct" and self._scheme.takes(fields, of.tag, marked, kept)
+        return of.aggregate == "struct" and self.scheme.takes(fields, of.tag, marked, kept)
 
-    def _inner(self, of: _Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
+    def _inner(self, of: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
         """A member whose type is as the build has it, and whether anything in that has moved."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field, False
         count = prod(dimension or 0 for dimension in field.dims)
-        inner = self._type_of(of, position, field, count)
+        inner = self.type_of(of, position, field, count)
         new = self._redone(inner, target)
         if not new.has_moved:
             return field, False
         return replace(field, members=new.fields, bit_size=new.bit_size * count), True
 
-    def _type_of(self, of: _Type, position: int, field: Field, count: int) -> _Type:
+    def type_of(self, of: Type, position: int, field: Field, count: int) -> Type:
+        """The type of a member, or of its elements, of which there are `count`; raises CannotLayOut."""
         found = self._definition(field)
         if found is not None and found.bit_size is not None:
-            tag = found.name if found.is_tagged else None
-            return _Type(found.fields, found.bit_size, found.aggregate, found.align, found.name, tag)
+            return declared(found, found.bit_size)
         if not count or field.bit_size is None or field.aggregate is None:
             raise CannotLayOut(f"the size of the elements of `{field.name}` is not known")
         before: Inner | None = (of.key, ()) if isinstance(of.key, str) else of.key
         key = before and (before[0], (*before[1], position))
-        return _Type(
+        return Type(
             field.members, field.bit_size // count, field.aggregate, None, key, None, field.align
         )  # fmt: skip
 
-    def _laid(self, of: _Type, fields: tuple[Field, ...], order: list[int] | None, rules: Rules) -> _New:
+    def _laid(self, of: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target) -> _New:
         """The members in a random order, or None for the declared one, where they then stand."""
+        ordered = fields if order is None else [fields[position] for position in order]
+        sizes = tuple(field.bit_size for field in fields)
+        results = [rules.lay_out(ordered) for rules in self.ways(of, sizes, order is not None, target)]
+        laid = results[0]
+        if any((one.offsets, one.bit_size) != (laid.offsets, laid.bit_size) for one in results[1:]):
+            self.assumed.append(of.tag or "")
+        placed = tuple(
+            replace(field, bit_offset=offset) for field, offset in zip(ordered, laid.offsets, strict=True)
+        )
+        return _New(placed, laid.bit_size, order is not None, True, laid.align)
+
+    def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Rules]:
+        """What its members are laid out by, the likeliest first; `sizes` are those that they have by then.
+
+        Raises CannotLayOut when the declared layout does not follow from them.
+        """
+        rules = Rules(target, of.aggregate == "union", is_exact=self._input.tells_packing)
         # A compiler that has shuffled what is embedded describes its holder with that size.
-        resized = [replace(old, bit_size=new.bit_size) for old, new in zip(of.fields, fields, strict=True)]
+        resized = [replace(old, bit_size=size) for old, size in zip(of.fields, sizes, strict=True)]
         found: list[tuple[Packing, int]] = []
         for stated in dict.fromkeys((of.stated, of.stated or of.likely)):
             rules = replace(rules, stated=stated)
@@ -146,22 +171,14 @@ class Redoer:
             found = found[:1]
         if not found:
             raise CannotLayOut("its declared layout is not what the alignments of its members give")
-        ordered = fields if order is None else [fields[position] for position in order]
         # GCC lays a struct out a second time, which by then has its alignment and narrow bit-fields.
-        again = self._scheme.is_gcc and order is not None
-        results = [
-            replace(rules, packing=packing, stated=align if again else stated, narrows=again).lay_out(ordered)
+        again = self.scheme.is_gcc and is_shuffled
+        return [
+            replace(rules, packing=packing, stated=align if again else rules.stated, narrows=again)
             for packing, align in found
         ]
-        laid = results[0]
-        if any((one.offsets, one.bit_size) != (laid.offsets, laid.bit_size) for one in results[1:]):
-            self.assumed.append(of.tag or "")
-        placed = tuple(
-            replace(field, bit_offset=offset) for field, offset in zip(ordered, laid.offsets, strict=True)
-        )
-        return _New(placed, laid.bit_size, order is not None, True, laid.align)
 
-    def _packings(self, of: _Type) -> list[Packing]:
+    def _packings(self, of: Type) -> list[Packing]:
         """How it may be packed: what the input shows, or the likeliest first."""
         if not self._input.tells_packing:
             return [abi.NATURAL, abi.PACKED]
