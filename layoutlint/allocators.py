@@ -64,6 +64,10 @@ class Blocks:
 
     steps: frozenset[int]
     why: str
+    distance: int | None = None
+    """From one to the next, where each has another of its kind behind it; None where that is not known."""
+    row: str = ""
+    """What stands in that row: an `object` of a cache, a `block` of a size, a `copy` of a variable."""
 
 
 def blocks(storage: Storage, wanted: Wanting) -> Blocks:
@@ -79,12 +83,13 @@ def blocks(storage: Storage, wanted: Wanting) -> Blocks:
         align = storage.align or wanted.align
         return Blocks(frozenset((align,)), f"allocated at multiples of {align}")
     if storage.word == LINE:
-        align = max(wanted.align, wanted.min_align or wanted.target.min_align, wanted.target.line_size)
-        return Blocks(frozenset((align,)), "the rule file says that objects start on a line")
+        return _on_lines(storage, wanted)
     if storage.word in ("percpu", "static"):
         align = max(wanted.align, storage.align or 1)
-        called = "per-CPU" if storage.word == "percpu" else "static"
-        return Blocks(frozenset((align,)), f"a {called} variable, aligned to {align}")
+        if storage.word == "static":
+            return Blocks(frozenset((align,)), f"a static variable, aligned to {align}")
+        # What belongs to one CPU is whole pages: pcpu_embed_first_chunk() in mm/percpu.c, Linux v6.12.
+        return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", PAGE, "copy")
     align = max(wanted.align, wanted.min_align or wanted.target.min_align)
     return Blocks(frozenset((align,)), f"aligned to {align}")
 
@@ -117,19 +122,32 @@ def kmalloc_class(size: int, smallest: int) -> int:
     return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
 
 
+def _on_lines(storage: Storage, wanted: Wanting) -> Blocks:
+    align = max(wanted.align, wanted.min_align or wanted.target.min_align, wanted.target.line_size)
+    why = "the rule file says that objects start on a line"
+    size = _known_size(storage, wanted)
+    return Blocks(frozenset((align,)), why, None if size is None else _up(size, align), "object")
+
+
+def _known_size(storage: Storage, wanted: Wanting) -> int | None:
+    """The bytes of an object, or of an array of them; None for what ends with a flexible array or is one."""
+    return None if wanted.is_open or storage.array == ANY else wanted.size * (storage.array or 1)
+
+
 def _slab(storage: Storage, wanted: Wanting) -> Blocks:
     """Objects one behind the other from the start of a page: calculate_sizes() in mm/slub.c, Linux v6.12."""
     target = wanted.target
     align = max(wanted.align, storage.align or 1, wanted.min_align or target.slab_align, target.pointer_size)
-    if storage.stride is None and (wanted.is_open or storage.array == ANY):
+    known = _known_size(storage, wanted)
+    if storage.stride is None and known is None:
         why = f"in a slab cache, aligned to {align}: how large its objects are is not known"
         return Blocks(frozenset((align,)), why)
-    size = wanted.size * (storage.array or 1)
+    size = known or 0
     if storage.has_constructor:  # the pointer to the next free object stands behind the object, not in it
         size = _up(size, target.pointer_size) + target.pointer_size
     stride = storage.stride or _up(size, align)
     why = f"in a slab cache, {stride} bytes from one to the next"
-    return Blocks(frozenset((gcd(stride or align, PAGE),)), why)
+    return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, "object")
 
 
 def _up(number: int, multiple: int) -> int:
@@ -144,10 +162,11 @@ def _kmalloc(storage: Storage, wanted: Wanting) -> Blocks:
     """
     smallest = max(8, wanted.min_align or wanted.target.kmalloc_align)
     size = kmalloc_class(wanted.size * (storage.array or 1), smallest)
-    if not wanted.is_open and storage.array != ANY:
+    if _known_size(storage, wanted) is not None:
+        why = f"allocated by kmalloc in the class of {size} bytes"
         if size > 2 * PAGE:
-            return Blocks(frozenset((size & -size,)), "allocated by kmalloc, in pages of its own")
-        return Blocks(frozenset((size & -size,)), f"allocated by kmalloc in the class of {size} bytes")
+            why = "allocated by kmalloc, in pages of its own"
+        return Blocks(frozenset((size & -size,)), why, size, "block")
     larger = {class_ for class_, most in _ODD_CLASSES if size < class_ and smallest <= most}
     steps = frozenset(class_ & -class_ for class_ in (size, *larger))
     return Blocks(steps, f"allocated by kmalloc in the class of {size} bytes or a larger one")

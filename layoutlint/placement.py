@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -15,6 +15,22 @@ _FEW = 3
 """Containers are hundreds; the reason for some placements names the first of them."""
 
 
+ELEMENT, ASSUMED = "element", "assumed element"
+"""What stands in a row: an element of an array, or what would be one if there were an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Objects of a struct that stand one behind the other."""
+
+    what: str
+    """ELEMENT, ASSUMED, or what `allocators.Blocks` says."""
+    step: int
+    """Bytes from one to the next."""
+    bases: tuple[int, ...]
+    """Those, modulo the line size, at which an object can stand that has another behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placements:
     """The bases, modulo the line size, at which an object can start, and why no others."""
@@ -25,6 +41,8 @@ class Placements:
     why: str
     parts: tuple[Placements, ...] = ()
     """Those of each place, where an object can be in several."""
+    rows: tuple[Row, ...] = ()
+    """Where other objects of the struct stand behind and before it, as far as that is known."""
 
     def basis(self, violating: tuple[int, ...]) -> str:
         """Why there are no others; of several places, in how many a rule fails that some bases violate."""
@@ -72,7 +90,15 @@ def of(
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
-    return Placements(line, tuple(range(0, line, gcd(step, line))), why)
+    bases = range(0, line, gcd(step, line))
+    return Placements(line, tuple(bases), why, rows=_assumed(layout, set(bases), line))
+
+
+def _assumed(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...]:
+    """The row that elements would be in; none for what ends with a flexible array, and is no element."""
+    if layout.open_end is not None:
+        return ()
+    return _row(ASSUMED, layout.size, _repeated(starts, layout.size, None, line))
 
 
 def wanting(layout: Layout, min_align: int | None = None, align: Alignment | None = None) -> Wanting:
@@ -86,18 +112,39 @@ def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
     """Where objects start in the memory that holds them: one in a block, or an array of them."""
     found = allocators.blocks(storage, wanted)
     starts = {start for step in found.steps for start in range(0, line, gcd(step, line))}
-    why = found.why
-    if storage.array is not None:
-        starts = _repeated(starts, wanted.size, storage.array or None, line)
-        why += f", {wanted.size} bytes from one element of an array to the next"
-    return Placements(line, tuple(sorted(starts)), why)
+    why, size, count = found.why, wanted.size, storage.array
+    last = size * ((count or 1) - 1)
+    ends = {(start + last) % line for start in starts}
+    rows = () if found.distance is None else _row(found.row, found.distance - last, ends)
+    if count is not None:
+        rows = (*_elements(starts, size, count, line), *rows)
+        starts = _repeated(starts, size, count, line)
+        why += f", {size} bytes from one element of an array to the next"
+    return Placements(line, tuple(sorted(starts)), why, rows=rows)
+
+
+def _elements(starts: set[int], stride: int, count: int | None, line: int, back: int = 0) -> tuple[Row, ...]:
+    """The elements of an array that have another behind them: all but the last, of any number all.
+
+    `back` is how far what counts in an element stands behind what counts in the next.
+    """
+    if count == 1:
+        return ()
+    return _row(ELEMENT, stride - back, _repeated(starts, stride, count and count - 1, line))
+
+
+def _row(what: str, step: int, bases: set[int]) -> tuple[Row, ...]:
+    """The row, unless objects have no size and all stand at one place."""
+    return (Row(what, step, tuple(sorted(bases))),) if step > 0 else ()
 
 
 def anywhere(found: Sequence[Placements]) -> Placements:
     """The placements of what can be in any of several places, of which there is at least one."""
     bases = sorted({base for each in found for base in each.bases})
     parts = tuple(dict.fromkeys(found))
-    return Placements(found[0].line_size, tuple(bases), f"in {len(parts)} places of other structs", parts)
+    rows = tuple(dict.fromkeys(row for part in parts for row in part.rows))
+    why = f"in {len(parts)} places of other structs"
+    return Placements(found[0].line_size, tuple(bases), why, parts, rows)
 
 
 def inside(
@@ -122,7 +169,26 @@ def inside(
             return None
         starts = _repeated(starts, array.bit_stride // 8, array.count, line)
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
-    return Placements(line, tuple(sorted(starts)), why)
+    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_rows_inside(container, outer)))
+
+
+def _rows_inside(container: Container, outer: Placements) -> Iterator[Row]:
+    """Of embedded structs: the next element of each array, and the next container behind the last element."""
+    arrays = [(array.count, (array.bit_stride or 0) // 8) for array in container.arrays]
+    line, back = outer.line_size, 0
+    for at in reversed(range(len(arrays))):
+        count, stride = arrays[at]
+        starts = {(base + container.offset + back) % line for base in outer.bases}
+        for number, step in arrays[:at]:
+            starts = _repeated(starts, step, number, line)
+        yield from _elements(starts, stride, count, line, back)
+        if not count:  # which element is the last one is not known
+            return
+        back += (count - 1) * stride
+    for row in outer.rows:
+        if row.what != ASSUMED:
+            starts = {(base + container.offset + back) % line for base in row.bases}
+            yield from _row(row.what, row.step - back, starts)
 
 
 def _repeated(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
@@ -151,7 +217,21 @@ def lines_of(place: Place, base: int, line_size: int) -> range:
 def share(a: Place, b: Place, base: int, line_size: int) -> bool:
     """Whether two fields touch a common line in an object at `base`; empty fields share nothing."""
     first, second = lines_of(a, base, line_size), lines_of(b, base, line_size)
-    return bool(first) and bool(second) and first.start < second.stop and second.start < first.stop
+    return bool(first) and bool(second) and _meet(first, second)
+
+
+def _meet(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
+
+
+def next_shared(a: Place, b: Place, row: Row, line_size: int) -> tuple[int, ...]:
+    """The bases of a row at which a field shares a line with a field of the next object."""
+    if a.is_empty or b.is_empty or row.step + b.offset - a.end >= line_size:
+        return ()
+    start, end = row.step + b.offset, row.step + b.end
+    return tuple(
+        base for base in row.bases if _meet(lines_of(a, base, line_size), lines(base, start, end, line_size))
+    )
 
 
 def line_count(places: Iterable[Place], base: int, line_size: int) -> int:

@@ -97,7 +97,7 @@ def judged_as(size: int, align: int, addresses: set[int], line: int, said: Stora
     found = placement.of(layout, line, None, said)
     assert set(found.bases) == {address % line for address in addresses}
     looks = [
-        (Separate((("a",), ("b",))), lambda at: _lines(at, 8, line) & _lines(at + last, 8, line)),
+        (Separate((("a",), ("b",)), neighbours=False), lambda at: _lines(at, 8, line) & _lines(at + last, 8, line)),
         (Together(("a", "b")), lambda at: len(_lines(at, 8, line) | _lines(at + last, 8, line)) > 1),
         (NoStraddle(("b",)), lambda at: len(_lines(at + last, 8, line)) > 1),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import judge_apart, pairs_between
+from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 
@@ -33,6 +33,7 @@ class AccessApart:
         Key("fields", "paths", "judge only these fields; by default all that have a declared access"),
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
+        NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
         "The accesses are those of `[struct.NAME.fields]`. Every field whose access is among `readers` is\n"
@@ -40,7 +41,11 @@ class AccessApart:
         "A field is not held against itself or its own parts: no order of fields can part those. A field\n"
         "that is named one by one has that access, whatever a pattern says. Without any declared access\n"
         'the answer is unknown. `readers = ["hot-write"]` keeps fields apart that are all written, each\n'
-        "by its own processor.",
+        "by its own processor.\n"
+        "\n"
+        "In elements of an array (`array` in the rule file, or an array in a container) what is written in\n"
+        "one element counts for what is read in the next, and the other way round; of other objects that\n"
+        "stand in a row, as in slab caches, with `neighbours = true`.",
         "Move what is written to the other fields that are written, or behind fields that nobody uses\n"
         "often; start it on a line of its own where there are none.",
         "",
@@ -60,6 +65,7 @@ class AccessApart:
     fields: tuple[str, ...] = ()
     readers: tuple[str, ...] = ("hot-read", "read-mostly")
     writers: tuple[str, ...] = ("hot-write",)
+    neighbours: bool | None = None
 
     def __post_init__(self) -> None:
         for key, words in (("readers", self.readers), ("writers", self.writers)):
@@ -78,7 +84,8 @@ class AccessApart:
 
         message = f"{len(read)} read and {len(written)} written fields share no line in any placement"
         kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
-        return judge_apart(pairs, context.placements, kept, say)
+        around = beside(context, self.neighbours, pairs)
+        return judge_apart(pairs, context.placements, kept, say, around=around)
 
     def _declared(self, context: Context) -> dict[Place, str]:
         """The fields to judge, each with its access; a field's own word stands above a pattern's."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import is_part, judge_apart, path_is_part
+from layoutlint.kinds.pairs import NEIGHBOURS, beside, is_part, judge_apart, path_is_part
 from layoutlint.kinds.wording import first_few, keep_whole, tolerated
 from layoutlint.layout import Place, is_pattern
 from layoutlint.placement import Placements, line_count
@@ -39,6 +39,7 @@ class Guards:
         Key("lock", "path", "the lock, or the word of it that is tried (`lock.count`)", required=True),
         Key("data", "paths", "what is read and written under the lock", required=True),
         Key("contended", "boolean", "whether several CPUs want the lock at the same time", required=True),
+        NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
         "Both layouts are right somewhere, and so the rule must say which one is meant.\n"
@@ -62,7 +63,9 @@ class Guards:
         "Where the object can stand anywhere, both can be at risk: data right behind a lock is cut off from\n"
         "it at some bases, and a gap of less than a line joins them at some. Only bases that are possible\n"
         "count (docs/placements.md). Patterns in `data` leave out the lock and its parts. A lock that is\n"
-        "empty in a configuration (no SMP) shares with nothing, and the rule is kept.",
+        "empty in a configuration (no SMP) shares with nothing, and the rule is kept. In elements of an\n"
+        "array a contended lock is held against the data of the next element too (`neighbours`, as\n"
+        "`separate` has it).",
         "Contended: put fields between them that are used without the lock, or start the lock on a line of\n"
         "its own. Uncontended: put the data right behind the lock and align the struct as the advice says.\n"
         "If the rule is about the wrong one of the two, change `contended`, and say in `why` how that is\n"
@@ -85,6 +88,7 @@ class Guards:
     lock: str
     data: tuple[str, ...]
     contended: bool
+    neighbours: bool | None = None
 
     def __post_init__(self) -> None:
         need_some(self.data, "data")
@@ -111,10 +115,12 @@ class Guards:
             "a second miss without waiters, no line that is pulled away with them"
         )
         why = ": each CPU that tries the lock takes the data's line from the one that holds it"
+        pairs = [(lock, place) for place in data]
         return judge_apart(
-            [(lock, place) for place in data],
+            pairs,
             context.placements,
             judge(context.placements, (), kept, (lock, *data), ""),
+            around=beside(context, self.neighbours, pairs),
             before="contended: ",
             behind=why,
         )

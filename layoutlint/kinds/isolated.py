@@ -7,7 +7,7 @@ from itertools import product
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import judge_apart
+from layoutlint.kinds.pairs import beside, judge_apart
 from layoutlint.layout import Place, is_pattern
 from layoutlint.placement import Placements, lines_of
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing
@@ -35,7 +35,11 @@ class Isolated:
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that have their lines to themselves, as a group", required=True),
         Key("except", "paths", "other fields that may be there"),
-        Key("neighbours", "boolean", "whether bytes outside of the object must keep off too"),
+        Key(
+            "neighbours",
+            "boolean",
+            "whether bytes outside of the object must keep off too; by default elements of an `array`",
+        ),
     )
     manual: ClassVar[Manual] = Manual(
         "The fields may share lines with one another, with those in `except`, and with padding. Every\n"
@@ -43,7 +47,9 @@ class Isolated:
         "the other parts count as others. Members of a union that overlap share: name them all.\n"
         "\n"
         "A line can stick out of the object, and then whatever stands before or behind it is on that line\n"
-        "too. The message says so; it is a violation only with `neighbours = true`.",
+        "too. The message says so; it is a violation only with `neighbours = true`. What is known to stand\n"
+        "there is another matter: all fields of the next element of an array, those in `fields` among them,\n"
+        "count as others, unless `neighbours = false` says no.",
         "Start the field on a line (`____cacheline_aligned`), and the next one as well; a lonely last field\n"
         "needs the alignment of the struct to fill up its line.",
         'fields = ["head"]',
@@ -57,7 +63,7 @@ class Isolated:
 
     fields: tuple[str, ...]
     except_: tuple[str, ...] = ()
-    neighbours: bool = False
+    neighbours: bool | None = None
 
     def __post_init__(self) -> None:
         need_some(self.fields)
@@ -68,11 +74,14 @@ class Isolated:
     def check(self, context: Context) -> Verdict:
         """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
         places, placements = context.places(self.fields), context.placements
-        others = context.others((*places, *context.places(self.except_)))
+        excepted = context.places(self.except_)
+        others = context.others((*places, *excepted))
         outside = self._outside(context, places)
         message = f"{listing(places)} {'shares' if len(places) == 1 else 'share'} no line with another field"
         kept = judge(placements, (), f"{message} in any placement", places, "")
-        verdict = judge_apart(product(places, others), placements, kept)
+        others_there = product(places, context.others(excepted))
+        around = beside(context, None if self.neighbours else self.neighbours, others_there)
+        verdict = judge_apart(product(places, others), placements, kept, around=around)
         if not outside:
             return verdict
         share = f"{len(outside)} of {len(placements.bases)} placements"

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import product
 
-from layoutlint.kinds.wording import first_few, move_apart
+from layoutlint.kinds.wording import first_few, move_apart, part_elements
 from layoutlint.layout import Place
-from layoutlint.placement import Placements, shared
-from layoutlint.rule import Verdict, judge, spell
+from layoutlint.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, shared
+from layoutlint.rule import CannotTell, Context, Key, Verdict, judge, spell
 
 Pair = tuple[Place, Place]
+NEIGHBOURS = Key(
+    "neighbours",
+    "boolean",
+    "whether fields of the objects before and behind count; by default those of elements of an `array`",
+)
+NOBODY_KNOWN = (
+    "what stands behind an object is not known: say so in the rule file, "
+    "by `array` or by a `placement` whose objects stand in a row (`slab`, `kmalloc`)"
+)
 
 
 def pairs_between(some: Iterable[Place], others: Iterable[Place]) -> list[Pair]:
@@ -22,31 +32,86 @@ def pairs_between(some: Iterable[Place], others: Iterable[Place]) -> list[Pair]:
     return list(pairs.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands before and behind the object, and what of it must not come onto the object's lines."""
+
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+    """Of a field of the object and one of a neighbour."""
+
+
+def beside(context: Context, asked: bool | None, pairs: Iterable[Pair]) -> Beside:
+    """The neighbours of an object: those in arrays, unless the rule asks for all of them or none.
+
+    Raises CannotTell when it asks for neighbours and nothing tells of any.
+    """
+    known = tuple(row for row in context.placements.rows if row.what != ASSUMED)
+    if asked and not known:
+        raise CannotTell(NOBODY_KNOWN)
+    if asked is None:
+        known = tuple(row for row in known if row.what == ELEMENT)
+    return Beside(known if asked is not False else (), tuple(pairs))
+
+
 def judge_apart(
     pairs: Iterable[Pair],
     placements: Placements,
     kept: Verdict,
     say: Callable[[Place], str] = spell,
     *,
+    around: Beside | None = None,
     before: str = "",
     behind: str = "",
 ) -> Verdict:
     """Violated where any pair shares a line; `kept` is the verdict when none ever does.
 
-    `before` and `behind` stand around what the message says of the pairs.
+    `around` are the neighbours that count as well; `before` and `behind` stand around what the message says.
     """
     found = {pair: bases for pair in pairs if (bases := shared(*pair, placements))}
-    if not found:
+    across = _across(around, placements) if around is not None else {}
+    if not found and not across:
         return kept
-    worst = sorted(found, key=lambda pair: -len(found[pair]))
     total = len(placements.bases)
+    worst = sorted(found, key=lambda pair: -len(found[pair]))
     says = [
         f"{say(a)} shares a line with {say(b)} in {len(found[a, b])} of {total} placements" for a, b in worst
     ]
-    bases = placements.in_any(found.values())
-    evidence = tuple(dict.fromkeys(place for pair in worst for place in pair))
+    says += [
+        f"{say(a)} shares a line with {say(b)} of the next {row.what}, {row.step} bytes on, "
+        f"in {len(across[a, b, row])} of {total} placements"
+        for a, b, row in sorted(across, key=lambda met: -len(across[met]))
+    ]
+    bases = placements.in_any(
+        (*found.values(), *(_both(row, met, placements.line_size) for (_, _, row), met in across.items()))
+    )
+    places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
     message = before + first_few(says, "pairs") + behind
-    return judge(placements, bases, message, evidence, move_apart(*_nearest(worst), placements))
+    return judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
+
+
+_Met = tuple[Place, Place, Row]
+"""A field of an object, and one of the next object of a row."""
+
+
+def _across(around: Beside, placements: Placements) -> dict[_Met, tuple[int, ...]]:
+    """What shares a line with something of the next object, and the bases at which it does."""
+    line, bases = placements.line_size, set(placements.bases)
+    turned = dict.fromkeys((*around.pairs, *((b, a) for a, b in around.pairs)))
+    met = {(a, b, row): next_shared(a, b, row, line) for row in around.rows for a, b in turned}
+    return {key: at for key, shared_at in met.items() if (at := tuple(b for b in shared_at if b in bases))}
+
+
+def _both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
+    """The bases of objects of a row, and those of the objects behind them."""
+    return (*bases, *((base + row.step) % line for base in bases))
+
+
+def _advice(pairs: list[Pair], across: list[_Met], placements: Placements) -> str:
+    advice = [move_apart(*_nearest(pairs), placements)] if pairs else []
+    if across:
+        advice.append(part_elements(max(row.step for _, _, row in across), placements.line_size))
+    return "; ".join(advice)
 
 
 def is_part(a: Place, b: Place) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import judge_apart, pairs_between
+from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
 
@@ -33,13 +33,18 @@ class Separate:
     summary: ClassVar[str] = "no field of one group shares a cache line with a field of another group"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "groups", "two or more lists of fields that are kept apart", required=True),
+        NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
         "Every field of one group is held against every field of the other groups, at every base. Within a\n"
         "group the fields may share as they like. The bytes that a field touches count, so two bit-fields\n"
         "in neighbouring bytes share; members of one union share wherever they overlap. A flexible array\n"
         "counts with its first byte. An empty field shares with nothing. When patterns bring a field into\n"
-        "two groups, it is not held against itself or its own parts.",
+        "two groups, it is not held against itself or its own parts.\n"
+        "\n"
+        "Of elements of an array (`array` in the rule file, or an array in a container) the fields of one\n"
+        "group are held against those of the other in the next element as well. `neighbours` says whether\n"
+        "that is wanted: `true` for all objects that stand in a row, those of slab caches too.",
         "Put fields between them that are used with either or rarely, or start one side on a line of its\n"
         "own. The numbers in the advice are for every base: with 8-byte alignment, two words are safe\n"
         "when their starts are 64 apart, and not when 56 are.",
@@ -53,6 +58,7 @@ class Separate:
     )
 
     fields: tuple[tuple[str, ...], ...]
+    neighbours: bool | None = None
 
     def __post_init__(self) -> None:
         if len(self.fields) < 2 or not all(self.fields):
@@ -67,7 +73,8 @@ class Separate:
         pairs = [pair for sides in combinations(groups, 2) for pair in pairs_between(*sides)]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
         kept = judge(context.placements, (), _kept(groups), evidence, "")
-        return judge_apart(pairs, context.placements, kept)
+        around = beside(context, self.neighbours, pairs)
+        return judge_apart(pairs, context.placements, kept, around=around)
 
 
 def _refuse_overlap(a: str, b: str) -> None:

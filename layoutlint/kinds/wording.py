@@ -21,6 +21,12 @@ def move_apart(a: Place, b: Place, placements: Placements) -> str:
     )
 
 
+def part_elements(step: int, line_size: int) -> str:
+    """How objects that begin `step` bytes apart get lines of their own."""
+    apart = -(-step // line_size) * line_size
+    return f"align the struct to {line_size} bytes, so that one begins {apart} bytes behind the other"
+
+
 def keep_whole(start: int, end: int, placements: Placements) -> str:
     """The alignment, and where needed the offset, with which no base cuts bytes [start, end) in two."""
     line, span = placements.line_size, end - start

@@ -1,0 +1,267 @@
+"""What stands before and behind an object: against objects laid out in simulated memory, one behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from layoutlint import placement
+from layoutlint.allocators import Storage
+from layoutlint.containers import Array, Container
+from layoutlint.kinds.access import AccessApart
+from layoutlint.kinds.guards import Guards
+from layoutlint.kinds.isolated import Isolated
+from layoutlint.kinds.separate import Separate
+from layoutlint.layout import Layout
+from layoutlint.model import Struct
+from layoutlint.placement import ASSUMED, Placements
+from layoutlint.rule import Access, CannotTell, Context, Kind, Outcome
+from tests import slow_model as slow
+from tests.build import flexible, member, struct
+from tests.random_structs import structs
+from tests.test_allocators import MEMORY, padded, storage
+
+Rows = list[list[int]]
+"""Addresses of objects, those in one list one behind the other."""
+LINES = (16, 32, 64, 128)
+
+
+def arrays(blocks: Iterable[int], size: int, count: int) -> Rows:
+    return [[block + element * size for element in range(count)] for block in blocks]
+
+
+def of_word(word: str, size: int, align: int) -> Iterator[int]:
+    """Blocks of a size in memory, by the words for their allocator."""
+    return {
+        "kmalloc": lambda: MEMORY.kmalloc(size),
+        "slab": lambda: MEMORY.slab(padded(size, max(align, 8))),
+        "line": lambda: MEMORY.variables(max(align, 64)),
+        "malloc": lambda: MEMORY.variables(16),
+        "static": lambda: MEMORY.variables(align),
+    }[word]()
+
+
+def meets(a: slow.Node, at: int, b: slow.Node, other: int, line: int) -> bool:
+    return bool(slow.lines(a, at, line) & slow.lines(b, other, line))
+
+
+Fails = Callable[[int, int], bool]
+"""Whether an object at one address has something on a line with the object (or itself) at another."""
+
+
+def agrees(kind: Kind, context: Context, rows: Rows, line: int, fails: Fails) -> None:
+    """The verdict is what looking at every object, and at those before and behind it, says."""
+    failing, bases = set(), {at % line for row in rows for at in row}
+    for row in rows:
+        beside = {at: {at} for at in row}
+        for at, behind in pairwise(row):
+            beside[at].add(behind)
+            beside[behind].add(at)
+        for at in row:
+            if any(fails(at, other) or fails(other, at) for other in beside[at]):
+                failing.add(at % line)
+    verdict = kind.check(context)
+    outcome = Outcome.KEPT if not failing else Outcome.BROKEN if failing == bases else Outcome.AT_RISK
+    assert (verdict.outcome, set(verdict.bases), verdict.total) == (outcome, failing, len(bases))
+
+
+def pairs_of(struct_: Struct, data: st.DataObject, *, most: int = 3) -> tuple[list[str], list[str], dict[str, slow.Node]]:
+    named = slow.named(struct_)
+    assume(len(named) > 1)
+    fields = data.draw(st.lists(st.sampled_from(sorted(named)), min_size=2, max_size=most + 1, unique=True))
+    ours, theirs = fields[:1], fields[1:]
+    assume(not any(slow.parts_of_one_another(a, b) for a, b in product(ours, theirs)))
+    return ours, theirs, named
+
+
+def rules(held: Struct, data: st.DataObject, line: int, **more: object) -> Iterator[tuple[Kind, tuple[Access, ...], Fails]]:
+    """Every kind that looks at neighbours, on the same fields, and what it is about."""
+    ours, theirs, named = pairs_of(held, data)
+    tops = slow.nodes(held)
+
+    def pairwise_fails(at: int, other: int) -> bool:
+        return any(meets(named[a], at, named[b], other, line) for a, b in product(ours, theirs))
+
+    yield Separate((tuple(ours), tuple(theirs)), **more), (), pairwise_fails
+    accesses = tuple(Access(path, "hot-read") for path in ours) + tuple(Access(path, "hot-write") for path in theirs)
+    yield AccessApart(**more), accesses, pairwise_fails
+    if named[ours[0]].bytes:
+        yield Guards(ours[0], tuple(theirs), True, **more), (), pairwise_fails
+    if not more:
+        others = list(slow.others(tops, set(ours)))
+
+        def alone_fails(at: int, other: int) -> bool:
+            theirs_there = others if at == other else tops
+            return any(meets(named[a], at, b, other, line) for a in ours for b in theirs_there)
+
+        yield Isolated(tuple(ours)), (), alone_fails
+
+
+@given(
+    data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line", "malloc", "static"]),
+    count=st.integers(1, 5), line=st.sampled_from(LINES),
+)  # fmt: skip
+@settings(max_examples=80, deadline=None)
+def test_elements_of_arrays(data, held, word, count, line):
+    layout = Layout(held)
+    assume(layout.open_end is None and layout.size)
+    rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
+    found = placement.of(layout, line, None, storage(word, array=count))
+    for kind, accesses, fails in rules(held, data, line):
+        agrees(kind, Context(layout, found, accesses), rows, line, fails)
+
+
+@given(data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line"]), line=st.sampled_from(LINES))
+@settings(max_examples=50, deadline=None)
+def test_objects_of_a_cache_when_asked(data, held, word, line):
+    layout = Layout(held)
+    assume(layout.open_end is None and layout.size)
+    found = placement.of(layout, line, None, storage(word))
+    (known,) = found.rows
+    at = next(of_word(word, layout.size, layout.align.value))
+    starts = (at, at + 64) if word == "line" else (at,)  # variables start on any line, two of 64 are one of 128
+    rows = [[start + number * known.step for number in range(4 * line)] for start in starts]
+    for kind, accesses, fails in rules(held, data, line, neighbours=True):
+        agrees(kind, Context(layout, found, accesses), rows, line, fails)
+    for kind, accesses, fails in rules(held, data, line):
+        alone = [[each] for row in rows for each in row]
+        agrees(kind, Context(layout, found, accesses), alone, line, fails)
+
+
+STEPS = [
+    # placement, size, alignment, bytes from one to the next
+    ("slab", 40, 8, 40), ("slab", 41, 1, 48), ("slab:64", 72, 8, 128), ("kmalloc", 40, 8, 64), ("kmalloc", 72, 8, 96),
+    ("kmalloc", 300, 8, 512), ("kmalloc", 9000, 8, 16_384), ("line", 40, 8, 64), ("line", 72, 8, 128),
+    ("percpu", 40, 8, 4096),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "size", "align", "step"), STEPS)
+def test_the_next_object_stands_where_the_allocator_puts_it(said, size, align, step):
+    held = Layout(struct("s", size, member("a", 0, 1), align=align))
+    (row,) = placement.of(held, 64, None, storage(said)).rows
+    assert row.step == step
+    addresses = {
+        "slab": lambda: MEMORY.slab(padded(size, max(align, 8))), "slab:64": lambda: MEMORY.slab(padded(size, 64)),
+        "kmalloc": lambda: MEMORY.kmalloc(size),
+    }.get(said)  # fmt: skip
+    if addresses and step <= 4096:
+        distances = {behind - at for at, behind in pairwise(addresses())}
+        assert min(gap for gap in distances if gap > 0) == step
+
+
+@pytest.mark.parametrize("said", ["malloc", "static", "aligned:64"])
+def test_what_stands_behind_is_not_always_known(said):
+    assert placement.of(Layout(struct("s", 40, member("a", 0, 8))), 64, None, storage(said)).rows == ()
+
+
+def test_what_ends_with_a_flexible_array_is_in_no_row():
+    held = Layout(struct("s", 16, member("a", 0, 8), flexible("more", 16)))
+    assert placement.of(held).rows == ()
+    assert [placement.of(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line")] == [(), (), ()]
+
+
+def inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
+    holder = struct("holder", size, member("x", 0, 1))
+    on_way = tuple(Array("x", count, stride * 8) for count, stride in strides)
+    found = placement.inside(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, said)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("strides", "said"), list(product(
+    [(), ((3, 24),), ((1, 24),), ((2, 104), (3, 24)), ((2, 104), (1, 24)), ((3, 60), (2, 24), (3, 8))],
+    [None, "slab", "slab:64", "kmalloc", "line"],
+)))  # fmt: skip
+def test_rows_inside_of_containers(strides, said):
+    """Bytes of two embedded structs on one line, by the addresses of all of them in containers one behind the other."""
+    size, offset = 328, 12
+    found = inside(size, None if said is None else storage(said), offset, *strides)
+    starts = [0] if said is None else list(of_word("slab" if said == "slab:64" else said, size, 64 if said == "slab:64" else 8))
+    if said in ("slab", "slab:64", "kmalloc"):  # from one slab or page to the next there is nothing to tell
+        step = {"slab": 328, "slab:64": 384, "kmalloc": 512}[said]
+        starts = [8 * 4096 + number * step for number in range(64)]
+    held = [offset + sum(e * s for e, (_, s) in zip(each, strides, strict=True))
+            for each in product(*(range(count) for count, _ in strides))]  # fmt: skip
+    if said in (None, "line"):
+        laid_out = [[start + at for at in held] for start in (starts if said else range(0, 64 * 8, 8))]
+    else:
+        laid_out = [[start + at for start in starts for at in held]]
+    seen = {(behind - at, at % 64) for row in laid_out for at, behind in pairwise(row)}
+    rows = {(row.step, base) for row in found.rows for base in row.bases if said != "line" or row.what != "object"}
+    assert rows == seen
+
+
+def test_of_flexible_arrays_of_containers_every_element_has_a_next():
+    (row,) = inside(328, storage("slab"), 16, (None, 24)).rows
+    assert (row.step, row.bases) == (24, tuple(range(0, 64, 8)))
+
+
+def test_containers_that_nothing_is_said_of_have_no_neighbours():
+    assert inside(328, None, 16).rows == ()
+    assert placement.of(Layout(struct("s", 40, member("a", 0, 8)))).rows[0].what == ASSUMED
+
+
+WORDS = struct("words", 72, member("a", 0, 8), member("b", 64, 8))
+
+
+def verdict(kind: Kind, said: Storage | None) -> tuple[str, str, str]:
+    layout = Layout(WORDS)
+    told = kind.check(Context(layout, placement.of(layout, 64, None, said), (Access("a", "hot-read"), Access("b", "hot-write"))))
+    return told.outcome.value, told.message, told.advice
+
+
+MESSAGES = [
+    (Separate((("a",), ("b",))), storage("line", array=2), "broken",
+     "`b` at 64..71 shares a line with `a` at 0..7 of the next element, 72 bytes on, in 1 of 2 placements"),
+    (Separate((("a",), ("b",)), neighbours=False), storage("line", array=2), "kept",
+     "`a` at 0..7 and `b` at 64..71 share no line in any placement"),
+    (Separate((("a",), ("b",))), storage("slab"), "kept",
+     "`a` at 0..7 and `b` at 64..71 share no line in any placement"),
+    (Separate((("a",), ("b",)), neighbours=True), storage("slab"), "broken",
+     "`b` at 64..71 shares a line with `a` at 0..7 of the next object, 72 bytes on, in 7 of 8 placements"),
+    (AccessApart(), storage("line", array=2), "broken",
+     "`b` (hot-write) at 64..71 shares a line with `a` (hot-read) at 0..7 of the next element, 72 bytes on, "
+     "in 1 of 2 placements"),
+    (Guards("a", ("b",), True), storage("line", array=2), "broken",
+     "contended: `b` at 64..71 shares a line with `a` at 0..7 of the next element, 72 bytes on, "
+     "in 1 of 2 placements: each CPU that tries the lock takes the data's line from the one that holds it"),
+    (Isolated(("a",)), storage("line", array=2), "broken",
+     "`b` at 64..71 shares a line with `a` at 0..7 of the next element, 72 bytes on, in 1 of 2 placements; "
+     "bytes outside of the object are on a line of theirs in 1 of 2 placements"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "said", "outcome", "message"), MESSAGES)
+def test_says_who_stands_there(kind, said, outcome, message):
+    told = verdict(kind, said)
+    assert told[:2] == (outcome, message)
+    assert told[2] == ("align the struct to 64 bytes, so that one begins 128 bytes behind the other" if outcome != "kept" else "")
+
+
+def test_asked_of_neighbours_that_nobody_knows():
+    layout = Layout(WORDS)
+    for said in (None, storage("malloc")):
+        with pytest.raises(CannotTell, match="what stands behind an object is not known: say so in the rule file"):
+            Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.of(layout, 64, None, said)))
+
+
+def test_a_rule_file_says_so(tmp_path):
+    from layoutlint import lint, rulefile
+    from layoutlint.model import ReadOptions
+
+    (tmp_path / "s.c").write_text("struct words { long a; long names[7]; long b; };\n")
+    text = (
+        '[struct.words]\nplacement = "line"\narray = 4\n[[rule]]\nid = "apart"\nstruct = "words"\nkind = "separate"\n'
+        'fields = [["a"], ["b"]]\nwhy = "w"\n'
+    )
+    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    (found,) = lint.check([str(tmp_path / "s.c")], (rulefile.parse(text, "s.toml"),), (), options).findings
+    assert found.verdict.basis == "the rule file says that objects start on a line, 72 bytes from one element of an array to the next"
+    assert (found.verdict.outcome, found.verdict.bases) == (Outcome.BROKEN, (0, 8, 16, 24))
+
+
