@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,19 @@ class Options:
     """How the build randomises layouts; None where nothing is said."""
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What was read, what could not be, and what can embed structs."""
+
+    readings: list[Reading]
+    unread: list[Unread]
+    around: Surroundings
+
+
+_NOT_THERE = Unread("rules", "nothing was judged: no input has a struct that they name")
+FOR_OTHERS = Unread("rules", "nothing was judged: they are for other targets, versions or configurations")
+
+
 def check(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
@@ -57,10 +70,24 @@ def check(
 
     Raises UsageError when no rule is asked for; whatever cannot be read is in the report.
     """
+    return report(read(paths, packs, kernel_packs, options), packs, kernel_packs, options)
+
+
+def read(
+    paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Inputs:
+    """What the inputs at some paths say of the structs that the packs' rules name."""
     asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
     names = placed.embedded(packs + kernel_packs)
-    readings, unread, around = _read(tuple(paths), replace(asked[1], kernel=kernel), names, options)
+    return Inputs(*_read(tuple(paths), replace(asked[1], kernel=kernel), names, options))
+
+
+def report(
+    inputs: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Report:
+    """The judgement on inputs that have been read; raises UsageError as `check` does."""
+    readings, around = inputs.readings, inputs.around
     active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
@@ -71,7 +98,7 @@ def check(
     if len(readings) > 1:
         judged = _merged(judged)
     findings = (*judged, *_missing(rules, judged, readings, options))
-    return _report(readings, unread, rules, findings, options)
+    return _report(readings, inputs.unread, rules, findings, options)
 
 
 def _read(
@@ -237,26 +264,25 @@ def _report(
     findings: tuple[Finding, ...],
     options: Options,
 ) -> Report:
-    ordered = sorted(findings, key=_order)
+    ordered = sorted(findings, key=order)
     coverage = _coverage(readings, rules, ordered)
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     if readings and not coverage.structs and not told and not options.ignore_missing:
-        why = "no input has a struct that they name"
-        if rules and len(coverage.skipped) == len(rules):
-            why = "they are for other targets, versions or configurations"
-        unread = [*unread, Unread("rules", f"nothing was judged: {why}")]
+        are_skipped = rules and len(coverage.skipped) == len(rules)
+        unread = [*unread, FOR_OTHERS if are_skipped else _NOT_THERE]
     return Report(
         readings=tuple(readings),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
         kept=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
-        exit_status=_exit_status(ordered, unread, options),
+        exit_status=exit_status(ordered, unread, options),
         unread=tuple(unread),
         rules=rules,
     )
 
 
-def _order(finding: Finding) -> tuple[str, int, str, str, str, str]:
+def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
+    """By what findings are sorted: file, line, struct, rule."""
     place = finding.place
     name = finding.struct.name if finding.struct else finding.rule.struct
     return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
@@ -277,7 +303,7 @@ def _coverage(readings: list[Reading], rules: tuple[Rule, ...], findings: list[F
     )
 
 
-def _exit_status(findings: list[Finding], unread: list[Unread], options: Options) -> int:
+def exit_status(findings: Iterable[Finding], unread: Sequence[Unread], options: Options) -> int:
     """1 for findings, else 3 for what could not be told, else 0 (design of the command line)."""
     counted = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
     outcomes = {finding.verdict.outcome for finding in counted}

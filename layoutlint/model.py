@@ -264,11 +264,14 @@ class Unread:
     reason: str
     files: tuple[str, ...] = ()
     """The files in `origin`, a folder, of which this is true; empty when `origin` is the file."""
+    builds: tuple[str, ...] = ()
+    """The builds of a matrix that it is about."""
 
     def __str__(self) -> str:
+        builds = f" (in {some_of(self.builds)})" if self.builds else ""
         if not self.files:
-            return f"{self.origin}: {self.reason}"
-        return f"{self.origin}: {self.reason} ({len(self.files):,} files: {some_of(self.files)})"
+            return f"{self.origin}: {self.reason}{builds}"
+        return f"{self.origin}: {self.reason} ({len(self.files):,} files: {some_of(self.files)}){builds}"
 
 
 def some_of(files: Sequence[str], limit: int = 3) -> str:
@@ -304,6 +307,8 @@ class Reading:
     """The file whose BTF this one's builds on."""
     files: int | None = None
     """How many files were read, where a folder of them is one input."""
+    build: str | None = None
+    """The build of a matrix that it is of."""
     marks: Marks | None = None
     """What attributes say of randomised layouts, where they were asked for and the input shows them."""
     kernel: Version | None = None

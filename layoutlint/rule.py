@@ -9,6 +9,7 @@ from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
 from layoutlint.allocators import Storage
+from layoutlint.builds import Build
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread, Version
@@ -323,6 +324,8 @@ class Finding:
     """The other files that have the same."""
     suppressed: str | None = None
     """Why it does not count, when something says so (baselines and comments come with later versions)."""
+    builds: tuple[tuple[str, Finding], ...] = ()
+    """What it is in each build of a matrix that has the struct, once for each definition."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -378,3 +381,5 @@ class Report:
     unread: tuple[Unread, ...] = ()
     rules: tuple[Rule, ...] = ()
     """Every rule that was asked for, for formats that list them."""
+    builds: tuple[Build, ...] = ()
+    """Those of the matrix, when one was given."""

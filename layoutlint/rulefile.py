@@ -16,6 +16,7 @@ from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import Source
 from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.storage_keys import STORAGE_KEYS, storage
+from layoutlint.toml_lines import content
 from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table
 from layoutlint.when_keys import when_of
@@ -146,15 +147,9 @@ def _read_file(path: str) -> _Part:
         rules = f"{path.removesuffix(CASES)}.toml"
         return _Part(identity, None, (f"{path}: holds the cases of {rules} (see `layoutlint rules test`)",))
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        text = data.decode()
-    except OSError as error:
-        return _Part(identity, None, (f"{path}: {(error.strerror or str(error)).lower()}",))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        reason = f"not UTF-8 (byte {data[error.start]:#04x})"
-        return _Part(identity, None, (f"{path}:{line}: {reason}",))
+        text = content(path)
+    except RuleFileError as error:
+        return _Part(identity, None, error.messages)
     part = _part(text, path, shipped=False)
     return _Part(identity, part.pack, part.mistakes, part.ids)
 

@@ -13,6 +13,8 @@ Path = tuple[str | int, ...]
 """Keys and array indices from the top of the document."""
 
 _LONGEST = 1 << 20
+_MOST_BYTES = 4 * _LONGEST + 4
+"""More than so many characters take in UTF-8."""
 _DEEPEST = 50
 _TOKEN = re.compile(
     r'(?P<string>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')'
@@ -38,11 +40,26 @@ class Document:
         return self.lines.get(path, 1)
 
 
+def content(path: str) -> str:
+    """The text of a TOML file; raises RuleFileError for one that cannot be read, or is not UTF-8."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_BYTES)
+        return data.decode()
+    except OSError as error:
+        raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None
+    except UnicodeDecodeError as error:
+        if len(data) == _MOST_BYTES and error.reason == "unexpected end of data":
+            return data.decode(errors="ignore")  # too long in any case, which `parse` says
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None
+
+
 def parse(text: str, path: str) -> Document:
     """Values and lines of a TOML text; raises RuleFileError, with the line, for bad or outsized TOML."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if len(text) > _LONGEST:
-        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, which no rule file is",))
+        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, which no such file is",))
     tokens = _tokens(text)
     _refuse_outsized(tokens, path)
     try:

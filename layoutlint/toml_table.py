@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 _FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
 _FIELD_PATH = re.compile(rf"{_FIELD_STEP}(?:\.{_FIELD_STEP})*")
+_OPTION = re.compile(r"!?\w+")
 _WORDS: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
     (str, "a string"),
@@ -203,6 +204,17 @@ def field_path(value: object) -> str:
     else:
         why = "it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`"
     raise Misfit(f"cannot be `{found}`: no field path ({why})")
+
+
+def kernel_option(value: object) -> str:
+    """An option of the kernel's configuration that is on (`SMP`) or off (`!SMP`)."""
+    found = text(value)
+    bare = found.replace("CONFIG_", "")
+    if bare != found:
+        raise Misfit(f"cannot be `{found}`: write `{bare}`")
+    if not _OPTION.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: a kernel option, or `!` and an option that is off")
+    return found
 
 
 words = listed(text, "strings")

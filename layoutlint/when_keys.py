@@ -10,7 +10,6 @@ from layoutlint.rule import Versions, When
 from layoutlint.toml_table import Misfit, Table, one_of
 
 WHEN_KEYS = ("config", "arch", "kernel")
-_CONFIG = re.compile(r"!?\w+")
 _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 
@@ -18,22 +17,12 @@ def when_of(rule: Table) -> When:
     """What a rule's table says; conditions that nothing can meet are mistakes, which are noted."""
     when = rule.table("when", "`when`")
     when.only(WHEN_KEYS)
-    config = when.get("config", toml.listed(_config, "kernel options")) or ()
+    config = when.get("config", toml.listed(toml.kernel_option, "kernel options")) or ()
     for option in config:
         if f"!{option}" in config:
             when.wrong(f"`config` cannot hold: `{option}` is wanted on and off", "config")
     arch = when.get("arch", toml.listed(_arch, "targets"))
     return When(config, arch or (), when.get("kernel", _versions))
-
-
-def _config(value: object) -> str:
-    found = toml.text(value)
-    bare = found.replace("CONFIG_", "")
-    if bare != found:
-        raise Misfit(f"cannot be `{found}`: write `{bare}`")
-    if not _CONFIG.fullmatch(found):
-        raise Misfit(f"cannot be `{found}`: a kernel option, or `!` and an option that must be off")
-    return found
 
 
 def _arch(value: object) -> str:

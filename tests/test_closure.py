@@ -189,7 +189,17 @@ class TestJson:
         report = json.loads(done.stdout)
         assert report["findings"]
         assert report["unread"]
-        assert keys(report) == self.documented("layoutlint check")
+        assert report["builds"] == []
+        assert report["findings"][0]["builds"] == {}
+        documented = {key for key in self.documented("layoutlint check") if not key.startswith(("builds[]", "findings[].builds."))}
+        assert keys(report) == documented
+
+    def test_check_of_builds(self, tmp_path):
+        (tmp_path / "builds.toml").write_text(f"build.NAME.input = ['{ROOT}/docs/example/ring.h', 'none.h']\n")
+        done = run("check", "--matrix", tmp_path / "builds.toml", "--rules", "docs/example", "--format", "json")
+        documented = self.documented("layoutlint check")
+        placements = {key.replace("[].", "[].builds.NAME.") for key in documented if key.startswith("findings[].placements.")}
+        assert keys(json.loads(done.stdout)) == documented | placements
 
     def test_show(self, tmp_path):
         (tmp_path / "holed.h").write_text("struct holed { char a; long b; };\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -18,9 +18,15 @@ from layoutlint.commands.options import (
 )
 from layoutlint.commands.packs import discovered, packs_of
 
+if TYPE_CHECKING:
+    from layoutlint.builds import Build
+
 
 @click.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option(
+    "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
+)
 @click.option(
     "--rules", "rule_paths", multiple=True, metavar="PATH", help="A rule file, or a folder of them."
 )
@@ -49,6 +55,7 @@ def check(
     flags: tuple[str, ...],
     /,
     inputs: tuple[str, ...],
+    matrix_path: str | None,
     rule_paths: tuple[str, ...],
     pack_names: tuple[str, ...],
     no_packs: bool,
@@ -62,7 +69,10 @@ def check(
     from layoutlint import lint, rulefile, terminal
     from layoutlint.rule import Outcome
 
+    if not inputs and matrix_path is None:
+        raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
     files = files_of(outputs)
+    builds = _builds(matrix_path, inputs)
     packs = packs_of(rule_paths or discovered(), pack_names)
     named = {pack.name for pack in packs}
     kernel_packs = (
@@ -79,7 +89,12 @@ def check(
         read=read_options(flags, more),
         randomised=randomisation(more),
     )
-    report = lint.check(inputs, packs, kernel_packs, options)
+    if builds:
+        from layoutlint import matrix
+
+        report = matrix.check(builds, packs, kernel_packs, options)
+    else:
+        report = lint.check(inputs, packs, kernel_packs, options)
     for name, path in files:
         terminal.write_whole(path, reports.FORMATS[name](report))
     if format_ == "text":
@@ -90,3 +105,15 @@ def check(
     else:
         click.echo(reports.FORMATS[format_](report), nl=False)
     sys.exit(report.exit_status)
+
+
+def _builds(path: str | None, inputs: tuple[str, ...]) -> tuple[Build, ...]:
+    """The builds of a matrix file; raises UsageError where inputs are given that none of them reads."""
+    if path is None:
+        return ()
+    from layoutlint import matrixfile
+
+    builds = matrixfile.load(path, inputs)
+    if inputs and not any(build.inputs == inputs for build in builds):
+        raise click.UsageError(f"every build of {path} names its own `input`: {inputs[0]} would not be read")
+    return builds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.model import Unread
-from layoutlint.reports.judgement import described, exit_meaning, order, tally
+from layoutlint.reports.judgement import exit_meaning, order, sentence, tally
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Severity
 
@@ -33,7 +33,7 @@ def _finding(finding: Finding) -> str:
         level = "warning"
     place = finding.place
     properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
-    words = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}", f"why: {rule.why}"]
+    words = [sentence(finding), f"why: {rule.why}"]
     if finding.also:
         words.append(f"in {found_in(finding.files)}")
     if order(finding):

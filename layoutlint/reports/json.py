@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
+from layoutlint.builds import Build
 from layoutlint.layout import Place
 from layoutlint.model import Randomised, Reading, Struct, Unread
 from layoutlint.reports.judgement import struct_name
+from layoutlint.reports.outcomes import worst
 from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
 
 
@@ -15,6 +18,7 @@ def render(report: Report) -> str:
     """The report as one JSON object, indented by two spaces, ending with a newline."""
     document = {
         "schema": REPORT_SCHEMA,
+        "builds": [_build(build, report) for build in report.builds],
         "inputs": [_input(reading) for reading in report.readings],
         "findings": [_finding(finding) for finding in report.findings],
         "kept": [_finding(finding) for finding in report.kept],
@@ -25,9 +29,25 @@ def render(report: Report) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
+def _build(build: Build, report: Report) -> dict[str, Any]:
+    read = [reading for reading in report.readings if reading.build == build.name]
+    targets = dict.fromkeys(reading.target.name for reading in read)
+    return {
+        "name": build.name,
+        "inputs": list(build.inputs),
+        "target": ", ".join(targets) or build.target,
+        "flags": list(build.flags),
+        "config": None if build.config is None else list(build.config),
+        "line_size": build.line_size,
+        "min_align": build.min_align,
+        "read": len(read),
+    }
+
+
 def _input(reading: Reading) -> dict[str, Any]:
     return {
         "path": reading.path,
+        "build": reading.build,
         "reader": reading.reader,
         "target": reading.target.name,
         "build_id": reading.build_id,
@@ -38,7 +58,12 @@ def _input(reading: Reading) -> dict[str, Any]:
 
 
 def _unread(unread: Unread) -> dict[str, Any]:
-    return {"origin": unread.origin, "reason": unread.reason, "files": list(unread.files)}
+    return {
+        "origin": unread.origin,
+        "reason": unread.reason,
+        "files": list(unread.files),
+        "builds": list(unread.builds),
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -61,6 +86,24 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "randomised": _randomised(finding.struct.randomised if finding.struct else None),
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,
+        "builds": _outcomes(finding),
+    }
+
+
+def _outcomes(finding: Finding) -> dict[str, Any]:
+    """The outcome in each build, of the definition that comes off worst."""
+    told = worst(finding.builds)
+    definitions = Counter(name for name, _ in finding.builds)
+    return {name: _outcome(told[name], definitions[name]) for name in dict.fromkeys(definitions)}
+
+
+def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
+    return {
+        "outcome": finding.verdict.outcome.value,
+        "message": finding.verdict.message,
+        "input": finding.input,
+        "placements": _placements(finding.verdict),
+        "definitions": definitions,
     }
 
 

@@ -30,6 +30,13 @@ def order(finding: Finding) -> str:
     return "" if struct is None or struct.randomised is None else words.order(struct.randomised)
 
 
+def sentence(finding: Finding) -> str:
+    """The struct, what became of the rule, and the numbers, which begin with the builds of a matrix."""
+    verdict = finding.verdict
+    glue = " " if finding.builds else f" {verdict.outcome.value}: "
+    return f"{described(finding)} is{glue}{verdict.message}"
+
+
 def tally(report: Report) -> str:
     """How many rules came out how: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
     counts = dict.fromkeys((Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT), 0)

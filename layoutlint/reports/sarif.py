@@ -10,7 +10,8 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.judgement import described, exit_meaning, order, share
+from layoutlint.reports.judgement import exit_meaning, order, sentence, share
+from layoutlint.reports.outcomes import worst
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Rule
 
@@ -102,7 +103,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
 
 def _message(finding: Finding) -> str:
     verdict = finding.verdict
-    lines = [f"{described(finding)} is {verdict.outcome.value}: {verdict.message}"]
+    lines = [sentence(finding)]
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
     lines += [f"To do: {verdict.advice}"] if verdict.advice else []
@@ -152,6 +153,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
     properties: dict[str, Any] = {"outcome": verdict.outcome.value, "input": finding.input}
     if finding.also:
         properties["also"] = list(finding.also)
+    if finding.builds:
+        properties["builds"] = {name: of.verdict.outcome.value for name, of in worst(finding.builds).items()}
     if verdict.total:
         properties["placements"] = share(verdict)
         properties["bases"] = list(verdict.bases)

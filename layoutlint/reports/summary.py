@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.reports import builds
 from layoutlint.reports.judgement import described, exit_meaning, share, tally
+from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.words import counted
 from layoutlint.rule import Finding, Report
@@ -16,8 +18,8 @@ _INDEX_FROM = 6
 def summary(report: Report, width: int) -> Iterator[Line]:
     """One line per kept rule, coverage, what could not be read, and the result."""
     if len(report.findings) >= _INDEX_FROM:
-        yield from _section("findings", (_index(finding) for finding in report.findings))
-    yield from _section("kept", (_kept(finding) for finding in report.kept))
+        yield from _section("findings", (_index(finding, report) for finding in report.findings))
+    yield from _section("kept", (_kept(finding, report) for finding in report.kept))
     yield from _section("inputs", _inputs(report, width))
     yield from _section("coverage", _coverage(report, width))
     yield from _section(
@@ -37,9 +39,11 @@ def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
         yield line()
 
 
-def _index(finding: Finding) -> Line:
+def _index(finding: Finding, report: Report) -> Line:
     verdict = finding.verdict
     outcome = " ".join(filter(None, (verdict.outcome.value, share(verdict))))
+    if finding.builds:
+        outcome = spread(finding.builds, report.builds)
     mark = " (suppressed)" if finding.suppressed is not None else ""
     many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
     return line(
@@ -47,12 +51,20 @@ def _index(finding: Finding) -> Line:
     )
 
 
-def _kept(finding: Finding) -> Line:
+def _kept(finding: Finding, report: Report) -> Line:
+    if finding.builds:
+        said = spread(finding.builds, report.builds).removeprefix("kept ")
+        return line(
+            "  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)} {said}"
+        )
     many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
     return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)}{many}")
 
 
 def _inputs(report: Report, width: int) -> Iterator[Line]:
+    if report.builds:
+        yield from builds.inputs(report, width)
+        return
     for reading in report.readings:
         found = counted(len(reading.structs), "struct")
         found += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
@@ -66,7 +78,10 @@ def _inputs(report: Report, width: int) -> Iterator[Line]:
 def _coverage(report: Report, width: int) -> Iterator[Line]:
     coverage = report.coverage
     judged = counted(coverage.structs, "struct")
-    yield line(f"  {counted(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}")
+    within = f" in {counted(len(report.builds), 'build')}" if report.builds else ""
+    yield line(
+        f"  {counted(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}{within}"
+    )
     for reason in coverage.unresolved:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
     for reason in coverage.skipped:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint.builds import Build
 from layoutlint.layout import Layout, Place
 from layoutlint.reports import drawing, styled
+from layoutlint.reports.builds import elsewhere, heading
 from layoutlint.reports.judgement import described, order, share
+from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
 from layoutlint.reports.words import found_in
@@ -34,28 +37,31 @@ def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
 
 def _lines(report: Report, width: int) -> Iterator[Line]:
     for finding in report.findings:
-        yield from _finding(finding, width)
+        yield from _finding(finding, report.builds, width)
         yield line()
     yield from summary(report, width)
 
 
-def _finding(finding: Finding, width: int) -> Iterator[Line]:
-    rule, verdict = finding.rule, finding.verdict
+def _finding(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    rule = finding.rule
     severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
     yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
     yield from _where(finding, width)
-    yield line(
-        "  ",
-        described(finding),
-        " is ",
-        (verdict.outcome.value, STYLES[verdict.outcome]),
-        _how_often(verdict),
-    )
+    yield from _outcome(finding, builds, width)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
     yield line()
     yield from _geometry(finding, width)
-    yield from _words(finding, width)
+    yield from _words(finding, builds, width)
+
+
+def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    verdict = finding.verdict
+    style = STYLES[verdict.outcome]
+    if finding.builds:
+        yield from paragraph(f"  {described(finding)} is ", spread(finding.builds, builds), width, style)
+        return
+    yield line("  ", described(finding), " is ", (verdict.outcome.value, style), _how_often(verdict))
 
 
 def _where(finding: Finding, width: int) -> Iterator[Line]:
@@ -78,9 +84,11 @@ def _how_often(verdict: Verdict) -> str:
     return f" {often} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
 
 
-def _words(finding: Finding, width: int) -> Iterator[Line]:
+def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
-    yield from paragraph("  what: ", verdict.message, width)
+    first = finding.builds[0][1] if finding.builds else finding
+    yield from paragraph("  what: ", first.verdict.message, width)
+    yield from elsewhere(finding, builds, width)
     if order(finding):
         yield from paragraph("  order: ", order(finding), width)
     if verdict.is_placed:
@@ -97,6 +105,8 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
     verdict, struct = finding.verdict, finding.struct
     if not verdict.evidence:
         return
+    if finding.builds:
+        yield heading(finding)
     yield from _fields(verdict.evidence, width)
     yield line()
     if struct is None or struct.bit_size is None:

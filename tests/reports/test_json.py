@@ -11,18 +11,18 @@ from tests.reports.sample import CLEAN, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "also", "fields",
-    "placements", "randomised", "fingerprint", "suppressed",
+    "placements", "randomised", "fingerprint", "suppressed", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
-    ([], ["schema", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
-    (["inputs", 0], ["path", "reader", "target", "build_id", "structs", "files", "notes"]),
+    ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
+    (["inputs", 0], ["path", "build", "reader", "target", "build_id", "structs", "files", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
     (["findings", 0, "fields", 0], ["path", "offset", "size", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "total", "violating", "bases", "basis"]),
-    (["unread", 0], ["origin", "reason", "files"]),
+    (["unread", 0], ["origin", "reason", "files", "builds"]),
     (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped"]),
 ]
 

@@ -41,19 +41,19 @@ def stated(words: Iterable[str]) -> str | None:
     return found
 
 
-def without_library(kept: tuple[str, ...]) -> str | None:
-    """The triple for which flags compile, where this machine has no C library's headers for it."""
+def lacks_library(kept: tuple[str, ...]) -> bool:
+    """Whether flags compile for another machine, and this one has no C library's headers for it."""
     if any(_SAYS_WHICH.fullmatch(word) for word in kept):
-        return None
+        return False
     triple = stated(kept)
     if triple is None or "linux" not in triple:
-        return None
+        return False
     here = flags.architecture(os.uname().machine, 64)
     if flags.architecture(triple, 64) == here and "x32" not in triple:
-        return None
+        return False
     multiarch = "-".join(part for part in triple.split("-") if part not in _VENDORS)
     places = (f"/usr/include/{multiarch}/bits", f"/usr/{multiarch}/include", f"/usr/{triple}/include")
-    return None if any(map(os.path.isdir, places)) else triple
+    return not any(map(os.path.isdir, places))
 
 
 _OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "freestanding")
@@ -62,9 +62,8 @@ ALONE = ("-ffreestanding", "-nostdlibinc", "-isystem", _OWN)
 library, which is for another one, is not looked at."""
 
 
-def note(triple: str) -> str:
-    """What a user must know where `ALONE` was added."""
-    return (
-        f"there are no headers of a C library for {triple} on this machine: clang's own alone are known, "
-        f"such as stdint.h (`-ffreestanding`); `--sysroot` names others"
-    )
+NOTE = (
+    "no C library for its machine was found here: the compiler's own headers alone are known, such as "
+    "stdint.h (`-ffreestanding`); `--sysroot` names others"
+)
+"""What a user must know where `ALONE` was added."""

@@ -24,7 +24,7 @@ def unit(
     if path.endswith(CPLUSPLUS) or (read.language or "c").startswith("c++"):
         raise ReadError(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
     own = () if "-nostdinc" in read.kept else builtin.flags() or ()
-    alone = cross.ALONE if cross.without_library(read.kept) else ()
+    alone = cross.ALONE if cross.lacks_library(read.kept) else ()
     main = os.path.normpath(os.path.join(directory, path))
     words = ("-xc", *read.kept, *own, *alone)
     return Unit(main, words, directory, roots, shown, problem=read.problem, with_marks=with_marks)
@@ -43,8 +43,7 @@ def asked(options: ReadOptions) -> tuple[str, ...]:
 def notes(words: tuple[str, ...]) -> tuple[str, ...]:
     """What a user must know of how files are read on this machine."""
     found = () if "-nostdinc" in words or builtin.flags() else (NO_BUILTIN,)
-    triple = cross.without_library(flags.normalised(words).kept)
-    return found if triple is None else (*found, cross.note(triple))
+    return (*found, cross.NOTE) if cross.lacks_library(flags.normalised(words).kept) else found
 
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 WITH_VALUE = frozenset((
@@ -72,6 +73,29 @@ class Flags:
                     continue
                 break
         return tuple(found)
+
+
+_OF_PATHS = (
+    "-I", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot", "-iprefix",
+)  # fmt: skip
+_HOLDS_PATH = re.compile(
+    r"(-I|-isystem|-iquote|-idirafter|-isysroot|--sysroot=|-frandomize-layout-seed-file=|O=)(.+)", re.DOTALL
+)
+
+
+def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:
+    """The words with relative paths of headers, sysroots, seeds and build folders seen from a folder."""
+    found, before = [], ""
+    for word in words:
+        holder = _HOLDS_PATH.fullmatch(word)
+        if before in _OF_PATHS:
+            found.append(os.path.join(folder, word))
+        elif holder is not None and word not in WITH_VALUE:
+            found.append(holder[1] + os.path.join(folder, holder[2]))
+        else:
+            found.append(word)
+        before = word
+    return tuple(found)
 
 
 def normalised(words: tuple[str, ...]) -> Flags:

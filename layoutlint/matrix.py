@@ -1,0 +1,158 @@
+"""Many builds, one verdict: each is judged for itself, and a finding says in which it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from layoutlint import lint
+from layoutlint.builds import Build, named
+from layoutlint.errors import UsageError
+from layoutlint.layout import is_pattern
+from layoutlint.model import Unread, no_progress
+from layoutlint.reports.outcomes import spread, worst_first
+from layoutlint.rule import Coverage, Finding, Outcome, Pack, Report, Rule
+
+Result = Report | Unread
+"""What became of a build; Unread where no rules apply to its inputs."""
+
+
+def check(
+    builds: tuple[Build, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: lint.Options
+) -> Report:
+    """Judge every build; the report has one finding for each rule and struct, over all of them.
+
+    Raises UsageError when no rules apply to any build.
+    """
+    groups = _of_one_text(builds)
+    judged = partial(_judge, packs=packs, kernel_packs=kernel_packs, options=options)
+    jobs = options.read.jobs
+    if jobs > 1 and len(groups) > 1:
+        from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
+
+        shared = replace(options.read, progress=no_progress, jobs=max(1, jobs // len(groups)))
+        judged = partial(judged, options=replace(options, read=shared))
+        with ProcessPoolExecutor(min(jobs, len(groups))) as executor:
+            lists = list(executor.map(judged, groups))
+    else:
+        lists = []
+        for done, group in enumerate(groups):
+            options.read.progress("builds", done, len(groups))
+            lists.append(judged(group))
+    results = {build.name: result for found in lists for build, result in found}
+    return _merged(builds, results, options)
+
+
+def _of_one_text(builds: tuple[Build, ...]) -> list[list[Build]]:
+    """Builds that read the same differ in what is judged alone; they are read once."""
+    groups: dict[object, list[Build]] = {}
+    for build in builds:
+        groups.setdefault((build.inputs, build.flags, build.target, build.config), []).append(build)
+    return list(groups.values())
+
+
+def _judge(
+    group: list[Build], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: lint.Options
+) -> list[tuple[Build, Result]]:
+    """What becomes of builds that read the same."""
+    first = group[0]
+    flags = (*options.read.flags, *first.flags)
+    reading = replace(options.read, flags=flags, target=first.target, config=first.config)
+    inputs = lint.read(first.inputs, packs, kernel_packs, replace(options, read=reading))
+    return [(build, _report(build, inputs, packs, kernel_packs, options)) for build in group]
+
+
+def _report(
+    build: Build,
+    inputs: lint.Inputs,
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: lint.Options,
+) -> Result:
+    own = replace(
+        options,
+        line_size=options.line_size or build.line_size,
+        min_align=options.min_align or build.min_align,
+    )
+    try:
+        report = lint.report(inputs, packs, kernel_packs, own)
+    except UsageError:
+        return Unread(", ".join(build.inputs), "no rules apply to it", builds=(build.name,))
+    return replace(report, readings=tuple(replace(r, build=build.name) for r in report.readings))
+
+
+def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint.Options) -> Report:
+    told = ((build.name, results[build.name]) for build in builds)
+    reports = {name: result for name, result in told if isinstance(result, Report)}
+    rules = tuple(dict.fromkeys(rule for report in reports.values() for rule in report.rules))
+    if not rules and any(isinstance(result, Unread) for result in results.values()):
+        raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
+    each = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
+    findings = sorted((_as_one(same, builds) for same in _same(each)), key=lint.order)
+    unread = _unread(builds, results)
+    return Report(
+        readings=tuple(reading for report in reports.values() for reading in report.readings),
+        findings=tuple(f for f in findings if f.verdict.outcome is not Outcome.KEPT),
+        kept=tuple(f for f in findings if f.verdict.outcome is Outcome.KEPT),
+        coverage=_coverage(reports, rules, builds),
+        exit_status=lint.exit_status([finding for _, finding in each], unread, options),
+        unread=unread,
+        rules=rules,
+        builds=builds,
+    )
+
+
+def _same(each: Iterable[tuple[str, Finding]]) -> list[list[tuple[str, Finding]]]:
+    """The findings of all builds on one rule and struct."""
+    found: dict[tuple[Rule, str], list[tuple[str, Finding]]] = {}
+    for name, finding in each:
+        rule = finding.rule
+        is_one_of_many = is_pattern(rule.struct) and finding.struct is not None
+        struct = finding.struct.name if is_one_of_many and finding.struct else rule.struct
+        found.setdefault((rule, struct), []).append((name, finding))
+    return list(found.values())
+
+
+def _as_one(same: list[tuple[str, Finding]], builds: tuple[Build, ...]) -> Finding:
+    """The finding of the first build in which the worst happens, and what it is in all of them."""
+    ordered = worst_first(same)
+    name, first = ordered[0]
+    message = f"{spread(ordered, builds)}: {first.verdict.message}"
+    if len({finding.verdict.message for _, finding in ordered}) > 1:
+        message = f"{message} (build {name})"
+    return replace(first, verdict=replace(first.verdict, message=message), builds=tuple(ordered))
+
+
+def _unread(builds: tuple[Build, ...], results: dict[str, Result]) -> tuple[Unread, ...]:
+    """Each reason once, with its builds. Rules for other builds are no failure while there are such."""
+    found: dict[Unread, list[str]] = {}
+    for build in builds:
+        result = results[build.name]
+        for unread in (result,) if isinstance(result, Unread) else result.unread:
+            found.setdefault(replace(unread, builds=()), []).append(build.name)
+    if len(found.get(lint.FOR_OTHERS, ())) < len(builds):
+        found.pop(lint.FOR_OTHERS, None)
+    return tuple(replace(unread, builds=tuple(names)) for unread, names in found.items())
+
+
+def _coverage(reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple[Build, ...]) -> Coverage:
+    judged = (f for report in reports.values() for f in (*report.findings, *report.kept))
+    covered = {name: report.coverage for name, report in reports.items()}
+    return Coverage(
+        rules=len(rules),
+        applied=len({finding.rule for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}),
+        structs=sum(coverage.structs for coverage in covered.values()),
+        unresolved=tuple(_in_builds({n: c.unresolved for n, c in covered.items()}, builds)),
+        skipped=tuple(_in_builds({n: c.skipped for n, c in covered.items()}, builds)),
+    )
+
+
+def _in_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, ...]) -> Iterator[str]:
+    """Each text once, with the builds of which it is true."""
+    found: dict[str, list[str]] = {}
+    for name, said in texts.items():
+        for text in said:
+            found.setdefault(text, []).append(name)
+    for text, names in found.items():
+        yield f"{text} (in {named(names, builds)})"
