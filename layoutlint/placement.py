@@ -98,7 +98,7 @@ def _assumed(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...]:
     """The row that elements would be in; none for what ends with a flexible array, and is no element."""
     if layout.open_end is not None:
         return ()
-    return _row(ASSUMED, layout.size, _repeated(starts, layout.size, None, line))
+    return _row(ASSUMED, layout.size, repeated(starts, layout.size, None, line))
 
 
 def wanting(layout: Layout, min_align: int | None = None, align: Alignment | None = None) -> Wanting:
@@ -118,7 +118,7 @@ def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
     rows = () if found.distance is None else _row(found.row, found.distance - last, ends)
     if count is not None:
         rows = (*_elements(starts, size, count, line), *rows)
-        starts = _repeated(starts, size, count, line)
+        starts = repeated(starts, size, count, line)
         why += f", {size} bytes from one element of an array to the next"
     return Placements(line, tuple(sorted(starts)), why, rows=rows)
 
@@ -130,7 +130,7 @@ def _elements(starts: set[int], stride: int, count: int | None, line: int, back:
     """
     if count == 1:
         return ()
-    return _row(ELEMENT, stride - back, _repeated(starts, stride, count and count - 1, line))
+    return _row(ELEMENT, stride - back, repeated(starts, stride, count and count - 1, line))
 
 
 def _row(what: str, step: int, bases: set[int]) -> tuple[Row, ...]:
@@ -167,7 +167,7 @@ def inside(
     for array in container.arrays:
         if array.bit_stride is None:
             return None
-        starts = _repeated(starts, array.bit_stride // 8, array.count, line)
+        starts = repeated(starts, array.bit_stride // 8, array.count, line)
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
     return Placements(line, tuple(sorted(starts)), why, rows=tuple(_rows_inside(container, outer)))
 
@@ -180,7 +180,7 @@ def _rows_inside(container: Container, outer: Placements) -> Iterator[Row]:
         count, stride = arrays[at]
         starts = {(base + container.offset + back) % line for base in outer.bases}
         for number, step in arrays[:at]:
-            starts = _repeated(starts, step, number, line)
+            starts = repeated(starts, step, number, line)
         yield from _elements(starts, stride, count, line, back)
         if not count:  # which element is the last one is not known
             return
@@ -191,7 +191,7 @@ def _rows_inside(container: Container, outer: Placements) -> Iterator[Row]:
             yield from _row(row.what, row.step - back, starts)
 
 
-def _repeated(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
+def repeated(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
     """Where elements of an array start, modulo the line size: the first at `starts`, then twice as many."""
     different = line // gcd(stride, line)
     number, known = min(count or different, different), 1

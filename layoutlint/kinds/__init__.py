@@ -23,6 +23,7 @@ KINDS = {
     "holes": "Holes",
     "access": "AccessApart",
     "guards": "Guards",
+    "stride": "Stride",
     "group": "MarkedGroup",
 }
 """Each kind's class, in the order of the manual; its module is called as the kind is."""

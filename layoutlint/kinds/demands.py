@@ -9,6 +9,11 @@ def need_some(fields: tuple[str, ...], key: str = "fields") -> None:
     """At least one field, none of them twice."""
     if not fields:
         raise ValueError(f"`{key}` needs at least one field")
+    need_unlike(fields, key)
+
+
+def need_unlike(fields: tuple[str, ...], key: str) -> None:
+    """No field twice."""
     for index, path in enumerate(fields):
         if path in fields[:index]:
             raise ValueError(f"`{key}` names `{path}` twice")

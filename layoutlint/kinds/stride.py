@@ -1,0 +1,219 @@
+"""Kind `stride`: objects that stand one behind the other, and the lines that two of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
+from typing import ClassVar
+
+from layoutlint.kinds.demands import need_unlike
+from layoutlint.kinds.pairs import NOBODY_KNOWN
+from layoutlint.kinds.wording import first_few, part_elements
+from layoutlint.layout import Layout, Place, is_pattern
+from layoutlint.model import CType, Struct
+from layoutlint.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, repeated
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
+
+_BREAKS = """\
+struct slot {
+    long used;          /* written by the owner of the slot */
+    long names[7];
+    long limit;
+};
+"""
+_KEEPS = """\
+struct slot {
+    long used __attribute__((aligned(64)));
+    long names[7];
+    long limit;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stride:
+    """No field of an object shares a line with a field of the next one."""
+
+    name: ClassVar[str] = "stride"
+    summary: ClassVar[str] = "objects in a row are far enough from one another to share no cache line"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("array", "path", "judge the elements of this field, an array, instead of objects in a row"),
+        Key("fields", "paths", "fields that share no line with a neighbour; by default all"),
+        Key("against", "paths", "fields of the neighbour that count; by default all"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "Every one of `fields` in an object is held against every one of `against` in the next object, and\n"
+        "the other way round, at every base that has a next one. Padding belongs to nobody: objects of 72\n"
+        "bytes whose last 8 are padding can be far enough apart.\n"
+        "\n"
+        "How far the next one is, the rule file says: with `array` or without `placement` it is the size\n"
+        "of the struct; in a slab cache the stride; in kmalloc the size class; copies of a per-CPU\n"
+        "variable are whole pages apart; of an embedded struct it is what the containers' arrays make it.\n"
+        "Of other variables and of blocks of malloc it is not known (docs/placements.md).\n"
+        "\n"
+        "With `array` (a field of the struct) its elements are judged, at all bases of the struct, and the\n"
+        "other keys are paths in an element. Arrays of arrays count as one. How large an element of a\n"
+        "flexible array is, is not known.",
+        "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep every\n"
+        "object on lines of its own. Where that is too much, put what nobody else uses at both ends.",
+        'fields = ["used"]\nagainst = ["limit"]',
+        Example(
+            _BREAKS,
+            Outcome.AT_RISK,
+            "element 0's `limit` at 64..71 shares a line with element 1's `used` at 0..7 (72 bytes on) "
+            "in 7 of 8 placements",
+        ),
+        Example(
+            _KEEPS,
+            Outcome.KEPT,
+            "the chosen fields of elements 128 bytes apart share no line in any placement",
+        ),
+    )
+
+    array: str | None = None
+    fields: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        need_unlike(self.fields, "fields")
+        need_unlike(self.against, "against")
+        if self.array is not None and is_pattern(self.array):
+            raise ValueError("`array` needs exactly one field, and no pattern")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken where a field is on a line with a field of the next object."""
+        if self.array is not None:
+            return self._of_array(context.place(self.array), context)
+        rows = context.placements.rows
+        if not rows:
+            end = context.layout.open_end
+            raise CannotTell(f"where an object ends is not known: {spell(end)}" if end else NOBODY_KNOWN)
+        bases = tuple(sorted({base for row in rows for base in row.bases}))
+        placements = Placements(context.placements.line_size, bases, "")
+        return self._judged(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
+
+    def _of_array(self, array: Place, context: Context) -> Verdict:
+        """The verdict on the elements of an array in the struct, over the bases of the struct."""
+        element, step, count = _element(array, context.layout.struct)
+        placements, line = context.placements, context.placements.line_size
+        if count < 2 or not step:
+            message = f"{spell(array)} has no two elements side by side"
+            return judge(placements, (), message, (array,), "")
+        starts = {base: {(base + array.offset) % line} for base in placements.bases}
+        at = {base: repeated(start, step, count - 1, line) for base, start in starts.items()}
+        row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
+        return self._judged(Context(Layout(element), placements), placements, [(row, at)], array)
+
+    def _judged(
+        self, context: Context, placements: Placements, rows: list[_Spread], array: Place | None = None
+    ) -> Verdict:
+        """The verdict over some bases, at each of which objects of a row stand somewhere on a line."""
+        ours, theirs = _chosen(self.fields, context), _chosen(self.against, context)
+        found: dict[_Met, tuple[int, ...]] = {}
+        for row, at in rows:
+            for a, b in _near(ours, theirs, row, placements.line_size):
+                met = set(next_shared(a, b, row, placements.line_size))
+                bases = tuple(base for base in placements.bases if not met.isdisjoint(at.get(base, ())))
+                if bases:
+                    found[a, b, row] = bases
+        evidence = (array,) if array is not None else ours if self.fields else ()
+        if not found:
+            return judge(placements, (), self._kept(rows, array), evidence, "")
+        worst = sorted(found, key=lambda met: -len(found[met]))
+        total = len(placements.bases)
+        says = [f"{_says(*met, array)} in {len(found[met])} of {total} placements" for met in worst]
+        if array is None:
+            evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
+        bases_of_all = placements.in_any(found.values())
+        row = worst[0][2]
+        near = _near(ours, theirs, row, placements.line_size)
+        advice = _advice(row, near, placements.line_size, array is not None)
+        return judge(placements, bases_of_all, first_few(says, "pairs"), evidence, advice)
+
+    def _kept(self, rows: list[_Spread], array: Place | None) -> str:
+        who = f"elements of `{array.path}`" if array is not None else ""
+        steps = sorted({(_MANY[_called(row)], row.step) for row, _ in rows})
+        apart = " and ".join(f"{who or what} {step} bytes apart" for what, step in steps)
+        if self.fields or self.against:
+            return f"the chosen fields of {apart} share no line in any placement"
+        return f"{apart} share no line in any placement"
+
+
+_MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks", "copy": "copies"}
+_Spread = tuple[Row, dict[int, set[int]]]
+"""Objects in a row, and where on a line those stand that belong to a base."""
+_Met = tuple[Place, Place, Row]
+"""A field of an object, and one of the next object of a row."""
+
+
+def _chosen(paths: tuple[str, ...], context: Context) -> tuple[Place, ...]:
+    return context.places(paths) if paths else context.others(())
+
+
+def _near(
+    ours: tuple[Place, ...], theirs: tuple[Place, ...], row: Row, line_size: int
+) -> list[tuple[Place, Place]]:
+    """A field of an object and one of the next, of either side, where less than a line lies between them."""
+    pairs = {
+        (a.path, b.path): (a, b)
+        for a, b in (*product(ours, theirs), *product(theirs, ours))
+        if row.step + b.offset - a.end < line_size
+    }
+    return list(pairs.values())
+
+
+def _called(row: Row) -> str:
+    return ELEMENT if row.what == ASSUMED else row.what
+
+
+def _says(a: Place, b: Place, row: Row, array: Place | None) -> str:
+    first, second = ("k", "k+1") if array is not None else ("0", "1")
+    called = _called(row)
+    of = f" of `{array.path}`" if array is not None else ""
+    return (
+        f"{called} {first}{_spelled(a)}{of} shares a line with "
+        f"{called} {second}{_spelled(b)} ({row.step} bytes on)"
+    )
+
+
+def _spelled(place: Place) -> str:
+    """A field of an element; an element without fields has but its bytes."""
+    return f"'s {spell(place)}" if place.path else f" at {place.extent}"
+
+
+def _element(array: Place, struct: Struct) -> tuple[Struct, int, int]:
+    """What an array holds, as a struct; the bytes of each, and how many there are. Raises CannotTell."""
+    member = array.field
+    if not member.dims:
+        raise CannotTell(f"{spell(array)} is no array")
+    count = prod(length or 0 for length in member.dims)
+    if array.is_flexible:
+        raise CannotTell(f"how large an element of {spell(array)} is, is not known: it is a flexible array")
+    bits = (array.bit_size or 0) // count if count else 0
+    one = replace(member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left))
+    fields = member.members or (one,)
+    name, aggregate = f"{array.path}[]", member.aggregate or "struct"
+    return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
+
+
+def _advice(row: Row, pairs: list[tuple[Place, Place]], line: int, is_array: bool) -> str:
+    advice = part_elements(row.step, line)
+    if is_array:
+        advice = advice.replace("the struct", "the elements", 1)
+    more = _padding(row, pairs, line) if row.what in (ELEMENT, ASSUMED) else None
+    return advice if more is None else f"{advice}; {more} bytes of padding at the end do as well"
+
+
+def _padding(row: Row, pairs: list[tuple[Place, Place]], line: int) -> int | None:
+    """The fewest bytes behind each element with which none shares a line, wherever the first one starts.
+
+    None when the advice to align gets along with as few.
+    """
+    unit = gcd(row.step, *row.bases, line)
+    for more in range(unit, -row.step % line, unit):
+        step = row.step + more
+        apart = replace(row, step=step, bases=tuple(range(0, line, gcd(unit, step))))
+        if not any(next_shared(a, b, apart, line) for a, b in pairs):
+            return more
+    return None
