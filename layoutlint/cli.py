@@ -16,6 +16,7 @@ from layoutlint.commands.check import check
 from layoutlint.commands.containers import containers
 from layoutlint.commands.explain import explain
 from layoutlint.commands.rules import rules_group
+from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.show import show
 from layoutlint.errors import EXIT_UNKNOWN, EXIT_USAGE, LayoutlintError, ReadError
 
@@ -85,6 +86,7 @@ def app() -> None:
 
 for command in (check, show, containers, explain, rules_group):
     app.add_command(command)
+rules_group.add_command(rules_import)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:

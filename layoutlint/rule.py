@@ -104,8 +104,13 @@ class Access:
 
     path: str
     access: str
+    """Empty for a field that is declared and has no access on any side."""
     contended: bool = False
     source: Source | None = None
+    side: str = ""
+    """The part of the code, with a processor of its own, whose access it is (`tx`); empty for any code."""
+    is_optional: bool = False
+    """Whether an input may lack the field."""
 
 
 class CannotTell(Exception):
@@ -136,6 +141,12 @@ class Context:
                 raise NoSuchField(self._missing(pattern))
             found.update((place.path, place) for place in matched)
         return _sized(tuple(found.values()))
+
+    def declared(self, access: Access) -> tuple[Place, ...]:
+        """The fields that a declaration means; none for an optional one that the struct lacks."""
+        if access.is_optional and not self.layout.match(access.path):
+            return ()
+        return self.places((access.path,))
 
     def place(self, path: str) -> Place:
         """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""

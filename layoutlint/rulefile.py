@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -26,8 +26,8 @@ CASES = ".cases.toml"
 _SHIPPED = "rules/"
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 
-PACK_KEYS = ("name", "description", "for", "accesses")
-STRUCT_KEYS = ("header", *STORAGE_KEYS, "fields")
+PACK_KEYS = ("name", "description", "for", "accesses", "sides")
+STRUCT_KEYS = ("header", *STORAGE_KEYS, "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
 RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
 
@@ -178,6 +178,7 @@ class _Reader:
         self._name = self._header.get("name", toml.text) or os.path.splitext(os.path.basename(path))[0]
         own = self._header.get("accesses", toml.listed(_access_word, "words"))
         self._accesses = (*ACCESSES, *(own or ()))
+        self._sides = self._header.get("sides", toml.listed(_side, "words")) or ()
 
     def pack(self) -> Pack:
         """The whole file."""
@@ -215,22 +216,29 @@ class _Reader:
 
     def _fields(self, struct: Table) -> Iterator[Access]:
         fields = struct.table("fields", f"{struct.called[:-1]}.fields]")
+        is_optional = struct.get("optional_fields", toml.boolean) or False
         for path in fields.data:
-            access = self._field(fields, path)
-            if access is not None:
-                yield access
+            for access in self._field(fields, path):
+                yield replace(access, is_optional=is_optional)
 
-    def _field(self, fields: Table, path: str) -> Access | None:
+    def _field(self, fields: Table, path: str) -> Iterator[Access]:
+        """Its access whoever it is, that of each side, or that it is known and none of these."""
         try:
             toml.field_path(path)
         except Misfit as misfit:
             fields.wrong(f"the name of a field {misfit.reason}", path)
-            return None
+            return
         table = fields.table(path, f"field `{path}`")
-        table.only(FIELD_KEYS, lambda key: _quoted(table, path, key))
-        access = table.need("access", toml.choice(self._accesses))
+        table.only((*FIELD_KEYS, *self._sides), lambda key: _quoted(table, path, key))
+        choice, source = toml.choice(self._accesses), self._source(table.line)
         contended = table.get("contended", toml.boolean) or False
-        return None if access is None else Access(path, access, contended, self._source(table.line))
+        access = table.get("access", choice) if self._sides else table.need("access", choice)
+        by = [("", access), *((side, table.get(side, choice)) for side in self._sides)]
+        if self._sides and table.data.keys() <= {"contended"}:
+            by = [("", "")]
+        for side, word in by:
+            if word is not None:
+                yield Access(path, word, contended, source, side)
 
     def _rules(self) -> Iterator[Rule]:
         entries = self._top.get("rule", toml.listed(toml.table, "tables, each under `[[rule]]`"))
@@ -321,6 +329,13 @@ def _struct_name(value: object) -> str:
         raise Misfit(f"cannot be `{found}`: write the tag alone, `{tag}`")
     if not _STRUCT_NAME.fullmatch(found):
         raise Misfit(f"cannot be `{found}`: a tag, a typedef, or a pattern of them with `*`, `?`, `[a-z]`")
+    return found
+
+
+def _side(value: object) -> str:
+    found = _access_word(value)
+    if found in (*FIELD_KEYS, "any"):
+        raise Misfit(f"cannot be `{found}`, which has a meaning already")
     return found
 
 

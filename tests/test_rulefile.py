@@ -114,6 +114,46 @@ def test_where_objects_of_a_struct_start(said, storage):
     assert intent.placement == Storage(storage[0], Source("my.toml", 2), *storage[1:])
 
 
+SIDED = """\
+[pack]
+sides = ["tx", "rx"]
+[struct.s]
+optional_fields = true
+[struct.s.fields]
+a = { tx = "read-mostly", rx = "hot-write" }
+b = { access = "cold", rx = "hot-read", contended = true }
+c = {}
+"""
+
+
+def test_the_accesses_of_sides():
+    (intent,) = rulefile.parse(SIDED, "my.toml").structs
+    assert [(a.path, a.access, a.side, a.contended, a.is_optional) for a in intent.accesses] == [
+        ("a", "read-mostly", "tx", False, True),
+        ("a", "hot-write", "rx", False, True),
+        ("b", "cold", "", True, True),
+        ("b", "hot-read", "rx", True, True),
+        ("c", "", "", False, True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[struct.s.fields]\na = { tx = \"cold\" }\n", ["my.toml:2: field `a` has no `access`", "my.toml:2: unknown key `tx` in field `a` (known: access, contended)"]),
+        ("[struct.s.fields]\na = {}\n", ["my.toml:2: field `a` has no `access`"]),
+        (SIDED.replace('"cold"', '"cool"'), ["my.toml:7: `access` cannot be `cool` (did you mean `cold`?)"]),
+        (SIDED.replace('rx = "hot-write"', 'rx = "read_mostly"'), ["my.toml:6: `rx` cannot be `read_mostly` (did you mean `read-mostly`?)"]),
+        (SIDED.replace("true", '"yes"', 1), ["my.toml:4: `optional_fields` must be true or false, not a string"]),
+        ('[pack]\nsides = ["access"]\n', ["my.toml:2: `sides`[0] cannot be `access`, which has a meaning already"]),
+        ('[pack]\nsides = ["any"]\n', ["my.toml:2: `sides`[0] cannot be `any`, which has a meaning already"]),
+        ('[pack]\nsides = ["T X"]\n', ["my.toml:2: `sides`[0] cannot be `T X`: small letters, digits and `-`"]),
+    ],
+)  # fmt: skip
+def test_mistakes_about_sides(text, said):
+    assert mistakes(text) == said
+
+
 TEN_MISTAKES = """\
 [pack]
 nmae = "mine"

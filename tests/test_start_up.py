@@ -55,6 +55,7 @@ TABLE = [
     (("check", "--help"), NO_VERSION),
     (("check", "--no-such-option"), NO_VERSION),
     (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint", *kinds_but("separate", "together"))),
+    (("rules", "import", "net_cachelines", "fixtures/net_cachelines/simple.rst"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, *ON_USE, *NEVER)),
     (("check", "ELF", *RULES), (*BTF, *CHECK, *formats_but("text"), "elftools")),
     (("check", "ELF", *RULES, "--format", "json"), (*BTF, *CHECK, *formats_but("json"), "elftools")),
     (("check", "ELF", *RULES, "--format", "github"), (*BTF, *CHECK, *formats_but("github"), "elftools")),

@@ -25,6 +25,7 @@ KINDS = {
     "guards": "Guards",
     "stride": "Stride",
     "group": "MarkedGroup",
+    "complete": "Complete",
 }
 """Each kind's class, in the order of the manual; its module is called as the kind is."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
+from layoutlint.rule import Access, CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 
 _BREAKS = """\
 struct stats {
@@ -39,9 +40,11 @@ class AccessApart:
         "The accesses are those of `[struct.NAME.fields]`. Every field whose access is among `readers` is\n"
         "held against every field whose access is among `writers`, at every base, as `separate` does it.\n"
         "A field is not held against itself or its own parts: no order of fields can part those. A field\n"
-        "that is named one by one has that access, whatever a pattern says. Without any declared access\n"
-        'the answer is unknown. `readers = ["hot-write"]` keeps fields apart that are all written, each\n'
-        "by its own processor.\n"
+        "that is named one by one has that access, whatever a pattern says. What one of the sides of\n"
+        "`[pack]` reads may stand beside what the same side writes, which is one processor at a time; and\n"
+        "what any side writes is not held to suffer from others that are written. Without any declared\n"
+        'access the answer is unknown. `readers = ["hot-write"]` keeps fields apart that are all written,\n'
+        "each by its own processor.\n"
         "\n"
         "In elements of an array (`array` in the rule file, or an array in a container) what is written in\n"
         "one element counts for what is read in the next, and the other way round; of other objects that\n"
@@ -74,30 +77,44 @@ class AccessApart:
 
     def check(self, context: Context) -> Verdict:
         """Broken where a field of the readers touches a line of a field of the writers."""
-        declared = self._declared(context)
-        read = [place for place, access in declared.items() if access in self.readers]
-        written = [place for place, access in declared.items() if access in self.writers]
-        pairs = pairs_between(read, written)
+        uses = self._uses(context)
+        read = [place for place, by in uses.items() if any(a.access in self.readers for a in by)]
+        written = [place for place, by in uses.items() if any(a.access in self.writers for a in by)]
+        pairs = [(a, b) for a, b in pairs_between(read, written) if self._disturb(uses[a], uses[b])]
 
         def say(place: Place) -> str:
-            return f"`{place.path}` ({declared[place]}) at {place.extent}"
+            words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[place])
+            return f"`{place.path}` ({words}) at {place.extent}"
 
         message = f"{len(read)} read and {len(written)} written fields share no line in any placement"
         kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
         around = beside(context, self.neighbours, pairs)
         return judge_apart(pairs, context.placements, kept, say, around=around)
 
-    def _declared(self, context: Context) -> dict[Place, str]:
-        """The fields to judge, each with its access; a field's own word stands above a pattern's."""
+    def _disturb(self, some: tuple[Access, ...], others: tuple[Access, ...]) -> bool:
+        """Whether one of two fields is read by one side alone, and the other one written by another side."""
+        return any(
+            a.access in self.readers and b.access in self.writers and not (a.side and a.side == b.side)
+            for read, by in ((some, others), (others, some))
+            if not any(use.side and use.access in self.writers for use in read)
+            for a, b in product(read, by)
+        )
+
+    def _uses(self, context: Context) -> dict[Place, tuple[Access, ...]]:
+        """The fields to judge with their accesses; a field's own word stands above a pattern's."""
         struct = context.layout.struct
-        if not context.accesses:
+        words = [access for access in context.accesses if access.access]
+        if not words:
             raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
-        patterns_first = sorted(context.accesses, key=lambda access: not is_pattern(access.path))
-        declared = {p: access.access for access in patterns_first for p in context.places((access.path,))}
+        patterns_first = sorted(words, key=lambda access: not is_pattern(access.path))
+        by_side = {(place, a.side): a for a in patterns_first for place in context.declared(a)}
+        declared: dict[Place, tuple[Access, ...]] = {}
+        for (place, _), access in by_side.items():
+            declared[place] = (*declared.get(place, ()), access)
         if not self.fields:
             return declared
         chosen = context.places(self.fields)
         for place in chosen:
             if place.path in self.fields and place not in declared:
                 raise CannotTell(f"no access is declared for {spell(place)}")
-        return {place: access for place, access in declared.items() if place in chosen}
+        return {place: by for place, by in declared.items() if place in chosen}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import ClassVar
 
 from layoutlint import groups
 from layoutlint.errors import did_you_mean
 from layoutlint.groups import Group, Groups
+from layoutlint.kinds import sides
 from layoutlint.kinds.demands import need_at_least, need_some
 from layoutlint.kinds.pairs import Pair, judge_apart, pairs_between
 from layoutlint.kinds.wording import first_few, line_numbers
@@ -83,7 +84,12 @@ class MarkedGroup:
         "are read, with `write` (also in `read_write`) they are written, and `tx`, `rx`, `txrx` or `rxtx`\n"
         "say by which side. The fields of a read group are held against those of the written groups, at\n"
         "every base, as `separate` does it; except where one side alone writes the ones and reads the\n"
-        "others, which is one processor at a time. Groups with other names are held against nothing.",
+        "others, which is one processor at a time. Groups with other names are held against nothing.\n"
+        "\n"
+        "Without `group`, accesses that are declared for the sides `tx` and `rx` are held against the\n"
+        "names: a field that both sides read stands in the group `read_txrx`, one that `tx` alone writes in\n"
+        "`write_tx`, and one that any of two sides writes in `write_txrx`, where there is such a group. A\n"
+        "field that is declared without any access stands in none that names a side.",
         "Move the field between the marks of its group; start the written group on a line of its own\n"
         "(`__cacheline_group_begin_aligned`), or put fields of the slow path between the two.",
         "",
@@ -121,6 +127,8 @@ class MarkedGroup:
         _refuse_unsized(chosen)
         faults = list(found.faults) if self.group is None else []
         faults += self._misplaced(context, found)
+        strays = sides.strays(context, found) if self.group is None else ()
+        faults += sides.told(strays)
         faults += [fault for group in chosen for fault in self._too_large(group)]
         crowded = [self._crowded(group, context.placements) for group in chosen]
         faults += [message for message, _ in crowded if message]
@@ -129,7 +137,8 @@ class MarkedGroup:
             return apart
         fixed = len(faults) > sum(bool(message) for message, _ in crowded)
         bases = [context.placements.bases] if fixed else [bases for _, bases in crowded]
-        return _with(faults, apart, context.placements, context.placements.in_any([*bases, apart.bases]))
+        verdict = _with(faults, apart, context.placements, context.placements.in_any([*bases, apart.bases]))
+        return replace(verdict, evidence=tuple(stray.place for stray in strays)) if strays else verdict
 
     def _misplaced(self, context: Context, found: Groups) -> Iterator[str]:
         """Members that are elsewhere, and fields that are among them and do not belong there."""

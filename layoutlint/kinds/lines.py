@@ -31,6 +31,8 @@ struct task {
 };
 """
 
+_ANY = "any"
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:
@@ -39,14 +41,19 @@ class Lines:
     name: ClassVar[str] = "lines"
     summary: ClassVar[str] = "the fields together touch at most `max` cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("fields", "paths", "the fields that one path of the code needs", required=True),
-        Key("max", "integer", "lines that they touch in all, at most", required=True),
+        Key("fields", "paths", "the fields that one path of the code needs"),
+        Key("side", "word", "or those with an access of this side, except `cold`; `any` for any access"),
+        Key("max", "integer", "lines that they touch in all, at most; by default what their bytes need"),
     )
     manual: ClassVar[Manual] = Manual(
         "The lines that any byte of any of the fields touches are counted at every base, each once; lines\n"
         "on which only other fields are do not count. Bit-fields count with the bytes that they touch,\n"
         "empty fields with none. How far a flexible array goes is not known, and so the answer for it is\n"
-        "unknown.",
+        "unknown.\n"
+        "\n"
+        "A rule needs `fields` or `side`. Without `max`, as many lines are allowed as hold the bytes of all\n"
+        "the fields, none of them twice: what is to be had at best, and seldom reached. As a `note` that\n"
+        "tells where a struct stands, and does not fail a run.",
         "Bring the fields together. With an alignment of A, at most n lines are certain only for\n"
         "(n - 1) lines and A bytes.",
         'fields = ["state", "priority", "parent"]\nmax = 2',
@@ -63,41 +70,64 @@ class Lines:
         ),
     )
 
-    fields: tuple[str, ...]
-    max: int
+    fields: tuple[str, ...] = ()
+    max: int | None = None
+    side: str | None = None
 
     def __post_init__(self) -> None:
-        need_some(self.fields)
+        if self.side is None:
+            need_some(self.fields)
+        elif self.fields:
+            raise ValueError("`fields` and `side` both say which fields: one of them is enough")
         need_at_least("max", self.max, 1)
 
     def check(self, context: Context) -> Verdict:
         """Broken where the fields touch more than `max` lines."""
-        places, placements = context.places(self.fields), context.placements
+        places, placements = self._places(context), context.placements
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
-        counts = {base: line_count(places, base, placements.line_size) for base in placements.bases}
-        bases = placements.violating(lambda base: counts[base] > self.max)
+        covered, line = line_count(places, 0, 1), placements.line_size
+        most = max(1, -(-covered // line)) if self.max is None else self.max
+        counts = {base: line_count(places, base, line) for base in placements.bases}
+        bases = placements.violating(lambda base: counts[base] > most)
         total = len(placements.bases)
+        called = self._called(places)
         if not bases:
-            message = f"{listing(places)} touch {line_numbers(counts.values())} in all {total} placements"
+            message = f"{called} touch {line_numbers(counts.values())} in all {total} placements"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
-        message = (
-            f"{listing(places)} touch {number} in {len(bases)} of {total} placements, {self.max} allowed"
-        )
-        advice = self._advice(places, placements) + tolerated(len(bases), total)
+        allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"
+        message = f"{called} touch {number} in {len(bases)} of {total} placements, {allowed}"
+        advice = self._advice(covered, most, placements) + tolerated(len(bases), total)
         return judge(placements, bases, message, places, advice)
 
-    def _advice(self, places: tuple[Place, ...], placements: Placements) -> str:
+    def _places(self, context: Context) -> tuple[Place, ...]:
+        if self.side is None:
+            return context.places(self.fields)
+        hot = [a for a in context.accesses if a.access not in ("", "cold") and self.side in (a.side, _ANY)]
+        if not hot:
+            struct = context.layout.struct
+            of = self._of_side()
+            raise CannotTell(f"no access of {of} is declared for a field of {struct.aggregate} {struct.name}")
+        return tuple(dict.fromkeys(place for access in hot for place in context.declared(access)))
+
+    def _called(self, places: tuple[Place, ...]) -> str:
+        if self.side is None:
+            return listing(places)
+        return f"the {len(places)} field{'' if len(places) == 1 else 's'} of {self._of_side()}"
+
+    def _of_side(self) -> str:
+        return "any side" if self.side == _ANY else f"side `{self.side}`"
+
+    def _advice(self, covered: int, most: int, placements: Placements) -> str:
         """Bytes side by side touch at most n lines at any base when (n - 1) lines and one step hold them."""
-        covered = line_count(places, 0, 1)
         line = placements.line_size
         step = gcd(*placements.bases, line)  # bases inside of containers can be any
-        allowed = line_numbers([self.max])
-        certain = (self.max - 1) * line + step
+        allowed = line_numbers([most])
+        certain = (most - 1) * line + step
         if covered <= certain:
             return f"bring their {covered} bytes within {certain}, starting at a multiple of {step}"
-        if covered <= self.max * line:
+        if covered <= most * line:
             return f"align the struct to {line} bytes and bring their {covered} bytes onto {allowed}"
-        return f"they have {covered} bytes, and {allowed} hold {self.max * line}: shrink or split them"
+        return f"they have {covered} bytes, and {allowed} hold {most * line}: shrink or split them"

@@ -24,6 +24,12 @@ def says(**accesses: str) -> tuple[Access, ...]:
     return tuple(Access(path.replace("__", "."), access.replace("_", "-")) for path, access in accesses.items())
 
 
+def sided(**accesses: str) -> tuple[Access, ...]:
+    """`a="tx read-mostly, rx hot-write"`."""
+    each = [(path, said.split(" ")) for path, several in accesses.items() for said in several.split(", ")]
+    return tuple(Access(path, word, side=side) for path, (side, word) in each)
+
+
 CASES = [
     Case("reader beside writer", WORDS, {}, AT_RISK, (0, 8, 16, 24, 32, 40, 48),
          "`a` (hot-read) at 0..7 shares a line with `b` (hot-write) at 8..15 in 7 of 8 placements",
@@ -55,6 +61,24 @@ CASES = [
     Case("a name stands above a pattern", LINES, {}, BROKEN, ONCE,
          "`b` (hot-read) at 8..15 shares a line with `a` (hot-write) at 0..7 in 1 of 1 placements",
          (Access("a", "hot-write"), Access("*", "hot-read"))),
+    Case("what one side reads and another one writes", LINES, {}, BROKEN, ONCE,
+         "`a` (tx read-mostly) at 0..7 shares a line with `b` (rx hot-write) at 8..15 in 1 of 1 placements",
+         sided(a="tx read-mostly", b="rx hot-write")),
+    Case("what one side reads and writes", LINES, {}, KEPT, (), "1 read and 1 written fields share no line in any placement",
+         sided(a="tx read-mostly", b="tx hot-write")),
+    Case("what both read and one writes", LINES, {}, BROKEN, ONCE,
+         "`a` (tx read-mostly, rx read-mostly) at 0..7 shares a line with `b` (tx hot-write) at 8..15 in 1 of 1 placements",
+         sided(a="tx read-mostly, rx read-mostly", b="tx hot-write")),
+    Case("what is written suffers anyway", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
+         sided(a="tx read-mostly, rx hot-write", b="tx hot-write")),
+    Case("a side beside any code", LINES, {}, BROKEN, ONCE,
+         "`a` (tx read-mostly) at 0..7 shares a line with `b` (hot-write) at 8..15 in 1 of 1 placements",
+         (*sided(a="tx read-mostly"), *says(b="hot_write"))),
+    Case("a name stands above a pattern on each side", LINES, {}, BROKEN, ONCE,
+         "`b` (tx read-mostly) at 8..15 shares a line with `a` (tx cold, rx hot-write) at 0..7 in 1 of 1 placements",
+         (Access("*", "read-mostly", side="tx"), Access("a", "hot-write", side="rx"), Access("a", "cold", side="tx"))),
+    Case("an optional field that is not there", LINES, {}, KEPT, (), "1 read and 0 written fields share no line in any placement",
+         (*says(a="hot_read"), Access("gone", "hot-write", is_optional=True), Access("c", ""))),
     Case("empty", EMPTY, {}, KEPT, (), "1 read and 1 written fields share no line in any placement",
          says(a="hot_read", lock="hot_write")),
     Case("flexible array by its first byte", TAIL, {}, AT_RISK, (0, 8, 16, 24, 32, 40),
@@ -67,6 +91,7 @@ REFUSALS = [
 ]
 UNTOLD = [
     Untold("nothing declared", WORDS, {}, "no access is declared for a field of struct words"),
+    Untold("declared without a word", WORDS, {}, "no access is declared for a field of struct words", (Access("a", ""),)),
     Untold("a misspelt declaration", WORDS, {}, "struct words has no field `e`", says(e="hot_read")),
     Untold("a named field without access", WORDS, {"fields": ("a", "b")}, "no access is declared for `b` at 8..15",
            says(a="hot_read")),

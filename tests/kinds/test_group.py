@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from layoutlint.kinds.group import MarkedGroup
 from layoutlint.model import Randomised
+from layoutlint.rule import Access
 from tests.build import flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
@@ -123,6 +124,42 @@ CASES = [
          "group `k` at 8..23: no read one shares a line with a written one in any placement"),
     Case("groups that cross", CROSSED, {}, BROKEN, EVERY8, "group `g` at 0..15 ends inside of group `h` at 8..23"),
     Case("an end before its begin", BACKWARDS, {}, BROKEN, EVERY8, "group `g` begins at 8, behind its end at 0"),
+]  # fmt: skip
+
+
+def on(path, **sides):
+    """`on("a", tx="hot-write")`; without a side, declared and not hot."""
+    return [Access(path, word, side=side) for side, word in sides.items()] or [Access(path, "")]
+
+
+PATHS = struct(
+    "s", 256, *group("s_read_txrx", 0, member("a", 0, 8)), *group("s_write_tx", 64, member("b", 64, 8), member("c", 72, 8)),
+    *group("s_write_txrx", 128, member("d", 128, 8)), *group("other", 192, member("e", 192, 8)), member("f", 200, 8), align=64,
+)  # fmt: skip
+FITS = ("groups `s_read_txrx` at 0..7, `s_write_tx` at 64..79, `s_write_txrx` at 128..135, `other` at 192..199: "
+        "no read one shares a line with a written one in any placement")  # fmt: skip
+ACCESSES = [
+    # What is declared, and what is said of it: that all fits, when nothing.
+    ("both read", on("a", tx="read-mostly", rx="read-mostly"), ""),
+    ("one writes", on("b", tx="hot-write"), ""),
+    ("one of two writes", on("d", tx="read-mostly", rx="hot-write"), ""),
+    ("a group without sides", on("e", tx="read-mostly", rx="hot-write"), ""),
+    ("cold", on("f", tx="cold"), ""),
+    ("not hot, and in no group", on("f"), ""),
+    ("of no side", [Access("a", "hot-write"), *on("f")], "`a` stands in `s_read_txrx` and by its declared access belongs in none"),
+    ("hot, and no group for it", on("f", rx="hot-write"), ""),
+    ("written among the read", on("a", tx="hot-write"), "`a` stands in `s_read_txrx` and by its declared access belongs in `s_write_tx`"),
+    ("two of them", [*on("b", tx="read-mostly", rx="read-mostly"), *on("c", tx="read-mostly", rx="read-mostly")],
+     "`b`, `c` stand in `s_write_tx` and by their declared access belong in `s_read_txrx`"),
+    ("outside", on("f", tx="hot-write", rx="hot-write"), "`f` stands in no group and by its declared access belongs in `s_write_txrx`"),
+    ("slow among the hot", on("b"), "`b` stands in `s_write_tx` and by its declared access belongs in none"),
+    ("no such group", on("b", tx="read-mostly"), "`b` stands in `s_write_tx` and by its declared access belongs in another group, which there is not"),
+    ("not there", [replace(access, is_optional=True) for access in on("x", tx="read-mostly")], ""),
+]  # fmt: skip
+CASES += [
+    Case(f"by access: {name}", PATHS, {}, BROKEN if says else KEPT, ONCE if says else (), says or FITS,
+         (*accesses, *(on("e", tx="read-mostly") if name in ("of no side", "slow among the hot") else ())))
+    for name, accesses, says in ACCESSES
 ]  # fmt: skip
 REFUSALS = [
     Refusal("members of what", {"members": ("a",)}, "`members` needs `group`, the group that they are in"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.lines import Lines
+from layoutlint.rule import Access
 from tests.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
@@ -25,6 +26,10 @@ from tests.kinds.structs import (
     WORDS,
 )  # fmt: skip
 
+SIDES = (
+    Access("a", "read-mostly", side="tx"), Access("c", "hot-write", side="tx"), Access("a", "hot-write", side="rx"),
+    Access("b", "cold", side="rx"), Access("b", ""), Access("gone", "hot-read", side="rx", is_optional=True),
+)  # fmt: skip
 CASES = [
     Case("one line", LINES, {"fields": ("a", "b"), "max": 1}, KEPT, (), "`a` at 0..7, `b` at 8..15 touch 1 line in all 1 placements"),
     Case("two lines", LINES, {"fields": ("a", "b", "c"), "max": 1}, BROKEN, ONCE,
@@ -42,13 +47,24 @@ CASES = [
     Case("one that is too large", struct("s", 136, member("a", 0, 136), align=64), {"fields": ("a",), "max": 2}, BROKEN, ONCE,
          "`a` at 0..135 touch 3 lines in 1 of 1 placements, 2 allowed",
          advice="they have 136 bytes, and 2 lines hold 128: shrink or split them"),
+    Case("as few as hold their bytes", WORDS, {"fields": ("a", "c")}, AT_RISK, (48, 56),
+         "`a` at 0..7, `c` at 16..23 touch 2 lines in 2 of 8 placements, 1 would hold their 16 bytes",
+         advice="align the struct to 64 bytes and bring their 16 bytes onto 1 line, or accept it with `tolerate = 0.25`"),
+    Case("of a side", LINES, {"side": "tx"}, BROKEN, ONCE, "the 2 fields of side `tx` touch 2 lines in 1 of 1 placements, 1 would hold their 16 bytes", SIDES),
+    Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touch 1 line in all 1 placements", SIDES),
+    Case("of any", LINES, {"side": "any", "max": 1}, BROKEN, ONCE, "the 3 fields of any side touch 2 lines in 1 of 1 placements, 1 allowed",
+         (*SIDES, Access("b", "hot-read"))),
     Case("empty", EMPTY, {"fields": ("lock",), "max": 1}, KEPT, (), "`lock` at 8, empty touch 0 lines in all 8 placements"),
 ]  # fmt: skip
 REFUSALS = [
     Refusal("none", {"fields": (), "max": 1}, "`fields` needs at least one field"),
+    Refusal("fields and a side", {"fields": ("a",), "side": "tx"}, "`fields` and `side` both say which fields: one of them is enough"),
     Refusal("no lines", {"fields": ("a",), "max": 0}, "`max` is 0, and must be at least 1"),
 ]
 UNTOLD = [
+    Untold("no side", LINES, {"side": "xdp"}, "no access of side `xdp` is declared for a field of struct lines", SIDES),
+    Untold("no access", LINES, {"side": "any"}, "no access of any side is declared for a field of struct lines", (Access("a", "cold"),)),
+    Untold("a declared field that is not there", LINES, {"side": "tx"}, "struct lines has no field `d`", (Access("d", "hot-read", side="tx"),)),
     Untold("flexible array", TAIL, {"fields": ("body",), "max": 1},
            "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
 ]  # fmt: skip

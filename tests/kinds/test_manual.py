@@ -28,7 +28,7 @@ def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     example = getattr(kind.manual, which)
     (tmp_path / "example.c").write_text(example.code)
     (name,) = re.findall(r"^struct (\w+) {$", example.code, re.M)
-    accesses = ACCESSES if kind.name == "access" else ""
+    accesses = ACCESSES if kind.name in ("access", "complete") else ""
     text = f'[pack]\nname = "manual"\n{accesses}[[rule]]\nid = "example"\nstruct = "{name}"\nkind = "{kind.name}"\n{kind.manual.rule}\nwhy = "w"\n'
     options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
     report = lint.check([str(tmp_path / "example.c")], (rulefile.parse(text, "example.toml"),), (), options)

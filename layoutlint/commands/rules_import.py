@@ -1,0 +1,49 @@
+"""`layoutlint rules import`: rule files from intent that is written elsewhere."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+
+@click.command("import")
+@click.argument("form", type=click.Choice(["net_cachelines"]), metavar="net_cachelines")
+@click.argument("path", metavar="FILE")
+@click.option("--struct", metavar="NAME", help="The struct that the table is about, instead of the title's.")
+@click.option("--output", metavar="FILE", help="Write the rule file there instead of stdout.")
+@click.option("--force", is_flag=True, help="Overwrite what stands there.")
+def rules_import(form: str, path: str, struct: str | None, output: str | None, force: bool) -> None:
+    """Turn a table of Linux's Documentation/networking/net_cachelines into a rule file.
+
+    The rule file has the access of each field on either path, and rules that hold a struct against the table:
+    fields without a row and rows without a field, fields that the one path reads beside what the other one
+    writes, and how many lines each path touches.
+    """
+    from layoutlint import terminal
+    from layoutlint.intent import imported, net_cachelines
+
+    if output is not None and os.path.isfile(output) and not force:
+        raise click.UsageError(f"{output} is there already; --force overwrites it")
+    table = net_cachelines.parse(_text(path), path, struct)
+    for row in table.left_out:
+        click.echo(f"{row}; left out", err=True)
+    text = imported.rule_file(table, path)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        terminal.write_whole(output, text)
+
+
+def _text(path: str) -> str:
+    from layoutlint.errors import RuleFileError
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        return data.decode()
+    except OSError as error:
+        raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None

@@ -1,0 +1,97 @@
+"""Kind `complete`: what is declared of the fields is about all of them, and about no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from layoutlint.errors import did_you_mean
+from layoutlint.layout import Layout, Place
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle
+
+_BREAKS = """\
+struct stats {
+    long packets;
+    long limit;
+    long dropped;       /* added since */
+};
+"""
+_KEEPS = """\
+struct stats {
+    long packets;
+    long limit;
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Every field has a declaration in `[struct.NAME.fields]`, and every declaration there a field."""
+
+    name: ClassVar[str] = "complete"
+    summary: ClassVar[str] = (
+        "every field of the struct is declared, and every declared field is in the struct"
+    )
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "except", "paths", "fields that need no declaration; those that the struct lacks are passed over"
+        ),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "The declarations are those of `[struct.NAME.fields]`, such as a table of Linux's documentation\n"
+        "that was imported. A field is declared by its own path, by a pattern, by the path of what it is\n"
+        "in, or by those of all its parts. Fields without bytes need no declaration. The base does not\n"
+        "matter. Without any declaration the answer is unknown.",
+        "Declare the new field, after asking who reads it and who writes it; take out or rename what is no\n"
+        "longer there.",
+        "",
+        Example(_BREAKS, Outcome.BROKEN, "1 field of 3 is not declared: `dropped`"),
+        Example(_KEEPS, Outcome.KEPT, "all 2 fields are declared"),
+    )
+
+    except_: tuple[str, ...] = ()
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by fields that are not declared, and by declarations without a field."""
+        layout, struct = context.layout, context.layout.struct
+        paths = dict.fromkeys(access.path for access in context.accesses)
+        if not paths:
+            raise CannotTell(f"no field of {struct.aggregate} {struct.name} is declared")
+        found = {path: layout.match(path) for path in paths}
+        known = [place for places in found.values() for place in places]
+        known += [place for path in self.except_ for place in layout.match(path)]
+        left = tuple(place for place in layout.others(known) if not place.is_empty)
+        lost = [path for path in paths if not found[path]]
+        total = sum(not place.is_empty for place in layout.places)
+        says = [*_undeclared(left, total), *_without_field(lost, layout)]
+        if not says:
+            return settle(True, f"all {total} fields are declared", (), "")
+        return settle(False, "; ".join(says), left, _advice(left, lost))
+
+
+def _undeclared(left: tuple[Place, ...], total: int) -> Iterator[str]:
+    if left:
+        fields = f"{len(left)} field{'s' if len(left) > 1 else ''} of {total}"
+        names = ", ".join(f"`{place.path}`" for place in left)
+        yield f"{fields} {'are' if len(left) > 1 else 'is'} not declared: {names}"
+
+
+def _without_field(lost: list[str], layout: Layout) -> Iterator[str]:
+    """The declarations without a field, each with what may be meant: a field of a field, or a new name."""
+    if lost:
+        deep = [place.path for place in layout.expanded()]
+        names = [place.path for place in layout.places]
+        told = (f"`{path}`{_inside(path, deep) or did_you_mean(path, names)}" for path in lost)
+        are = "1 declaration has" if len(lost) == 1 else f"{len(lost)} declarations have"
+        yield f"{are} no field: {', '.join(told)}"
+
+
+def _inside(path: str, deep: list[str]) -> str:
+    found = [inner for inner in deep if inner.endswith(f".{path}")]
+    return f" (there is `{found[0]}`)" if len(found) == 1 else ""
+
+
+def _advice(left: tuple[Place, ...], lost: list[str]) -> str:
+    says = ["declare how the new fields are used"] if left else []
+    return " and ".join([*says, *(["take out or rename the declarations without a field"] if lost else [])])

@@ -1,0 +1,49 @@
+"""`complete`, as one table."""
+
+from __future__ import annotations
+
+from layoutlint.kinds.complete import Complete
+from layoutlint.rule import Access
+from tests.build import member, struct
+from tests.kinds.cases import BROKEN, KEPT, Case, Untold, cannot_tell, check, table
+from tests.kinds.structs import EMPTY, GROUPED, LINES, NESTED, RING, UNION, WORDS
+
+
+def declared(*paths: str) -> tuple[Access, ...]:
+    return tuple(Access(path, "") for path in paths)
+
+
+TWICE = struct("s", 16, member("one", 0, 8, member("x", 0, 8)), member("two", 8, 8, member("x", 0, 8)))
+REST, GONE = "declare how the new fields are used", "take out or rename the declarations without a field"
+CASES = [
+    Case("all", LINES, {}, KEPT, (), "all 3 fields are declared", declared("a", "b", "c")),
+    Case("all by a pattern", WORDS, {}, KEPT, (), "all 4 fields are declared", declared("[a-c]", "d")),
+    Case("the same side by side", LINES, {}, KEPT, (), "all 3 fields are declared", (*declared("a", "b", "c"), Access("a", "hot-read", side="tx"))),
+    Case("one is not", LINES, {}, BROKEN, (), "1 field of 3 is not declared: `b`", declared("a", "c"), REST),
+    Case("two are not", LINES, {}, BROKEN, (), "2 fields of 3 are not declared: `a`, `c`", declared("b"), REST),
+    Case("which is excepted", LINES, {"except_": ("[bc]", "x")}, KEPT, (), "all 3 fields are declared", declared("a")),
+    Case("one that is no field", LINES, {}, BROKEN, (), "1 declaration has no field: `aa` (did you mean `a`?)", declared("a", "b", "c", "aa"), GONE),
+    Case("both", WORDS, {}, BROKEN, (), "1 field of 4 is not declared: `d`; 2 declarations have no field: `zeta`, `eta`",
+         declared("a", "b", "c", "zeta", "eta"), f"{REST} and {GONE}"),
+    Case("the whole of a field", NESTED, {}, KEPT, (), "all 3 fields are declared", declared("a", "lock", "z")),
+    Case("all parts of it", NESTED, {}, KEPT, (), "all 3 fields are declared", declared("a", "lock.*", "z")),
+    Case("a part of it", NESTED, {}, BROKEN, (), "2 fields of 3 are not declared: `lock.count`, `lock.waiters`", declared("a", "lock.owner", "z")),
+    Case("a part by its own name", NESTED, {}, BROKEN, (), "1 declaration has no field: `owner` (there is `lock.owner`)",
+         declared("a", "lock", "z", "owner")),
+    Case("a name that several parts have", TWICE, {}, BROKEN, (), "1 declaration has no field: `x`", declared("one", "two", "x")),
+    Case("members of a union", UNION, {}, BROKEN, (), "1 field of 4 is not declared: `text`", declared("tag", "number", "last")),
+    Case("elements of an array", RING, {}, BROKEN, (), "1 field of 2 is not declared: `slot[1..3]`", declared("size", "slot[0]")),
+    Case("without bytes", EMPTY, {}, KEPT, (), "all 2 fields are declared", declared("a", "b")),
+    Case("marks", GROUPED, {}, KEPT, (), "all 3 fields are declared", declared("a", "b", "c")),
+]  # fmt: skip
+UNTOLD = [Untold("nothing declared", WORDS, {}, "no field of struct words is declared")]
+
+
+@table(CASES)
+def test_complete(case):
+    check(Complete, case)
+
+
+@table(UNTOLD)
+def test_cannot_tell(case):
+    cannot_tell(Complete, case)
