@@ -15,6 +15,8 @@ TAKE_ALIGNMENT = ("slab", "percpu", "static", ALIGNED)
 
 PAGE = 4096
 """The smallest page of any target, in bytes: slabs and large blocks start on one."""
+LARGEST_CLASS = 2 * PAGE
+"""Of kmalloc: what is larger gets pages of its own (KMALLOC_MAX_CACHE_SIZE in include/linux/slab.h)."""
 ANY = 0
 """A number of elements that is not known."""
 # Classes of kmalloc that are no power of two, and the largest smallest class with which each is there:
@@ -56,6 +58,11 @@ class Wanting:
     """Whether it ends with a flexible array: objects are larger than its size, nobody knows by how much."""
     min_align: int | None = None
     """The alignment that every allocator gives, whatever the target's gives."""
+
+    @property
+    def smallest_class(self) -> int:
+        """The smallest class of kmalloc that there is, in bytes."""
+        return max(8, self.min_align or self.target.kmalloc_align)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +167,11 @@ def _kmalloc(storage: Storage, wanted: Wanting) -> Blocks:
     Linux v5.4, "mm, sl[aou]b: guarantee natural alignment for kmalloc(power-of-two)", says so for powers of
     two; those of 96 and 192 bytes stand one behind the other from the start of a page.
     """
-    smallest = max(8, wanted.min_align or wanted.target.kmalloc_align)
+    smallest = wanted.smallest_class
     size = kmalloc_class(wanted.size * (storage.array or 1), smallest)
     if _known_size(storage, wanted) is not None:
         why = f"allocated by kmalloc in the class of {size} bytes"
-        if size > 2 * PAGE:
+        if size > LARGEST_CLASS:
             why = "allocated by kmalloc, in pages of its own"
         return Blocks(frozenset((size & -size,)), why, size, "block")
     larger = {class_ for class_, most in _ODD_CLASSES if size < class_ and smallest <= most}

@@ -204,12 +204,13 @@ def _verdict(rule: Rule, struct: Struct, where: Where) -> Verdict:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
     accesses = tuple(a for i in where.pack.structs if struct.answers_to(i.struct) for a in i.accesses)
-    is_placed = where.pack.storage(struct) is not None
+    storage = where.pack.storage(struct)
     try:
         cases = where.cases(layout)
     except CannotTell as error:
         return unknown(str(error))
-    verdicts = [_judged(rule, Context(layout, case.placements, accesses), is_placed) for case in cases]
+    contexts = (Context(layout, c.placements, accesses, storage, where.min_align) for c in cases)
+    verdicts = [_judged(rule, context) for context in contexts]
     if len({verdict.outcome for verdict in verdicts}) == 1:
         return verdicts[0]
     return _undecided(cases, verdicts)
@@ -224,7 +225,7 @@ def _undecided(cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
     )
 
 
-def _judged(rule: Rule, context: Context, is_placed: bool) -> Verdict:
+def _judged(rule: Rule, context: Context) -> Verdict:
     """The verdict for one set of placements."""
     try:
         verdict = rule.kind.check(context)
@@ -233,7 +234,8 @@ def _judged(rule: Rule, context: Context, is_placed: bool) -> Verdict:
     except CannotTell as error:
         return unknown(str(error))
     if verdict.total:
-        verdict = replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)
+        basis = context.placements.basis(verdict.bases)
+        verdict = replace(verdict, basis=basis, is_placed=context.storage is not None)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")

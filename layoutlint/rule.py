@@ -8,12 +8,12 @@ from enum import Enum
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
-from layoutlint.allocators import Storage
+from layoutlint.allocators import Storage, Wanting
 from layoutlint.builds import Build
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread, Version
-from layoutlint.placement import Placements
+from layoutlint.placement import Placements, wanting
 
 REPORT_SCHEMA = "layoutlint/report/1"
 
@@ -128,6 +128,15 @@ class Context:
     layout: Layout
     placements: Placements
     accesses: tuple[Access, ...] = ()
+    storage: Storage | None = None
+    """What the rule file says of where objects come from."""
+    min_align: int | None = None
+    """The smallest alignment of an object in bytes, where it is not the target's."""
+
+    @property
+    def wanted(self) -> Wanting:
+        """What an object asks of its allocator."""
+        return wanting(self.layout, self.min_align)
 
     def places(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """The fields that paths and patterns mean, in the order given, each once.

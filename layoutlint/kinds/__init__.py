@@ -24,6 +24,7 @@ KINDS = {
     "access": "AccessApart",
     "guards": "Guards",
     "stride": "Stride",
+    "allocation": "Allocation",
     "group": "MarkedGroup",
     "complete": "Complete",
 }

@@ -36,3 +36,9 @@ def need_at_least(key: str, value: int | None, least: int) -> None:
     """A number that is not too small, when it is given."""
     if value is not None and value < least:
         raise ValueError(f"`{key}` is {value}, and must be at least {least}")
+
+
+def need_at_most(key: str, value: int | None, most: int) -> None:
+    """A number that is not too large, when it is given."""
+    if value is not None and value > most:
+        raise ValueError(f"`{key}` is {value}, and must be at most {most}")

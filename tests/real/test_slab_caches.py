@@ -1,4 +1,4 @@
-"""The strides of slab caches, as the running kernel has them in /sys/kernel/slab, beside those that placements assume."""
+"""The strides of slab caches, their pages and objects, as the running kernel has them in /sys/kernel/slab, beside those that placements assume."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint import slabs
 from layoutlint.allocators import PAGE, Storage, Wanting, blocks
 from layoutlint.model import Source, target_named
 
 CACHES = Path("/sys/kernel/slab")
+CPUS = Path("/sys/devices/system/cpu")
+CMDLINE = Path("/proc/cmdline")
+SLABINFO = Path("/proc/slabinfo")
 DEBUGGED = ("poison", "red_zone", "store_user")
 pytestmark = [
     pytest.mark.real,
@@ -48,3 +52,39 @@ def test_objects_start_where_the_kernel_puts_them():
     assert not found
     assert len(caches()) > 50
     assert pointers > 5  # inode_cache, anon_vma ... keep the pointer behind the object
+
+
+def cpus() -> int:
+    """The number that the kernel counts with: those that are there, or those that could be where it is one."""
+    def counted(which: str) -> int:
+        ranges = (CPUS / which).read_text().strip().split(",")
+        return sum(int(each.partition("-")[2] or each.partition("-")[0]) - int(each.partition("-")[0]) + 1 for each in ranges)
+
+    present = counted("present")
+    return present if present > 1 else counted("possible")
+
+
+def test_slabs_have_as_many_pages_and_objects_as_the_kernel_gives_them():
+    words = (CMDLINE.read_text() if CMDLINE.exists() else "").split()
+    if any(word.startswith(("slub_", "slab_")) for word in words):
+        pytest.skip("the command line of this kernel says how many pages slabs have")
+    if not any(CACHES.iterdir()):
+        pytest.skip("/sys/kernel/slab is empty")
+    judged = caches()
+    found = {cache.name: slabs.slab(number(cache, "slab_size"), cpus()) for cache in judged}
+    told = {cache.name: (number(cache, "order"), number(cache, "objs_per_slab")) for cache in judged}
+    assert {name: (slab.order, slab.objects) for name, slab in found.items()} == told
+    assert len(told) > 50
+
+
+def test_slabinfo_says_the_same():
+    try:
+        rows = [line.split() for line in SLABINFO.read_text().splitlines()[2:]]
+    except OSError as error:
+        pytest.skip(f"/proc/slabinfo cannot be read: {error.strerror}")
+    known = {cache.name for cache in caches()}
+    told = {row[0]: tuple(map(int, row[3:6])) for row in rows if row[0] in known}
+    for name, (size, objects, pages) in told.items():
+        slab = slabs.of_order(size, pages.bit_length() - 1)
+        assert slab.objects == objects, name
+    assert len(told) > 50

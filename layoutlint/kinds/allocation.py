@@ -1,0 +1,211 @@
+"""Kind `allocation`: a struct does not grow past a boundary of its allocator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from layoutlint import slabs
+from layoutlint.allocators import ANY, LARGEST_CLASS, LINE, PAGE, kmalloc_class
+from layoutlint.kinds.demands import need_at_least, need_at_most
+from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
+from layoutlint.slabs import LARGEST_ORDER, MOST_CPUS, Slab
+
+_BREAKS = """\
+struct request {
+    long id;
+    char name[184];
+    int flags;
+};
+"""
+_KEEPS = """\
+struct request {
+    long id;
+    char name[176];
+    int flags;
+};
+"""
+_MOST_GROWTH = 1 << 16
+"""How far a struct is made larger, in bytes, in search of the next boundary: two of the largest slabs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The size class of kmalloc, and the pages and objects of a slab."""
+
+    name: ClassVar[str] = "allocation"
+    summary: ClassVar[str] = "an object takes no more of its allocator than the rule allows"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("max_class", "integer", "the largest class of kmalloc that may hold it, in bytes"),
+        Key("max_order", "integer", "a slab has at most two to the power of this many pages"),
+        Key("min_per_slab", "integer", "objects in a slab, at least"),
+        Key("cpus", "integer", "CPUs of the machine, which the order depends on; by default any number"),
+        Key("order", "integer", "the order itself, where it is known (`/sys/kernel/slab/NAME/order`)"),
+        Key("page", "integer", f"bytes in a page, by default {PAGE}"),
+    )
+    manual: ClassVar[Manual] = Manual(
+        "A field more can cost nothing, or move every object to the next class of kmalloc, or leave room\n"
+        "for one object less in each slab. The message says how many bytes are left until that happens.\n"
+        "\n"
+        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the target\n"
+        "has them; what is larger gets pages of its own, a power of two of them. With `array` in the rule\n"
+        "file it is the class of the whole array.\n"
+        "\n"
+        "`max_order` and `min_per_slab` are about slab caches (`placement` `slab` or `line`, or none for a\n"
+        "cache that asks for nothing) and the classes of kmalloc. How many pages a slab has is computed as\n"
+        "SLUB does it, which takes more pages the more CPUs there are: the rule is held against every\n"
+        f"number of CPUs up to {MOST_CPUS}, unless `cpus` or `order` say more. Options for debugging, and\n"
+        "`slab_max_order` and the like on the command line of the kernel, are not counted on.\n"
+        "\n"
+        "Of a struct that ends with a flexible array the size is not known, and the answer is unknown.",
+        "Look for holes (`layoutlint show`), narrow fields, or move what is rarely used into a struct of\n"
+        "its own. If the growth is worth it, raise the limit and say why.",
+        "max_class = 192",
+        Example(
+            _BREAKS,
+            Outcome.BROKEN,
+            "struct request has 200 bytes: kmalloc-256, 8 more than kmalloc-192 holds",
+        ),
+        Example(_KEEPS, Outcome.KEPT, "struct request has 192 bytes: kmalloc-192, 0 left"),
+    )
+
+    max_class: int | None = None
+    max_order: int | None = None
+    min_per_slab: int | None = None
+    cpus: int | None = None
+    order: int | None = None
+    page: int = PAGE
+
+    def __post_init__(self) -> None:
+        if (self.max_class, self.max_order, self.min_per_slab) == (None,) * 3:
+            raise ValueError("needs `max_class`, `max_order` or `min_per_slab`")
+        if self.max_class is not None and kmalloc_class(self.max_class, 8) != self.max_class:
+            near = kmalloc_class(self.max_class, 8)
+            raise ValueError(f"`max_class` {self.max_class} is no class of kmalloc; the next is {near}")
+        need_at_least("max_order", self.max_order, 0)
+        need_at_least("min_per_slab", self.min_per_slab, 1)
+        need_at_least("cpus", self.cpus, 1)
+        need_at_least("order", self.order, 0)
+        need_at_most("order", self.order, LARGEST_ORDER)
+        need_at_most("cpus", self.cpus, MOST_CPUS)
+        if self.page < 1 << 10 or self.page & (self.page - 1) or self.page > 1 << 20:
+            raise ValueError(f"`page` {self.page} is no size of a page")
+        if self.order is not None and self.cpus is not None:
+            raise ValueError("`cpus` says nothing beside `order`")
+        if self.order is not None and self.max_order is not None:
+            raise ValueError("`max_order` says nothing beside `order`")
+
+    def check(self, context: Context) -> Verdict:
+        """Broken by an object that is too large for its class, or for so many to be in a slab."""
+        end = context.layout.open_end
+        if end is not None:
+            raise CannotTell(f"how large an object is, is not known: it ends with {spell(end)}")
+        if not context.layout.size:
+            raise CannotTell("an object without size is not allocated")
+        struct = context.layout.struct
+        told = list(self._told(context))
+        message = f"{struct.aggregate} {struct.name} has {context.layout.size} bytes: "
+        message += "; ".join(says for says, _ in told)
+        advice = "; ".join(advice for _, advice in told if advice)
+        return settle(not advice, message, (), advice)
+
+    def _told(self, context: Context) -> Iterator[tuple[str, str]]:
+        """What is found of the class and of the slabs, each with what to do where it is wrong."""
+        word = context.storage.word if context.storage is not None else None
+        if self.max_class is not None:
+            if word not in (None, "kmalloc"):
+                raise CannotTell(f"`max_class` is about kmalloc, and the rule file says `{word}`")
+            yield _class(self.max_class, context)
+        if self.max_order is not None or self.min_per_slab is not None:
+            if word not in (None, "slab", LINE, "kmalloc"):
+                raise CannotTell(
+                    f"slabs are for slab caches and kmalloc, and the rule file says `{word}`"
+                )
+            if word == "kmalloc" and (slabs.stride(context.storage, context.wanted) or 0) > LARGEST_CLASS:
+                large = f"what is larger than {LARGEST_CLASS} bytes"
+                raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
+            yield self._slabs(context)
+
+    def _slabs(self, context: Context) -> tuple[str, str]:
+        found = self._of_size(context, 0)
+        cpus = min(found, key=lambda cpus: (found[cpus].objects, -found[cpus].order))
+        wrong = [cpus for cpus, slab in found.items() if not self._allows(slab)]
+        slab = found[cpus := wrong[0] if wrong else cpus]
+        message = f"{_says(slab)}{f' with {_cpus(cpus)}' if len(set(found.values())) > 1 else ''}"
+        if wrong:
+            less = self._first(context, -1, lambda new: all(map(self._allows, new.values())))
+            advice = f"take away at least {less} bytes" if less else "raise the limit: no size keeps to it"
+            return f"{message}, {self._limits()}", advice
+        more = self._first(
+            context, 1, lambda new: new[cpus].objects < slab.objects or new[cpus].order > slab.order
+        )
+        return f"{message}; that changes once it grows by {more}" if more else message, ""
+
+    def _first(self, context: Context, sign: int, is_it: Callable[[dict[int, Slab]], bool]) -> int | None:
+        """By how many bytes a struct must grow or shrink for its slabs to be as asked; None for never."""
+        size, unit = context.layout.size, context.layout.align.value
+        most = min(_MOST_GROWTH, size - 1) if sign < 0 else _MOST_GROWTH
+        return next(
+            (by for by in range(unit, most + 1, unit) if is_it(self._of_size(context, sign * by))), None
+        )
+
+    def _of_size(self, context: Context, more: int) -> dict[int, Slab]:
+        """The slabs of a struct with so many bytes more, by the number of CPUs; raises CannotTell."""
+        wanted = context.wanted
+        stride = slabs.stride(context.storage, replace(wanted, size=wanted.size + more))
+        if stride is None:
+            raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
+        if self.order is not None:
+            return {0: slabs.of_order(stride, self.order, self.page)}
+        # Only how many binary digits the number of CPUs has counts.
+        numbers = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
+        return {cpus: slabs.slab(stride, cpus, self.page) for cpus in numbers}
+
+    def _allows(self, slab: Slab) -> bool:
+        if self.min_per_slab is not None and slab.objects < self.min_per_slab:
+            return False
+        return self.max_order is None or slab.order <= self.max_order
+
+    def _limits(self) -> str:
+        limits = []
+        if self.min_per_slab is not None:
+            limits.append(f"at least {self.min_per_slab} in a slab")
+        if self.max_order is not None:
+            limits.append(f"at most order {self.max_order}")
+        return f"{' and '.join(limits)} asked for"
+
+
+def _class(most: int, context: Context) -> tuple[str, str]:
+    count = context.storage.array if context.storage is not None else None
+    if count == ANY:
+        raise CannotTell("how large a block is, is not known: it is an array of any length")
+    count = count or 1
+    size = context.layout.size * count
+    class_ = kmalloc_class(size, context.wanted.smallest_class)
+    says = f"{count} of them {size}, " if count > 1 else ""
+    if class_ <= most:
+        return f"{says}{_called(class_)}, {class_ - size} left", ""
+    over = size - most
+    says += f"{_called(class_)}, {over} more than {_called(most)} holds"
+    return says, f"take away at least {-(-over // count)} bytes"
+
+
+def _called(class_: int) -> str:
+    """A class of kmalloc as /proc/slabinfo calls it; larger ones are pages."""
+    if class_ > LARGEST_CLASS:
+        return f"{class_} bytes of pages"
+    return f"kmalloc-{class_ // 1024}k" if class_ >= 1024 else f"kmalloc-{class_}"
+
+
+def _says(slab: Slab) -> str:
+    pages = 1 << slab.order
+    return (
+        f"{slab.stride} bytes apart, {slab.objects} in a slab of {pages} page{'s' if pages > 1 else ''} "
+        f"(order {slab.order})"
+    )
+
+
+def _cpus(number: int) -> str:
+    """A number of CPUs, up to which the next power of two is meant."""
+    return "1 CPU" if number == 1 else f"{number} CPUs"
