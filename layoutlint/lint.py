@@ -24,9 +24,9 @@ from layoutlint.rule import (
     Rule,
     Severity,
     Verdict,
-    dotted,
     unknown,
 )
+from layoutlint.when import dotted
 
 if TYPE_CHECKING:
     from layoutlint.randstruct import Randomisation

@@ -12,8 +12,9 @@ from layoutlint.allocators import Storage, Wanting
 from layoutlint.builds import Build
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.layout import Layout, Place, is_pattern
-from layoutlint.model import Reading, Source, Struct, Unread, Version
+from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.placement import Placements, wanting
+from layoutlint.when import ALWAYS, When
 
 REPORT_SCHEMA = "layoutlint/report/1"
 
@@ -239,39 +240,6 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
-    """A range of versions of Linux."""
-
-    first: Version = ()
-    below: Version | None = None
-    """The first one that is no longer in it."""
-
-    def __contains__(self, version: Version) -> bool:
-        return self.first <= version and (self.below is None or version < self.below)
-
-    def __str__(self) -> str:
-        ends = [f"from {dotted(self.first)} on"] if self.first else []
-        return " and ".join([*ends, f"before {dotted(self.below)}"] if self.below else ends)
-
-
-def dotted(version: Version) -> str:
-    """A version as one writes it: `6.12.107`."""
-    return ".".join(map(str, version))
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """The circumstances in which a rule holds."""
-
-    config: tuple[str, ...] = ()
-    """Kernel options that must be on (`SMP`) or off (`!SMP`)."""
-    arch: tuple[str, ...] = ()
-    """Names of targets (`x86_64`), any of which will do; fnmatch patterns."""
-    kernel: Versions | None = None
-    """The versions of Linux for which it holds."""
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
     """One written rule on one struct, or on all that a pattern means."""
 
@@ -282,7 +250,7 @@ class Rule:
     why: str
     source: Source
     evidence: tuple[str, ...] = ()
-    when: When = When()
+    when: When = ALWAYS
     tolerate: float = 0.0
     """At-risk in up to this share of the placements counts as kept."""
     pack: str = ""

@@ -6,8 +6,8 @@ import re
 
 from layoutlint import toml_table as toml
 from layoutlint.model import TARGETS, Version, Wanted
-from layoutlint.rule import Versions, When
 from layoutlint.toml_table import Misfit, Table, one_of
+from layoutlint.when import Versions, When
 
 WHEN_KEYS = ("config", "arch", "kernel")
 _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")

@@ -14,7 +14,8 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
 from layoutlint.model import Reading, Source, Struct, Unread, target_named
-from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent, Versions, When
+from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent
+from layoutlint.when import Versions, When
 from tests.build import X86_64, member, struct
 
 NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))

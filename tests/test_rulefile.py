@@ -13,7 +13,8 @@ from layoutlint import casefile, rulefile
 from layoutlint.allocators import WORDS, Storage
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.kinds.separate import Separate
-from layoutlint.rule import Access, Severity, Source, StructIntent, Versions, When
+from layoutlint.rule import Access, Severity, Source, StructIntent
+from layoutlint.when import Versions, When
 from layoutlint.when_keys import WHEN_KEYS
 from tests.command import ROOT, run
 

@@ -1,0 +1,43 @@
+"""The circumstances in which a rule holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutlint.model import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A range of versions of Linux."""
+
+    first: Version = ()
+    below: Version | None = None
+    """The first one that is no longer in it."""
+
+    def __contains__(self, version: Version) -> bool:
+        return self.first <= version and (self.below is None or version < self.below)
+
+    def __str__(self) -> str:
+        ends = [f"from {dotted(self.first)} on"] if self.first else []
+        return " and ".join([*ends, f"before {dotted(self.below)}"] if self.below else ends)
+
+
+def dotted(version: Version) -> str:
+    """A version as one writes it: `6.12.107`."""
+    return ".".join(map(str, version))
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The circumstances in which a rule holds."""
+
+    config: tuple[str, ...] = ()
+    """Kernel options that must be on (`SMP`) or off (`!SMP`)."""
+    arch: tuple[str, ...] = ()
+    """Names of targets (`x86_64`), any of which will do; fnmatch patterns."""
+    kernel: Versions | None = None
+    """The versions of Linux for which it holds."""
+
+
+ALWAYS = When()
