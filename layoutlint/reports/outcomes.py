@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutlint.builds import Build, named
+from layoutlint.reports.words import counted
 from layoutlint.rule import Finding, Outcome
 
 Judged = tuple[str, Finding]
@@ -34,11 +35,10 @@ def spread(found: Sequence[Judged], builds: tuple[Build, ...]) -> str:
     for name, finding in told.items():
         groups.setdefault(_outcome(finding), []).append(name)
     groups = _fewer(groups)
-    others = " others" if len(groups) > 1 else ""
     said = []
     for outcome, names in groups.items():
-        is_rest = outcome == Outcome.KEPT.value and others
-        said.append(f"{outcome} in {f'{len(names)}{others}' if is_rest else named(names, builds)}")
+        is_rest = outcome == Outcome.KEPT.value and len(groups) > 1
+        said.append(f"{outcome} in {counted(len(names), 'other') if is_rest else named(names, builds)}")
     left = len(builds) - len(told)
     return "; ".join((*said, *([f"not judged in {left}"] if left else [])))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from layoutlint.builds import Build
 from layoutlint.kinds.separate import Separate
 from layoutlint.model import Reading, Source, Struct, Unread
+from layoutlint.reports.outcomes import spread
 from layoutlint.rule import Coverage, Finding, Kind, Report, Rule, Severity, Verdict, unknown
 from tests.build import X86_64, bits, context, flexible, member, struct
 
@@ -81,3 +83,45 @@ CLEAN = Report(
     exit_status=0,
     rules=(KEPT,),
 )
+
+COMBINED = tuple(
+    Build(f"{machine}-{cpus}", Source("builds.toml", 3), ("all.h",), (machine, cpus), ("-Iinclude",), None, (option,))
+    for machine in ("arm", "x86")
+    for cpus, option in (("smp", "SMP"), ("up", "!SMP"))
+)
+PAIRS, GONE = Build("pairs", Source("builds.toml", 9), (INPUT,), line_size=128), Build("gone", Source("builds.toml", 12), ("none",))
+BUILDS = (*COMBINED, PAIRS, GONE)
+SMALL = struct("mapping", 72, member("i_mmap", 0, 8), member("flags", 8, 8), member("rwsem", 48, 16))
+
+
+def _over(*found: tuple[str, Finding]) -> Finding:
+    """The finding on a rule and struct over builds, of which the worst comes first."""
+    name, first = found[0]
+    message = f"{spread(found, BUILDS)}: {first.verdict.message} (build {name})"
+    return replace(first, verdict=replace(first.verdict, message=message), builds=found)
+
+
+_WIDE = finding(AT_RISK, MAPPING, AT_RISK.kind.check(context(MAPPING, line_size=128)))
+MATRIX = Report(
+    readings=(
+        *(Reading("all.h", "clang", X86_64, (NODE, SMALL), notes=("no stddef.h was found",), build=one.name) for one in COMBINED),
+        Reading(INPUT, "dwarf", X86_64, (MAPPING,), build_id="1f2e", build="pairs"),
+    ),
+    findings=(
+        _over(*((build.name, finding(AT_RISK, SMALL, input="all.h")) for build in COMBINED), ("pairs", _WIDE)),
+        _over(
+            ("x86-smp", finding(APART, NODE, input="all.h")),
+            ("arm-smp", finding(APART, NODE, unknown("struct node is declared but not defined"), input="all.h")),
+            ("arm-up", finding(APART, NODE, replace(KEPT.kind.check(context(CHUNK))), input="all.h")),
+        ),
+    ),
+    kept=(_over(("pairs", finding(KEPT, CHUNK))),),
+    coverage=Coverage(
+        rules=4, applied=3, structs=6, unresolved=("gone-apart: struct gone is in none of the inputs (in pairs)",),
+        skipped=("node-cpu-apart: for a configuration with SMP, which all.h has not (in *-up (2))",),
+    ),
+    exit_status=1,
+    unread=(Unread("none", "no such file or directory", builds=("gone",)),),
+    rules=(APART, AT_RISK, KEPT, MISSING),
+    builds=BUILDS,
+)  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from layoutlint.reports import FORMATS
 from layoutlint.reports.github import command, escape_data, escape_property
 from layoutlint.rule import Coverage, Report, Severity
-from tests.reports.sample import FINDINGS, REPORT
+from tests.reports.sample import FINDINGS, MATRIX, REPORT
 
 DATA = [
     ("plain", "plain"),
@@ -68,5 +68,6 @@ def test_level(number, severity, level):
     assert FORMATS["github"](report).startswith(f"::{level} ")
 
 
-def test_github(golden):
-    golden("github.txt", FORMATS["github"](REPORT))
+@pytest.mark.parametrize(("name", "report"), [("github.txt", REPORT), ("github-matrix.txt", MATRIX)])
+def test_github(name, report, golden):
+    golden(name, FORMATS["github"](report))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from layoutlint.reports import FORMATS
-from tests.reports.sample import CLEAN, REPORT
+from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "also", "fields",
@@ -70,7 +70,7 @@ def test_values(path, value):
     assert at(path) == value
 
 
-@pytest.mark.parametrize(("name", "report"), [("report.json", REPORT), ("clean.json", CLEAN)])
+@pytest.mark.parametrize(("name", "report"), [("report.json", REPORT), ("clean.json", CLEAN), ("matrix.json", MATRIX)])
 def test_json(name, report, golden):
     rendered = FORMATS["json"](report)
     assert rendered == json.dumps(json.loads(rendered), indent=2) + "\n"

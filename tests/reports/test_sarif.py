@@ -13,7 +13,7 @@ from layoutlint import __version__
 from layoutlint.model import Source
 from layoutlint.reports import FORMATS, sarif
 from layoutlint.rule import Coverage, Report
-from tests.reports.sample import CLEAN, FINDINGS, REPORT
+from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "fixtures" / "sarif" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def run(report):
     return log(report)["runs"][0]
 
 
-@pytest.mark.parametrize("report", [REPORT, CLEAN, EMPTY], ids=["all outcomes", "clean", "empty"])
+@pytest.mark.parametrize("report", [REPORT, CLEAN, EMPTY, MATRIX], ids=["all outcomes", "clean", "empty", "matrix"])
 def test_valid_by_the_official_schema(report):
     validator = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
     assert [error.message for error in validator.iter_errors(log(report))] == []
@@ -122,5 +122,6 @@ def test_artifact(file, location):
     assert sarif.artifact(file) == location
 
 
-def test_sarif(golden):
-    golden("report.sarif", FORMATS["sarif"](REPORT).replace(f'"version": "{__version__}"', '"version": "VERSION"'))
+@pytest.mark.parametrize(("name", "report"), [("report.sarif", REPORT), ("matrix.sarif", MATRIX)])
+def test_sarif(name, report, golden):
+    golden(name, FORMATS["sarif"](report).replace(f'"version": "{__version__}"', '"version": "VERSION"'))

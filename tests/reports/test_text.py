@@ -11,14 +11,14 @@ from layoutlint.model import Source, target_named
 from layoutlint.reports import text
 from layoutlint.rule import Coverage, Outcome, Report
 from tests.build import context, member, struct
-from tests.reports.sample import APART, CLEAN, FINDINGS, REPORT, finding
+from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, REPORT, finding
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MANY = replace(
     REPORT,
     findings=tuple(replace(f, input=f"build/unit{n}.o") for n in range(17) for f in FINDINGS[:3]),
 )
-REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN)]
+REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN), ("text-matrix.txt", MATRIX)]
 
 
 @pytest.mark.parametrize(("name", "report"), REPORTS)
@@ -26,12 +26,12 @@ def test_text(name, report, golden):
     golden(name, text.render(report))
 
 
-@pytest.mark.parametrize("report", [REPORT, CLEAN, MANY], ids=["all outcomes", "clean", "51 findings"])
+@pytest.mark.parametrize("report", [REPORT, CLEAN, MANY, MATRIX], ids=["all outcomes", "clean", "51 findings", "matrix"])
 def test_lines_fit(report):
     assert max(map(len, text.render(report).splitlines())) <= 100
 
 
-@pytest.mark.parametrize("report", [REPORT, CLEAN])
+@pytest.mark.parametrize("report", [REPORT, CLEAN, MATRIX])
 def test_colour_changes_no_character(report):
     colored = text.render(report, color=True)
     assert "\x1b[" in colored
