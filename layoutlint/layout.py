@@ -12,7 +12,7 @@ from operator import attrgetter
 from layoutlint.markers import marker
 from layoutlint.model import Field, Struct
 
-_GLOB = re.compile(r"[*?]|\[(?!\d+\])")
+_GLOB = re.compile(r"^@|[*?]|\[(?!\d+\])")
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,19}\])*)")
 _TELLING_GAP = 16
 """A gap of so many bytes suggests alignment. It proves none: Linux's old_timex32 ends in eleven unnamed
@@ -139,7 +139,7 @@ class Layout:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """The fields that C addresses with one name, in declared order; anonymous members are opened."""
-        return tuple(_named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
+        return tuple(named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
     def expanded(self, depth: int | None = None) -> Iterator[Place]:
         """Every named field at every depth, an outer one before its members; of arrays the first element.
@@ -166,7 +166,7 @@ class Layout:
 
         A field of which only a part is chosen gives its other parts, and an array its other elements.
         """
-        return tuple(_rest(self.places, [_steps(place.path) for place in chosen]))
+        return tuple(_rest(self.places, [steps_of(place.path) for place in chosen]))
 
     @cached_property
     def open_end(self) -> Place | None:
@@ -228,18 +228,21 @@ class Layout:
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a field path is an fnmatch pattern; `ring[2]` is an element, not a pattern."""
+    """Whether a field path is an fnmatch pattern or an `@access`; `ring[2]` is an element, and neither."""
     return _GLOB.search(path) is not None
 
 
-def _named(
+def named(
     fields: tuple[Field, ...], prefix: str, base: int, is_union: bool, is_last: bool = True
 ) -> Iterator[Place]:
-    """Members with names, those of anonymous ones in their stead; `is_last` when none is declared behind."""
+    """Members with names, those of anonymous ones in their stead; `is_last` when none is declared behind.
+
+    `base` is where they start, in bits, and `prefix` what their paths begin with.
+    """
     for index, member in enumerate(fields):
         start, last = base + member.bit_offset, is_last and (is_union or index == len(fields) - 1)
         if member.name is None:
-            yield from _named(member.members, prefix, start, member.aggregate == "union", last)
+            yield from named(member.members, prefix, start, member.aggregate == "union", last)
         else:
             is_marker = member.is_flexible and not (last and marker(member.name) is None)
             yield Place(prefix + member.name, start, member.bit_size, member, is_marker)
@@ -257,10 +260,10 @@ def _scope(place: Place) -> _Scope:
 def _step(scope: _Scope, step: str) -> Iterator[Place]:
     """The members that one step of a path means, or the element of one."""
     if is_pattern(step):
-        yield from (place for place in _named(*scope) if fnmatchcase(place.field.name or "", step))
+        yield from (place for place in named(*scope) if fnmatchcase(place.field.name or "", step))
         return
     parsed = _STEP.fullmatch(step)
-    place = parsed and next((place for place in _named(*scope) if place.field.name == parsed[1]), None)
+    place = parsed and next((place for place in named(*scope) if place.field.name == parsed[1]), None)
     if parsed and place:
         element = _element(place, tuple(map(int, re.findall(r"\d+", parsed[2])))) if parsed[2] else place
         if element is not None:
@@ -268,7 +271,7 @@ def _step(scope: _Scope, step: str) -> Iterator[Place]:
 
 
 def _deep(scope: _Scope, depth: int | None) -> Iterator[Place]:
-    for place in _named(*scope):
+    for place in named(*scope):
         yield place
         if depth != 0 and place.field.members:
             yield from _deep(_scope(place), None if depth is None else depth - 1)
@@ -288,21 +291,22 @@ def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool)
     return None
 
 
-_Steps = tuple[str | int, ...]
+Steps = tuple[str | int, ...]
 """A path as names and array indices."""
 
 
-def _steps(path: str) -> _Steps:
+def steps_of(path: str) -> Steps:
+    """A path taken apart."""
     return tuple(int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path))
 
 
-def _rest(places: Iterable[Place], chosen: list[_Steps]) -> Iterator[Place]:
+def _rest(places: Iterable[Place], chosen: list[Steps]) -> Iterator[Place]:
     """What is left of some fields when the chosen ones are taken out."""
     for place in places:
-        yield from _without(place, [steps[1:] for steps in chosen if steps[0] == place.field.name])
+        yield from without(place, [steps[1:] for steps in chosen if steps[0] == place.field.name])
 
 
-def _without(place: Place, chosen: list[_Steps]) -> Iterator[Place]:
+def without(place: Place, chosen: list[Steps]) -> Iterator[Place]:
     """What is left of one field, when `chosen`, paths inside it, are taken out."""
     if not chosen:
         yield place
@@ -311,12 +315,12 @@ def _without(place: Place, chosen: list[_Steps]) -> Iterator[Place]:
         if member.dims:
             yield from _other_elements(place, chosen)
         else:
-            yield from _rest(_named(*_scope(place)), chosen)
+            yield from _rest(named(*_scope(place)), chosen)
 
 
-def _other_elements(array: Place, chosen: list[_Steps]) -> Iterator[Place]:
+def _other_elements(array: Place, chosen: list[Steps]) -> Iterator[Place]:
     """Elements without chosen parts as runs, and what is left of the others; no index means the first."""
-    of: dict[int, list[_Steps]] = {}
+    of: dict[int, list[Steps]] = {}
     for steps in chosen:
         first = steps[0]
         index, inner = (first, steps[1:]) if isinstance(first, int) else (0, steps)
@@ -327,7 +331,7 @@ def _other_elements(array: Place, chosen: list[_Steps]) -> Iterator[Place]:
             yield _run(array, position, index)
         element = _element(array, (index,))
         if element is not None:
-            yield from _without(element, of[index])
+            yield from without(element, of[index])
         position = index + 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -145,11 +145,29 @@ def judge(
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
+            if rule.around:
+                yield from _around(rule, struct, where, reading)
+                continue
             verdict = _verdict(rule, struct, where)
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
             yield Finding(rule, struct, verdict, first, tuple(also))
+
+
+def _around(rule: Rule, struct: Struct, where: Where, reading: Reading) -> Iterator[Finding]:
+    """A rule on what is around a struct, in each of its containers."""
+    from layoutlint import around  # few rules are
+
+    def judging(container: Struct, check: around.Check) -> Verdict:
+        return _verdict(rule, container, where, check)
+
+    if _only_declared(struct):
+        yield Finding(rule, struct, _verdict(rule, struct, where), reading.path)
+        return
+    for found in around.judged(rule, struct, where, judging):
+        first, *also = found.container.files or (reading.path,)
+        yield Finding(rule, found.container, found.verdict, first, tuple(also), found.around)
 
 
 def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
@@ -197,20 +215,22 @@ def _excluded(rule: Rule, reading: Reading) -> str | None:
     return None
 
 
-def _verdict(rule: Rule, struct: Struct, where: Where) -> Verdict:
+Check = Callable[[Context], Verdict]
+
+
+def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = None) -> Verdict:
+    """The verdict over all placements; `check` is what the kind says of it in some, if something else."""
     if struct.problem is not None:
         return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
-    accesses = tuple(a for i in where.pack.structs if struct.answers_to(i.struct) for a in i.accesses)
-    storage = where.pack.storage(struct)
     try:
         cases = where.cases(layout)
     except CannotTell as error:
         return unknown(str(error))
-    contexts = (Context(layout, c.placements, accesses, storage, where.min_align) for c in cases)
-    verdicts = [_judged(rule, context) for context in contexts]
+    check = check or rule.kind.check
+    verdicts = [_judged(rule, check, where.context(layout, case.placements)) for case in cases]
     if len({verdict.outcome for verdict in verdicts}) == 1:
         return verdicts[0]
     return _undecided(cases, verdicts)
@@ -225,10 +245,10 @@ def _undecided(cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
     )
 
 
-def _judged(rule: Rule, context: Context) -> Verdict:
+def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
     """The verdict for one set of placements."""
     try:
-        verdict = rule.kind.check(context)
+        verdict = check(context)
     except NoSuchField as error:
         return unknown(str(error), missing_field=True)
     except CannotTell as error:

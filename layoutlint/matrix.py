@@ -104,13 +104,14 @@ def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint
 
 
 def _same(each: Iterable[tuple[str, Finding]]) -> list[list[tuple[str, Finding]]]:
-    """The findings of all builds on one rule and struct."""
-    found: dict[tuple[Rule, str], list[tuple[str, Finding]]] = {}
+    """The findings of all builds on one rule and struct, and of what it stands around."""
+    found: dict[tuple[Rule, str, str], list[tuple[str, Finding]]] = {}
     for name, finding in each:
         rule = finding.rule
-        is_one_of_many = is_pattern(rule.struct) and finding.struct is not None
+        is_one_of_many = (is_pattern(rule.struct) or finding.around) and finding.struct is not None
         struct = finding.struct.name if is_one_of_many and finding.struct else rule.struct
-        found.setdefault((rule, struct), []).append((name, finding))
+        around = finding.around.path if finding.around is not None else ""
+        found.setdefault((rule, struct, around), []).append((name, finding))
     return list(found.values())
 
 

@@ -13,7 +13,7 @@ from layoutlint.errors import RuleFileError
 from layoutlint.layout import Alignment, Layout
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
 from layoutlint.placement import Placements
-from layoutlint.rule import CannotTell, Pack
+from layoutlint.rule import CannotTell, Context, Pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,18 @@ class Surroundings:
             return index.containers(struct.name, index.same(struct))
         except TooManyWays as error:
             raise CannotTell(str(error)) from None
+
+    def answering(self, target: Target, names: Iterable[str]) -> list[Struct]:
+        """Every definition that one of some names and patterns means, as far as its layout is known."""
+        index = self.indices[target]
+        wanted = tuple(names)
+        found = {
+            id(struct): struct
+            for known in index.names
+            if any(fnmatchcase(known, name) for name in wanted)
+            for struct in index.definitions(known)
+        }
+        return [struct for struct in found.values() if struct.bit_size is not None and struct.problem is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,8 @@ class Where:
     min_align: int | None = None
     _known: dict[int, tuple[Case, ...]] = field(default_factory=dict)
     """Of embedded structs, which have hundreds of containers and several rules, by identity."""
+    _held: dict[int, list[tuple[Container, Context]]] = field(default_factory=dict)
+    """By containers, what `declared_in` says."""
 
     def cases(self, layout: Layout) -> tuple[Case, ...]:
         """The placements of a struct; two where it depends on an alignment that the input does not state.
@@ -65,6 +79,22 @@ class Where:
             return self._known[id(layout.struct)]
         aligns = [layout.align, *([layout.suggested_align] if layout.suggested_align else [])]
         return tuple(Case(self._of(layout, storage, a), f"it is {a.value} ({a.basis})") for a in aligns)
+
+    def context(self, layout: Layout, placements: Placements) -> Context:
+        """What a kind judges a struct by, with the accesses that the rule file declares."""
+        struct = layout.struct
+        storage = self.pack.storage(struct)
+        return Context(layout, placements, self.pack.accesses(struct), storage, self.min_align)
+
+    def declared_in(self, container: Struct, placements: Placements) -> list[tuple[Container, Context]]:
+        """The structs in a container of which the rule file declares accesses. Raises CannotTell."""
+        if not self._held:
+            self._held[0] = []  # searched, even if nothing is found
+            for struct in self.surroundings.answering(container.target, self.pack.declared):
+                held = self.context(Layout(struct), placements)
+                for way in self.surroundings.containers(struct):
+                    self._held.setdefault(id(way.struct), []).append((way, held))
+        return self._held.get(id(container), [])
 
     def _of(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
         return placement.of(layout, self.line_size, self.min_align, storage, align)
@@ -109,9 +139,18 @@ class Where:
 
 
 def embedded(packs: Iterable[Pack]) -> frozenset[str]:
-    """The names and patterns of structs that rule files call embedded."""
-    intents = [intent for pack in packs if pack.rules for intent in pack.structs]
-    return frozenset(i.struct for i in intents if i.placement is not None and i.placement.word == EMBEDDED)
+    """The names and patterns of structs whose containers are asked for.
+
+    Rule files call them embedded, have rules on their surroundings, or declare accesses of what may be there.
+    """
+    names: set[str] = set()
+    for pack in packs:
+        if pack.rules:
+            said = ((intent.struct, intent.placement) for intent in pack.structs)
+            names |= {struct for struct, placement in said if placement and placement.word == EMBEDDED}
+        around = {rule.struct for rule in pack.rules if rule.around}
+        names |= around.union(pack.declared) if around else around
+    return frozenset(names)
 
 
 def read(
@@ -136,8 +175,11 @@ def read(
 
 def _surroundings(readings: list[Reading]) -> Surroundings:
     structs: dict[Target, list[Struct]] = {}
-    for struct in (struct for reading in readings for struct in reading.structs):
-        structs.setdefault(struct.target, []).append(struct)
+    for reading in readings:
+        told = (reading.path,) if len(readings) > 1 else ()
+        for struct in reading.structs:
+            of_it = replace(struct, files=struct.files or told) if told else struct
+            structs.setdefault(struct.target, []).append(of_it)
     return Surroundings({target: Index(of_target) for target, of_target in structs.items()})
 
 

@@ -8,12 +8,16 @@ from enum import Enum
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
-from layoutlint.allocators import Storage, Wanting
+from layoutlint.allocators import Storage
 from layoutlint.builds import Build
-from layoutlint.errors import RuleFileError, did_you_mean
-from layoutlint.layout import Layout, Place, is_pattern
+from layoutlint.context import Access as Access
+from layoutlint.context import CannotTell as CannotTell
+from layoutlint.context import Context as Context
+from layoutlint.context import NoSuchField as NoSuchField
+from layoutlint.errors import RuleFileError
+from layoutlint.layout import Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread
-from layoutlint.placement import Placements, wanting
+from layoutlint.placement import Placements
 from layoutlint.when import ALWAYS, When
 
 REPORT_SCHEMA = "layoutlint/report/1"
@@ -100,92 +104,6 @@ def unknown(reason: str, missing_field: bool = False) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """How a field is used: `hot-read`, `hot-write`, `read-mostly`, `cold`, or a project's own word."""
-
-    path: str
-    access: str
-    """Empty for a field that is declared and has no access on any side."""
-    contended: bool = False
-    source: Source | None = None
-    side: str = ""
-    """The part of the code, with a processor of its own, whose access it is (`tx`); empty for any code."""
-    is_optional: bool = False
-    """Whether an input may lack the field."""
-
-
-class CannotTell(Exception):
-    """Raised by a kind that cannot judge a struct; the verdict is then unknown, with this reason."""
-
-
-class NoSuchField(CannotTell):
-    """A rule names a field that the struct has not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a kind judges by: the geometry, where the object can sit, and the declared accesses."""
-
-    layout: Layout
-    placements: Placements
-    accesses: tuple[Access, ...] = ()
-    storage: Storage | None = None
-    """What the rule file says of where objects come from."""
-    min_align: int | None = None
-    """The smallest alignment of an object in bytes, where it is not the target's."""
-
-    @property
-    def wanted(self) -> Wanting:
-        """What an object asks of its allocator."""
-        return wanting(self.layout, self.min_align)
-
-    def places(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
-        """The fields that paths and patterns mean, in the order given, each once.
-
-        Raises NoSuchField for one that means none, with the nearest name, and CannotTell for unknown sizes.
-        """
-        found: dict[str, Place] = {}
-        for pattern in patterns:
-            matched = self.layout.match(pattern)
-            if not matched:
-                raise NoSuchField(self._missing(pattern))
-            found.update((place.path, place) for place in matched)
-        return _sized(tuple(found.values()))
-
-    def declared(self, access: Access) -> tuple[Place, ...]:
-        """The fields that a declaration means; none for an optional one that the struct lacks."""
-        if access.is_optional and not self.layout.match(access.path):
-            return ()
-        return self.places((access.path,))
-
-    def place(self, path: str) -> Place:
-        """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""
-        places = self.places((path,))
-        if len(places) > 1:
-            raise CannotTell(f"`{path}` means {len(places)} fields, and one is needed")
-        return places[0]
-
-    def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
-        """The other fields of the struct, and the other parts of a field of which a part is chosen.
-
-        Raises CannotTell for unknown sizes.
-        """
-        return _sized(self.layout.others(chosen))
-
-    def _missing(self, pattern: str) -> str:
-        struct = self.layout.struct
-        names = [place.path for place in self.layout.expanded(pattern.count("."))]
-        return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
-
-
-def _sized(places: tuple[Place, ...]) -> tuple[Place, ...]:
-    for place in places:
-        if place.bit_size is None:
-            raise CannotTell(f"the size of `{place.path}` is not known")
-    return places
-
-
-@dataclass(frozen=True, slots=True)
 class Key:
     """One key of a rule that belongs to its kind; rulefile checks its type, the kind its sense."""
 
@@ -256,6 +174,8 @@ class Rule:
     pack: str = ""
     shipped: bool = False
     """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
+    around: bool = False
+    """Whether it is about what stands around the struct in each of its containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +204,17 @@ class Pack:
     """Whether it is about Linux, and so is on by default for a kernel input."""
     shipped: bool = False
 
+    def accesses(self, struct: Struct) -> tuple[Access, ...]:
+        """The accesses that are declared of the fields of a struct."""
+        return tuple(
+            a for intent in self.structs if struct.answers_to(intent.struct) for a in intent.accesses
+        )
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names and patterns of structs for which accesses are declared."""
+        return tuple(intent.struct for intent in self.structs if intent.accesses)
+
     def storage(self, struct: Struct) -> Storage | None:
         """Where objects of a struct start: what is said by its name, else by a pattern; None for nothing.
 
@@ -300,6 +231,24 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """One place of an embedded struct, whose surroundings a rule is about."""
+
+    struct: str
+    """The embedded struct."""
+    path: str
+    """Where the container has it, with the lengths of arrays."""
+    offset: int
+    """Of the first one, in bytes from the start of the container."""
+    source: Source | None
+    """Where the member is declared that holds it."""
+    places: int
+    """How many places there are in containers."""
+    judged: int
+    """In how many of them something is declared that the rule speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One rule judged on one definition of a struct (or on none, when it was not found)."""
 
@@ -310,6 +259,8 @@ class Finding:
     """The first file that has the definition."""
     also: tuple[str, ...] = ()
     """The other files that have the same."""
+    around: Around | None = None
+    """The place of the embedded struct that a rule on surroundings is about; `struct` is its container."""
     suppressed: str | None = None
     """Why it does not count, when something says so (baselines and comments come with later versions)."""
     builds: tuple[tuple[str, Finding], ...] = ()
@@ -326,6 +277,8 @@ class Finding:
         for place in self.verdict.evidence:
             if place.field.source is not None:
                 return place.field.source
+        if self.around is not None and self.around.source is not None:
+            return self.around.source
         if self.struct is not None and self.struct.source is not None:
             return self.struct.source
         return self.rule.source

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import cast
 
 from layoutlint import toml_table as toml
+from layoutlint.around_keys import around_of
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import Source
@@ -29,7 +30,7 @@ ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 PACK_KEYS = ("name", "description", "for", "accesses", "sides")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
-RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate")
+RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate", "around")
 
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
@@ -262,11 +263,23 @@ class _Reader:
         evidence = table.get("evidence", toml.words) or ()
         when = when_of(table)
         tolerate = table.get("tolerate", toml.share) or 0.0
+        around = around_of(table, kind, self._accesses)
         if id_ is None or struct is None or kind is None or why is None:
             return None
         weight = Severity(severity or "error")
         return Rule(
-            id_, struct, kind, weight, why, source, evidence, when, tolerate, self._name, self._shipped
+            id_,
+            struct,
+            kind,
+            weight,
+            why,
+            source,
+            evidence,
+            when,
+            tolerate,
+            self._name,
+            self._shipped,
+            around,
         )
 
 

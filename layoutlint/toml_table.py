@@ -16,6 +16,7 @@ T = TypeVar("T")
 _FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
 _FIELD_PATH = re.compile(rf"{_FIELD_STEP}(?:\.{_FIELD_STEP})*")
 _OPTION = re.compile(r"!?\w+")
+_SELECTOR = re.compile(r"@[a-z*?][a-z0-9*?-]*")
 _WORDS: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
     (str, "a string"),
@@ -217,6 +218,16 @@ def kernel_option(value: object) -> str:
     return found
 
 
+def selection(value: object) -> str:
+    """A field path or pattern, or an access with `@` before it: every field that is declared so."""
+    found = text(value)
+    if not found.startswith("@"):
+        return field_path(found)
+    if not _SELECTOR.fullmatch(found):
+        raise Misfit(f"cannot be `{found}`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`")
+    return found
+
+
 words = listed(text, "strings")
-field_paths = listed(field_path, "field paths")
+field_paths = listed(selection, "field paths")
 groups = listed(field_paths, "lists of field paths")

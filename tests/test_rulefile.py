@@ -399,7 +399,7 @@ def test_the_examples_of_the_manual_are_rule_files():
     examples = re.findall(r"^```toml\n(.*?)^```", DOCUMENT, re.M | re.S)
     packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
-        "ring-head-apart-from-tail", "ring-stays-small", "count-with-owner",
+        "ring-head-apart-from-tail", "ring-stays-small", "count-with-owner", "rwsem-owner-apart-from-what-is-read",
     ]  # fmt: skip
     (case_file,) = [example for example in examples if "[[case]]" in example]
     (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])

@@ -7,7 +7,7 @@ from itertools import product
 from typing import ClassVar
 
 from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
-from layoutlint.layout import Place, is_pattern
+from layoutlint.layout import Place
 from layoutlint.rule import Access, CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 
 _BREAKS = """\
@@ -81,6 +81,7 @@ class AccessApart:
         read = [place for place, by in uses.items() if any(a.access in self.readers for a in by)]
         written = [place for place, by in uses.items() if any(a.access in self.writers for a in by)]
         pairs = [(a, b) for a, b in pairs_between(read, written) if self._disturb(uses[a], uses[b])]
+        pairs = context.concerned(pairs)
 
         def say(place: Place) -> str:
             words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[place])
@@ -101,20 +102,12 @@ class AccessApart:
         )
 
     def _uses(self, context: Context) -> dict[Place, tuple[Access, ...]]:
-        """The fields to judge with their accesses; a field's own word stands above a pattern's."""
-        struct = context.layout.struct
-        words = [access for access in context.accesses if access.access]
-        if not words:
-            raise CannotTell(f"no access is declared for a field of {struct.aggregate} {struct.name}")
-        patterns_first = sorted(words, key=lambda access: not is_pattern(access.path))
-        by_side = {(place, a.side): a for a in patterns_first for place in context.declared(a)}
-        declared: dict[Place, tuple[Access, ...]] = {}
-        for (place, _), access in by_side.items():
-            declared[place] = (*declared.get(place, ()), access)
+        """The fields to judge with their accesses."""
+        declared = context.uses()
         if not self.fields:
             return declared
         chosen = context.places(self.fields)
         for place in chosen:
             if place.path in self.fields and place not in declared:
                 raise CannotTell(f"no access is declared for {spell(place)}")
-        return {place: by for place, by in declared.items() if place in chosen}
+        return {p: by for p, by in declared.items() if p in chosen or context.is_beside(p)}

@@ -74,7 +74,7 @@ class Isolated:
     def check(self, context: Context) -> Verdict:
         """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
         places, placements = context.places(self.fields), context.placements
-        excepted = context.places(self.except_)
+        excepted = context.places(self.except_, or_none=True)
         others = context.others((*places, *excepted))
         outside = self._outside(context, places)
         message = f"{listing(places)} {'shares' if len(places) == 1 else 'share'} no line with another field"

@@ -11,7 +11,7 @@ from layoutlint.layout import Place
 from layoutlint.model import Randomised, Reading, Struct, Unread
 from layoutlint.reports.judgement import struct_name
 from layoutlint.reports.outcomes import worst
-from layoutlint.rule import REPORT_SCHEMA, Coverage, Finding, Report, Verdict
+from layoutlint.rule import REPORT_SCHEMA, Around, Coverage, Finding, Report, Verdict
 
 
 def render(report: Report) -> str:
@@ -84,6 +84,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fields": [_field(place) for place in verdict.evidence],
         "placements": _placements(verdict),
         "randomised": _randomised(finding.struct.randomised if finding.struct else None),
+        "around": _around(finding.around),
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,
         "builds": _outcomes(finding),
@@ -115,6 +116,21 @@ def _definition(struct: Struct | None) -> dict[str, Any] | None:
         "file": source.file if source else None,
         "line": source.line if source else None,
         "origin": struct.origin or None,
+    }
+
+
+def _around(around: Around | None) -> dict[str, Any] | None:
+    if around is None:
+        return None
+    source = around.source
+    return {
+        "struct": around.struct,
+        "path": around.path,
+        "offset": around.offset,
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+        "places": around.places,
+        "judged": around.judged,
     }
 
 

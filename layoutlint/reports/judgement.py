@@ -12,9 +12,10 @@ def struct_name(finding: Finding) -> str:
 
 
 def described(finding: Finding) -> str:
-    """The struct with its aggregate: `struct pcpu_chunk`, `union rcu_special`."""
+    """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
-    return f"{aggregate} {struct_name(finding)}"
+    around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
+    return f"{aggregate} {struct_name(finding)}{around}"
 
 
 def share(verdict: Verdict) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from layoutlint.reports import builds
+from layoutlint.reports.gathered import gathered, in_places, silent
 from layoutlint.reports.judgement import described, exit_meaning, share, tally
 from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
@@ -18,8 +19,8 @@ _INDEX_FROM = 6
 def summary(report: Report, width: int) -> Iterator[Line]:
     """One line per kept rule, coverage, what could not be read, and the result."""
     if len(report.findings) >= _INDEX_FROM:
-        yield from _section("findings", (_index(finding, report) for finding in report.findings))
-    yield from _section("kept", (_kept(finding, report) for finding in report.kept))
+        yield from _section("findings", (_index(group, report) for group in gathered(report.findings)))
+    yield from _section("kept", (_kept(group, report) for group in gathered(report.kept)))
     yield from _section("inputs", _inputs(report, width))
     yield from _section("coverage", _coverage(report, width))
     yield from _section(
@@ -39,8 +40,10 @@ def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
         yield line()
 
 
-def _index(finding: Finding, report: Report) -> Line:
-    verdict = finding.verdict
+def _index(group: tuple[Finding, ...], report: Report) -> Line:
+    finding, verdict = group[0], group[0].verdict
+    if len(group) > 1:
+        return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {in_places(group)}")
     outcome = " ".join(filter(None, (verdict.outcome.value, share(verdict))))
     if finding.builds:
         outcome = spread(finding.builds, report.builds)
@@ -51,7 +54,10 @@ def _index(finding: Finding, report: Report) -> Line:
     )
 
 
-def _kept(finding: Finding, report: Report) -> Line:
+def _kept(group: tuple[Finding, ...], report: Report) -> Line:
+    finding = group[0]
+    if len(group) > 1:
+        return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {in_places(group)}")
     if finding.builds:
         said = spread(finding.builds, report.builds).removeprefix("kept ")
         return line(
@@ -86,3 +92,5 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
     for reason in coverage.skipped:
         yield from paragraph("  skipped: ", reason, width)
+    for reason in silent((*report.findings, *report.kept)):
+        yield from paragraph("  passed over: ", reason, width)

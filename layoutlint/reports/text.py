@@ -8,6 +8,7 @@ from layoutlint.builds import Build
 from layoutlint.layout import Layout, Place
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.builds import elsewhere, heading
+from layoutlint.reports.gathered import SHOWN, gathered, the_rest
 from layoutlint.reports.judgement import described, order, share
 from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
@@ -36,9 +37,13 @@ def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
 
 
 def _lines(report: Report, width: int) -> Iterator[Line]:
-    for finding in report.findings:
-        yield from _finding(finding, report.builds, width)
-        yield line()
+    for group in gathered(report.findings):
+        for finding in group[:SHOWN]:
+            yield from _finding(finding, report.builds, width)
+            yield line()
+        if len(group) > SHOWN:
+            yield from paragraph("  ", the_rest(group, group[SHOWN:]), width)
+            yield line()
     yield from summary(report, width)
 
 

@@ -1,0 +1,241 @@
+"""Rules on the surroundings of a struct (`around`): judged in each container, by what is beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NoReturn
+
+from layoutlint.beside import Spot, TooManySpots, spots, spots_in
+from layoutlint.containers import Container
+from layoutlint.context import (
+    SELECTOR,
+    Access,
+    CannotTell,
+    Context,
+    NoSuchField,
+    NothingDeclared,
+    sized,
+    used_as,
+)
+from layoutlint.layout import Layout, Place, steps_of, without
+from layoutlint.model import Struct
+from layoutlint.placed import Where
+from layoutlint.placement import Placements
+from layoutlint.rule import Around, Rule, Verdict, judge, unknown
+
+Uses = dict[Place, tuple[Access, ...]]
+"""Fields with their declared accesses."""
+Check = Callable[[Context], Verdict]
+"""What a kind says of a container in some placements."""
+Judging = Callable[[Struct, Check], Verdict]
+"""The verdict on a container over all of its placements."""
+NOWHERE = Placements(1, (0,), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surrounded(Context):
+    """A container, as a rule sees it that is about what stands around an embedded struct.
+
+    Paths mean fields of the embedded struct. `@hot-read`, and what others there are, are fields beside it.
+    """
+
+    held: Context
+    """The embedded struct by itself."""
+    spot: Spot
+    inside: Uses
+    """The accesses of the embedded struct's fields."""
+    beside: Uses
+    """Those of the fields beside it."""
+
+    def named(self, pattern: str) -> tuple[Place, ...]:
+        """The fields of the embedded struct that a path means; raises NoSuchField."""
+        return tuple(moved(place, self.spot) for place in self.held.named(pattern))
+
+    def uses(self) -> Uses:
+        """The fields with declared accesses, inside and beside."""
+        return {**self.inside, **self.beside}
+
+    def declared_as(self, access: str) -> tuple[Place, ...]:
+        """The fields beside that are declared to have an access; raises NothingDeclared."""
+        return used_as(self.beside, access) or self._nothing(f"as `{access}`")
+
+    def is_beside(self, place: Place) -> bool:
+        """Whether a field stands beside the embedded struct."""
+        return not self.spot.has_inside(place.path)
+
+    def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """The pairs of a field inside and one beside; raises NothingDeclared."""
+        found = [(a, b) for a, b in pairs if (a in self.inside) is not (b in self.inside)]
+        return found or self._nothing("on either side")
+
+    def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
+        """What the container itself has beside the embedded struct, as far as it can be on a line with it.
+
+        Where none of its own fields are chosen (in the next object, of those in a row), those as well.
+        """
+        held, placements = self.held.layout, self.placements
+        low, high = reach(self.spot, held, placements.line_size)
+        if placements.rows:
+            low, high = 0, self.layout.bit_size
+        left: list[Iterable[Place]] = [_less(place, chosen) for place in self.spot.own(low, high)]
+        if not any(self.spot.has_inside(place.path) for place in chosen):
+            left.append(moved(place, self.spot) for place in held.places)
+        return sized(tuple(place for places in left for place in places))
+
+    def _nothing(self, what: str) -> NoReturn:
+        struct = self.layout.struct
+        raise NothingDeclared(
+            f"beside `{self.spot.path}` nothing in {struct.aggregate} {struct.name} is declared {what}"
+        )
+
+
+def moved(place: Place, spot: Spot) -> Place:
+    """A field of an embedded struct as one of the container."""
+    path = f"{spot.path}.{place.path}" if spot.path else place.path
+    return replace(place, path=path, bit_offset=spot.bit_offset + place.bit_offset)
+
+
+def reach(spot: Spot, held: Layout, line_size: int) -> tuple[int, int]:
+    """The bits of the container that can be on a line with a part of the embedded struct."""
+    low, high = spot.bit_offset // 8 - line_size, spot.bit_offset // 8 + held.size + line_size
+    return low * 8, high * 8
+
+
+def _less(place: Place, chosen: Sequence[Place]) -> Iterator[Place]:
+    """What is left of a field without some parts."""
+    inside = [c.path[len(place.path) :] for c in chosen if c.path.startswith(place.path)]
+    return without(place, [steps_of(path) for path in inside if path[:1] in (".", "[", "")])
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The verdict on one place of an embedded struct."""
+
+    container: Struct
+    """The embedded struct itself where nothing can be told of its containers."""
+    verdict: Verdict
+    around: Around | None = None
+
+
+def judged(rule: Rule, struct: Struct, where: Where, judging: Judging) -> Iterator[Found]:
+    """A rule in every container of a struct of which the rule file declares what the rule speaks of.
+
+    The answer is unknown where there is none.
+    """
+    try:
+        _refuse_missing(rule, Context(Layout(struct), NOWHERE))
+        ways = where.surroundings.containers(struct)
+    except CannotTell as error:
+        yield Found(struct, unknown(str(error), isinstance(error, NoSuchField)))
+        return
+    verdicts = [judging(way.struct, partial(_check, rule, struct, way, where)) for way in ways]
+    told = [
+        (way, verdict) for way, verdict in zip(ways, verdicts, strict=True) if not verdict.is_missing_field
+    ]
+    for way, verdict in told:
+        yield Found(way.struct, verdict, _around(way, struct, len(ways), len(told)))
+    if not told:
+        yield Found(struct, unknown(_why_nowhere(struct, ways), missing_field=True))
+
+
+def _refuse_missing(rule: Rule, held: Context) -> None:
+    """Raises NoSuchField for a field that the rule names and the embedded struct has not."""
+    for key in rule.kind.keys:
+        if key.type in ("paths", "groups"):
+            for path in _flat(getattr(rule.kind, key.parameter)):
+                if not path.startswith(SELECTOR):
+                    held.named(path)
+
+
+def _flat(paths: tuple[str | tuple[str, ...], ...]) -> Iterator[str]:
+    for path in paths:
+        yield from (path,) if isinstance(path, str) else path
+
+
+def _why_nowhere(struct: Struct, ways: list[Container]) -> str:
+    if not ways:
+        return f"nothing in the inputs embeds {struct.aggregate} {struct.name}"
+    places = f"in none of its {len(ways)} places" if len(ways) > 1 else "in its only place"
+    called = f"{struct.aggregate} {struct.name}"
+    return f"no access that the rule speaks of is declared of a field beside {called}, {places}"
+
+
+def _around(way: Container, struct: Struct, places: int, told: int) -> Around:
+    source = next(spots_in(way, struct, way.bit_offset, way.bit_offset + 1)).source
+    return Around(struct.name, way.written, way.offset, source, places, told)
+
+
+def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Context) -> Verdict:
+    """The verdict over all elements of the arrays that hold the struct in one container."""
+    placements = own.placements
+    held = where.context(Layout(struct), placements)
+    verdicts, silent = [], NothingDeclared()
+    try:
+        for spot in spots(way, struct, placements.line_size):
+            try:
+                context = _surrounded(spot, own, held, where)
+                verdicts.append(_outside_first(rule.kind.check(context), spot))
+            except NothingDeclared as error:
+                silent = error
+    except (TooManySpots, ValueError) as error:
+        raise CannotTell(str(error)) from None
+    if not verdicts:
+        raise silent
+    return _merged(verdicts, placements)
+
+
+def _surrounded(spot: Spot, own: Context, held: Context, where: Where) -> Surrounded:
+    """A container with the accesses inside and beside: its own word goes before those of structs in it."""
+    inside, beside = _uses(held, spot), Uses()
+    low, high = reach(spot, held.layout, own.placements.line_size)
+    for way, other in where.declared_in(own.layout.struct, own.placements):
+        for there in spots_in(way, other.layout.struct, low, high):
+            if spot.has_own(there.path):
+                beside.update(_uses(other, there))
+    stated = {place.path: (place, by) for place, by in _uses(own).items()}
+    for known in (inside, beside):
+        for place in [place for place in known if place.path in stated]:
+            del known[place]
+    inside.update(pair for path, pair in stated.items() if spot.has_inside(path))
+    beside.update(pair for path, pair in stated.items() if spot.has_beside(path))
+    return Surrounded(
+        own.layout,
+        own.placements,
+        own.accesses,
+        own.storage,
+        own.min_align,
+        held=held,
+        spot=spot,
+        inside=inside,
+        beside=beside,
+    )
+
+
+def _uses(context: Context, spot: Spot | None = None) -> Uses:
+    """The fields with declared accesses, in a container those of an embedded struct; none is no error."""
+    try:
+        uses = context.uses()
+    except NothingDeclared:
+        return {}
+    except NoSuchField as error:
+        raise CannotTell(str(error)) from None
+    return uses if spot is None else {moved(place, spot): by for place, by in uses.items()}
+
+
+def _outside_first(verdict: Verdict, spot: Spot) -> Verdict:
+    """What stands beside is what a container's author looks for."""
+    evidence = sorted(verdict.evidence, key=lambda place: spot.has_inside(place.path))
+    return replace(verdict, evidence=tuple(evidence))
+
+
+def _merged(verdicts: list[Verdict], placements: Placements) -> Verdict:
+    """The verdict over several elements: that on the worst, over all of their bases."""
+    worst = max(verdicts, key=lambda verdict: len(verdict.bases))
+    failing = sum(bool(verdict.bases) for verdict in verdicts)
+    message = worst.message
+    if failing > 1:
+        message += "; likewise in other elements"
+    bases = placements.in_any(verdict.bases for verdict in verdicts)
+    return judge(placements, bases, message, worst.evidence, worst.advice)
