@@ -309,8 +309,8 @@ class Reading:
     """How many files were read, where a folder of them is one input."""
     build: str | None = None
     """The build of a matrix that it is of."""
-    marks: Marks | None = None
-    """What attributes say of randomised layouts, where they were asked for and the input shows them."""
+    declared: frozenset[Declared] | None = None
+    """What decides of randomised layouts, where it was asked for and the input shows it."""
     kernel: Version | None = None
     """The version of Linux that it is; None for another input, or when it does not tell."""
 
@@ -320,16 +320,41 @@ Inner = tuple[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """Attributes that C text shows, and debug information does not, of the struct types of an input."""
+class Member:
+    """One member as its struct declares it, as far as its place depends on it; alignments are in bytes."""
 
-    randomised: frozenset[str | Inner] = frozenset()
-    """Those with `randomize_layout`."""
-    kept: frozenset[str | Inner] = frozenset()
-    """Those with `no_randomize_layout`."""
-    packed: frozenset[str | Inner] = frozenset()
-    unclear: frozenset[str | Inner] = frozenset()
-    """Those with members that a Field cannot tell: bit-fields without a name."""
+    name: str | None
+    bit_size: int | None
+    """None when the input does not tell."""
+    align: int | None
+    """Of its type; for a bit-field of the declared one. None when the input does not tell."""
+    asked: int | None = 0
+    """What its own `aligned` asks for; 0 for none, None when the input does not tell."""
+    unit: int = 0
+    """Bytes in the declared type of a bit-field; 0 for what is none."""
+    is_packed: bool = False
+
+    @property
+    def is_bitfield(self) -> bool:
+        """Whether it is placed as one."""
+        return bool(self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One struct type as C text declares it."""
+
+    key: str | Inner
+    align: int | None
+    """In bytes; None when the input does not tell."""
+    fields: tuple[int | None, ...]
+    """For each of its members the position of its Field; None for a bit-field without a name."""
+    members: tuple[Member, ...]
+    is_randomised: bool = False
+    """Whether it has `randomize_layout`, and `is_kept` whether it has `no_randomize_layout`."""
+    is_kept: bool = False
+    has_pragma: bool = False
+    """Whether a `#pragma pack` may hold there."""
 
 
 Progress = Callable[[str, int, int], None]
@@ -366,5 +391,4 @@ class ReadOptions:
     debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
     """Folders below which separate debug files stand, as distributions lay them out."""
     marks: bool = False
-    """Whether attributes are looked for that decide of randomised layouts; the alignments of fields are then
-    exact where C text is read."""
+    """Whether Declared are looked for."""

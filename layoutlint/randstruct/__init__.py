@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from layoutlint.model import Field, Marks, Reading, Struct
+from layoutlint.model import Field, Reading, Struct
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.modes import BEHAVIOURS, MODES, Scheme, Version, behaviour, first_behaviour
-from layoutlint.randstruct.names import Names
+from layoutlint.randstruct.names import Marks, Names
 from layoutlint.randstruct.redone import Input, Redoer
 from layoutlint.randstruct.seed import Seed
 
@@ -73,28 +73,14 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     readings = (reading, *known)
     definitions = _Definitions(struct for one in readings for struct in one.structs)
     given = how.names.marks(definitions.named) if how.names else Marks()
-    shown = _together(one.marks for one in readings if one.marks is not None)
-    marks = replace(
-        shown,
-        randomised=(shown.randomised | given.randomised) - given.kept,
-        kept=(shown.kept - given.randomised) | given.kept,
-    )
-    is_told = reading.marks is not None or how.names is not None
-    tells = Input(reading.marks is not None, reading.reader != "btf")
-    redoers = [Redoer(one, marks, tells, definitions.of) for one in (how.scheme, *how.others)]
+    shown = [declared for one in readings for declared in one.declared or ()]
+    is_told = reading.declared is not None or how.names is not None
+    tells = Input(reading.declared is not None, reading.reader != "btf")
+    redoers = [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
     redoer = _Redoer(how, redoers)
     structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
-    return Redone(structs, tuple(dict.fromkeys(redoer.notes)))
-
-
-def _together(several: Iterable[Marks]) -> Marks:
-    marks = Marks()
-    for one in several:
-        marks = Marks(
-            marks.randomised | one.randomised, marks.kept | one.kept,
-            marks.packed | one.packed, marks.unclear | one.unclear,
-        )  # fmt: skip
-    return marks
+    hidden = _HIDDEN.get(reading.reader, ()) if any(struct.randomised for struct in structs) else ()
+    return Redone(structs, tuple(dict.fromkeys((*redoer.notes, *hidden))))
 
 
 class _Redoer:
@@ -132,6 +118,13 @@ class _Redoer:
 _UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
 _VERSIONS = "its randomised layout depends on the version of Linux: give it with --kernel-version"
 _RELEASES = "{}: taken as of the last release of Linux {}, and earlier ones differ: give all three numbers"
+_TAKEN = (
+    "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
+)
+_HIDDEN = {
+    "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
+    "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
+}
 _PACKED = "{}: taken as not packed, on which its layout depends and which this input does not show"
 
 

@@ -6,30 +6,22 @@ All of TARGETS lay out bit-fields so that none crosses more units of its declare
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from layoutlint.model import Field, Target
+from layoutlint.model import Field, Member, Target
 
 _UNITS = {
     "char": 1, "signed char": 1, "unsigned char": 1, "_Bool": 1, "short int": 2, "short unsigned int": 2,
     "int": 4, "unsigned int": 4, "long long int": 8, "long long unsigned int": 8,
 }  # fmt: skip
+PRAGMAS = (1, 2, 4, 8)
+"""What `#pragma pack` may say, in bytes; more cuts nothing down."""
 
 
 class CannotLayOut(Exception):
     """What a layout needs and the input does not tell, as the end of a sentence."""
-
-
-class Packing(NamedTuple):
-    """How alignments are cut down: to so many bytes (`packed`, `#pragma pack`), None for not at all."""
-
-    most: int | None = None
-
-
-NATURAL, PACKED = Packing(), Packing(1)
-PARTLY = (Packing(2), Packing(4), Packing(8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,64 +35,119 @@ class Laid:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a layout depends on besides its members; alignments are in bytes."""
+    """What a layout depends on besides its members."""
 
     target: Target
     is_union: bool = False
-    packing: Packing = NATURAL
     stated: int | None = None
-    """The alignment that the struct asks for, or has already."""
-    is_exact: bool = False
-    """Whether members of packed structs have the alignment that is left to them."""
-    narrows: bool = False
-    """Whether bit-fields count with the smallest integers that hold them, as when GCC lays out anew."""
+    """The alignment in bytes that the type asks for, or has already."""
+    pragma: int | None = None
+    """The bytes of `#pragma pack`; None for none."""
 
-    def lay_out(self, fields: Sequence[Field]) -> Laid:
-        """The layout of members in their order.
-
-        Raises CannotLayOut when the size or alignment of a member is not known.
-        """
+    def lay_out(self, members: Sequence[Member]) -> Laid:
+        """The layout of members in their order; raises CannotLayOut when too little is known of one."""
         end = reached = 0
         align = self.stated or 1
         offsets: list[int] = []
-        for field in fields:
-            own = self._alignment(field)
-            start = 0 if self.is_union else self._start(field, end, own)
+        for member in map(_told, members):
+            start = 0 if self.is_union else self._start(member, end)
             offsets.append(start)
-            end = start + (field.bit_size or 0)
+            end = start + member.bit_size
             reached = max(reached, end)
-            align = max(align, own)
+            align = max(align, self._aligns(member))
         return Laid(tuple(offsets), _up(reached, align * 8), align)
 
-    def start(self, field: Field, end: int) -> int:
+    def start(self, member: Member, end: int) -> int:
         """Where a member starts that follows on one that ends at `end`, in bits; raises as `lay_out` does."""
-        return self._start(field, end, self._alignment(field))
+        return self._start(_told(member), end)
 
-    def _start(self, field: Field, end: int, align: int) -> int:
-        if not field.is_bitfield:
-            return _up(end, align * 8)
-        if self.packing == PACKED:
+    def _start(self, member: _Told, end: int) -> int:
+        if member.unit and not member.bit_size:
+            # Packing does not matter to `int : 0`.
+            return _up(end, max(member.align, member.asked) * 8)
+        end = _up(end, self._least(member) * 8) if member.asked or not member.unit else end
+        if not member.unit or member.is_packed or self.pragma:
             return end
-        size, step = field.bit_size or 0, align * 8
-        unit = narrowed(size) if self.narrows else _unit(field, self.target)
-        crosses = (end % step + size + step - 1) // step > unit * 8 // step
+        step = member.align * 8
+        crosses = (end % step + member.bit_size + step - 1) // step > member.unit * 8 // step
         return _up(end, step) if crosses else end
 
-    def _alignment(self, field: Field) -> int:
-        """The alignment of a member; one that its type does not have by itself outlives packing."""
-        align = field.align
-        if field.bit_size is None or align is None:
-            what = "size" if field.bit_size is None else "alignment"
-            raise CannotLayOut(f"the {what} of `{field.name}` is not known")
-        if field.is_bitfield and self.narrows:
-            align = min(narrowed(field.bit_size), self.target.max_align)
-        if self.packing.most is None or (self.packing == PACKED and self.is_exact and not field.is_bitfield):
-            return align
-        size = element_size(field)
-        is_scalar = size and field.aggregate is None and not field.is_bitfield
-        if is_scalar and align > min(size & -size, self.target.max_align):
-            return align
-        return min(align, self.packing.most)
+    def _least(self, member: _Told) -> int:
+        """The alignment of a member's place; an alignment of its own outlives `packed`, not the pragma."""
+        of_type = 1 if member.is_packed or member.unit else member.align
+        least = max(of_type, member.asked)
+        return min(least, self.pragma) if self.pragma else least
+
+    def _aligns(self, member: _Told) -> int:
+        """The alignment that a member gives to what it stands in."""
+        if not member.unit:
+            return self._least(member)
+        if not member.is_named and self.target.name not in _ALIGNED_BY_UNNAMED:
+            return 1
+        if not member.bit_size:
+            return member.align
+        of_type = 1 if member.is_packed else min(member.align, self.pragma or member.align)
+        return max(of_type, self._least(member))
+
+
+_ALIGNED_BY_UNNAMED = ("aarch64", "aarch64_be", "arm", "armeb")
+"""Targets where bit-fields without a name align what they stand in (AAPCS, "Bit-fields")."""
+
+
+class _Told(NamedTuple):
+    """A Member of which everything is known."""
+
+    bit_size: int
+    align: int
+    asked: int
+    unit: int
+    is_packed: bool
+    is_named: bool
+
+
+def _told(member: Member) -> _Told:
+    if member.bit_size is None:
+        raise CannotLayOut(f"the size of `{member.name}` is not known")
+    if member.align is None or member.asked is None:
+        raise CannotLayOut(f"the alignment of `{member.name}` is not known")
+    named = member.name is not None
+    return _Told(member.bit_size, member.align, member.asked, member.unit, member.is_packed, named)
+
+
+def again(members: Sequence[Member], laid: Laid, target: Target) -> list[Member]:
+    """Members as GCC lays them out a second time, having laid them out before.
+
+    Bit-fields then have the smallest integers as types that hold them (c_build_bitfield_integer_type), and
+    those that filled one where they stood are placed like it (layout_decl). What `int : 0` asks for stays.
+    """
+    return [_again(member, offset, target) for member, offset in zip(members, laid.offsets, strict=True)]
+
+
+def _again(member: Member, offset: int, target: Target) -> Member:
+    if not member.unit:
+        return member
+    known = _told(member)
+    size = narrowed(known.bit_size)
+    align = min(size, target.max_align)
+    if not known.bit_size:
+        return replace(member, unit=size, align=align, asked=max(known.align, known.asked))
+    is_whole = known.bit_size == size * 8 and offset % known.bit_size == 0
+    is_whole = is_whole and (known.bit_size == 8 or not known.is_packed)
+    return replace(member, unit=size, align=align, asked=max(known.asked, align) if is_whole else known.asked)
+
+
+def member_of(field: Field, target: Target, is_packed: bool = False) -> Member:
+    """A member of which no more is known than a Field tells: an alignment of its own is part of that one.
+
+    Raises CannotLayOut when the type of a bit-field is not known.
+    """
+    align = field.align
+    if field.is_bitfield:
+        return Member(field.name, field.bit_size, align, unit=_unit(field, target), is_packed=is_packed)
+    size = _element_size(field)
+    natural = min(size & -size, target.max_align)
+    is_asked = align is not None and natural and field.aggregate is None and align > natural
+    return Member(field.name, field.bit_size, align, align if is_asked else 0, is_packed=is_packed)
 
 
 def narrowed(bits: int) -> int:
@@ -111,7 +158,7 @@ def narrowed(bits: int) -> int:
     return size
 
 
-def element_size(field: Field) -> int:
+def _element_size(field: Field) -> int:
     """Bytes in a member, of an array in one element; 0 where there is none."""
     count = 1
     for dimension in field.dims:
@@ -132,23 +179,6 @@ def _unit(field: Field, target: Target) -> int:
     if name.startswith("enum "):
         return 4
     raise CannotLayOut(f"the size of `{name}`, the type of bit-field `{field.name}`, is not known")
-
-
-def fitting(
-    candidates: Iterable[Sequence[Field]], bit_size: int, rules: Rules, packings: Iterable[Packing]
-) -> list[tuple[Packing, int]]:
-    """The ways of packing by which members come to stand where they do, and the alignment that comes of each.
-
-    `candidates` are the members as they may have been when their struct was laid out.
-    """
-    found: dict[Packing, int] = {}
-    for packing in packings:
-        for fields in candidates:
-            laid = replace(rules, packing=packing).lay_out(fields)
-            offsets = tuple(field.bit_offset for field in fields)
-            if (laid.offsets, laid.bit_size, laid.align) == (offsets, bit_size, rules.stated or laid.align):
-                found.setdefault(packing, laid.align)
-    return list(found.items())
 
 
 def _up(value: int, step: int) -> int:

@@ -63,7 +63,8 @@ class _Filling:
         while self.queue:
             if self.skipped >= len(self.queue):
                 self._close()
-            if self.fields[self.queue[0]].is_bitfield:
+            first = self.fields[self.queue[0]]
+            if first.is_bitfield and first.bit_size:
                 self._extend_run()
             else:
                 self._place()
@@ -87,7 +88,9 @@ class _Filling:
             self.run = None
         if self.current is None:
             self.current = Bucket()
-        width = self.fields[self.queue[0]].bit_size or 0
+        first = self.fields[self.queue[0]]
+        # `int : 0` counts as an `int`.
+        width = (first.align or 0) * 8 if first.is_bitfield else first.bit_size or 0
         if width >= _BUCKET:
             self.full.append(Bucket([self.queue.popleft()], width))
         elif self.current.bits + width <= _BUCKET:

@@ -8,11 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from layoutlint.errors import UsageError
-from layoutlint.model import Field, Inner, Marks, Struct
+from layoutlint.model import Field, Inner, Struct
 
 _NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
 _LARGEST = 1 << 20
 """Bytes of a file of names; Linux marks 70 structs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The struct types that names mean."""
+
+    randomised: frozenset[str | Inner] = frozenset()
+    """Those that have `randomize_layout`."""
+    kept: frozenset[str | Inner] = frozenset()
+    """Those that have `no_randomize_layout`."""
 
 
 @dataclass(frozen=True, slots=True)

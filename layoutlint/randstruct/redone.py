@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from layoutlint.model import Aggregate, Field, Inner, Marks, Randomised, Struct, Target
-from layoutlint.randstruct import abi
-from layoutlint.randstruct.abi import CannotLayOut, Packing, Rules
+from layoutlint.model import Declared, Field, Inner, Randomised, Struct, Target
+from layoutlint.randstruct import ways
+from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.modes import Scheme
+from layoutlint.randstruct.names import Marks
+from layoutlint.randstruct.ways import Type, Way
 
 Definition = Callable[[Field], Struct | None]
 """The definition of the struct or union that a field holds; None for a type without a name."""
@@ -19,26 +21,10 @@ Definition = Callable[[Field], Struct | None]
 class Input:
     """What an input tells of its structs."""
 
-    tells_packing: bool
-    """Whether `packed` is in the marks, and the alignments of members are exact."""
-    tells_empty_arrays: bool
-    """Whether `x[0]` can be told from `x[]`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """A struct or union type, as it is declared."""
-
-    fields: tuple[Field, ...]
-    bit_size: int
-    aggregate: Aggregate
-    stated: int | None
-    """The alignment in bytes that is known to be its own."""
-    key: str | Inner | None
-    """What marks call it."""
-    tag: str | None
-    likely: int | None = None
-    """The alignment of a member of this type, which may be the type's or the member's."""
+    tells_declarations: bool
+    """Whether it has Declared for all of them."""
+    tells_arrays: bool
+    """Whether `x[0]` can be told from `x[]`, and `x[1][2]` from `x[2][1]`."""
 
 
 def declared(struct: Struct, bit_size: int) -> Type:
@@ -64,11 +50,16 @@ class _New:
 class Redoer:
     """Lays out structs of one input as one build has them."""
 
-    def __init__(self, scheme: Scheme, marks: Marks, of: Input, definition: Definition) -> None:
+    def __init__(
+        self, scheme: Scheme, given: Marks, shown: Iterable[Declared], of: Input, definition: Definition
+    ) -> None:
         self.scheme = scheme
-        self._marks = marks
+        self._given = given
         self._input = of
         self._definition = definition
+        self._declared: dict[str | Inner, list[Declared]] = {}
+        for one in dict.fromkeys(shown):
+            self._declared.setdefault(one.key, []).append(one)
         self.assumed: list[str] = []
         """Structs taken as not packed, where the layout depends on it and the input does not tell."""
 
@@ -88,41 +79,57 @@ class Redoer:
         inner = [self._inner(of, position, field, target) for position, field in enumerate(of.fields)]
         fields = tuple(field for field, _ in inner)
         has_moved = any(moved for _, moved in inner)
-        is_unclear = of.key in self._marks.unclear and of.key in self._marks.randomised
-        if not is_unclear and not self.is_taken(of, fields):
-            if all(new.bit_size == old.bit_size for new, old in zip(fields, of.fields, strict=True)):
-                return _New(fields, of.bit_size, False, has_moved)
-            return self._laid(of, fields, None, target)
-        self.refuse_unclear(of)
-        return self._laid(of, fields, self._order(of, fields), target)
+        if self.is_taken(of, fields):
+            return self._laid(of, fields, self._order(of, fields), target)
+        if all(new.bit_size == old.bit_size for new, old in zip(fields, of.fields, strict=True)):
+            return _New(fields, of.bit_size, False, has_moved)
+        return self._laid(of, fields, None, target)
 
-    def refuse_unclear(self, of: Type) -> None:
-        """Raises CannotLayOut for a marked struct with members that fields do not tell."""
-        if of.key in self._marks.unclear and of.key in self._marks.randomised:
-            raise CannotLayOut("it has bit-fields without a name, which are shuffled as well")
+    def members(self, of: Type, fields: Sequence[Field]) -> list[Field]:
+        """All members of a type: its fields, and bit-fields without a name where the input shows them."""
+        return ways.whole(fields, self._of_text(of))
 
-    def _order(self, of: Type, fields: tuple[Field, ...]) -> list[int]:
-        order = self.scheme.order(fields, of.tag)
-        if self._input.tells_empty_arrays or not fields[-1].is_flexible:
+    def _of_text(self, of: Type) -> Declared | None:
+        """How C text declares a type; None for another input. Raises CannotLayOut when it is not known."""
+        if not self._input.tells_declarations or of.key is None:
+            return None
+        fitting = [one for one in self._declared.get(of.key, ()) if ways.is_of(one, of.fields)]
+        if len(fitting) != 1:
+            name = of.key if isinstance(of.key, str) else "a struct without a name"
+            what = "is declared in several ways" if fitting else "was not found as it is declared"
+            raise CannotLayOut(f"`{name}` {what}")
+        return fitting[0]
+
+    def _order(self, of: Type, fields: Sequence[Field]) -> list[int]:
+        members = self.members(of, fields)
+        order = self.scheme.order(members, of.tag)
+        last = fields[-1]
+        if self._input.tells_arrays or not last.dims:
             return order
-        empty = replace(fields[-1], dims=(0, *fields[-1].dims[1:]))
-        if self.scheme.order((*fields[:-1], empty), of.tag) != order:
-            last = fields[-1].name
-            raise CannotLayOut(f"BTF has `{last}[]` and `{last}[0]` alike, of which the first stays last")
+        # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round.
+        for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1]):
+            if self.scheme.order((*members[:-1], replace(last, dims=dims)), of.tag) != order:
+                raise CannotLayOut(
+                    f"BTF does not tell how long the array `{last.name}` is, which may stay last"
+                )
         return order
 
     def is_taken(self, of: Type, fields: Sequence[Field]) -> bool:
-        """Whether the members of a type are put into another order."""
-        marked, kept = of.key in self._marks.randomised, of.key in self._marks.kept
-        return of.aggregate == "struct" and self.scheme.takes(fields, of.tag, marked, kept)
+        """Whether the members of a type are put into another order; raises CannotLayOut."""
+        if of.aggregate != "struct":
+            return False
+        shown = self._of_text(of)
+        marked, kept = of.key in self._given.randomised, of.key in self._given.kept
+        if shown is not None and not marked and not kept:
+            marked, kept = shown.is_randomised, shown.is_kept
+        return self.scheme.takes(ways.whole(fields, shown), of.tag, marked, kept)
 
     def _inner(self, of: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
         """A member whose type is as the build has it, and whether anything in that has moved."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field, False
         count = prod(dimension or 0 for dimension in field.dims)
-        inner = self.type_of(of, position, field, count)
-        new = self._redone(inner, target)
+        new = self._redone(self.type_of(of, position, field, count), target)
         if not new.has_moved:
             return field, False
         return replace(field, members=new.fields, bit_size=new.bit_size * count), True
@@ -142,44 +149,47 @@ class Redoer:
 
     def _laid(self, of: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target) -> _New:
         """The members in a random order, or None for the declared one, where they then stand."""
-        ordered = fields if order is None else [fields[position] for position in order]
         sizes = tuple(field.bit_size for field in fields)
-        results = [rules.lay_out(ordered) for rules in self.ways(of, sizes, order is not None, target)]
+        found = self.ways(of, sizes, order is not None, target)
+        positions = found[0].fields
+        by = range(len(positions)) if order is None else order
+        results = [way.lay_out(by) for way in found]
         laid = results[0]
         if any((one.offsets, one.bit_size) != (laid.offsets, laid.bit_size) for one in results[1:]):
-            self.assumed.append(of.tag or "")
+            self._is_assumed(of)
         placed = tuple(
-            replace(field, bit_offset=offset) for field, offset in zip(ordered, laid.offsets, strict=True)
+            replace(fields[at], bit_offset=offset)
+            for at, offset in zip((positions[index] for index in by), laid.offsets, strict=True)
+            if at is not None
         )
         return _New(placed, laid.bit_size, order is not None, True, laid.align)
 
-    def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Rules]:
+    def _is_assumed(self, of: Type) -> None:
+        """Notes that the likeliest of several ways is taken; raises CannotLayOut where none is likelier."""
+        if self._input.tells_declarations:
+            raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")
+        self.assumed.append(of.tag or "")
+
+    def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
         """What its members are laid out by, the likeliest first; `sizes` are those that they have by then.
 
         Raises CannotLayOut when the declared layout does not follow from them.
         """
-        rules = Rules(target, of.aggregate == "union", is_exact=self._input.tells_packing)
-        # A compiler that has shuffled what is embedded describes its holder with that size.
-        resized = [replace(old, bit_size=size) for old, size in zip(of.fields, sizes, strict=True)]
-        found: list[tuple[Packing, int]] = []
-        for stated in dict.fromkeys((of.stated, of.stated or of.likely)):
-            rules = replace(rules, stated=stated)
-            found = abi.fitting((of.fields, resized), of.bit_size, rules, self._packings(of))
-            if found:
-                break
-        if self._input.tells_packing:
-            found = found[:1]
+        shown = self._of_text(of)
+        found: list[Way] = []
+        for way in ways.ways(of, shown, target):
+            # A compiler that has shuffled what is embedded describes its holder with that size.
+            resized = way.resized(sizes)
+            if way.gives(of) or resized.gives(of):
+                found.append(resized)
         if not found:
-            raise CannotLayOut("its declared layout is not what the alignments of its members give")
-        # GCC lays a struct out a second time, which by then has its alignment and narrow bit-fields.
-        again = self.scheme.is_gcc and is_shuffled
-        return [
-            replace(rules, packing=packing, stated=align if again else rules.stated, narrows=again)
-            for packing, align in found
-        ]
+            raise CannotLayOut(_UNEXPLAINED)
+        if shown is not None and not shown.has_pragma:
+            found = found[:1]
+        return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
 
-    def _packings(self, of: Type) -> list[Packing]:
-        """How it may be packed: what the input shows, or the likeliest first."""
-        if not self._input.tells_packing:
-            return [abi.NATURAL, abi.PACKED]
-        return [abi.PACKED] if of.key in self._marks.packed else [abi.NATURAL, *abi.PARTLY]
+
+_UNEXPLAINED = (
+    "its declared layout is not what the members that this input shows give: "
+    "there is an attribute, or a bit-field without a name, that it does not show"
+)

@@ -18,6 +18,9 @@ from tests.command import ROOT, run
 
 FOLDER = ROOT / "fixtures" / "randstruct"
 BUILDS: list[dict[str, Any]] = json.loads((FOLDER / "golden.json").read_text())
+_DRAWN = json.loads((FOLDER / "drawn.json").read_text())
+DRAWN: list[dict[str, Any]] = _DRAWN["builds"]
+"""Those of structs that were drawn at random."""
 MARKED = {
     "structs.c": "task.stack,!ops_fixed",
     "more.c": "task_like.q,!ops_no",
@@ -38,8 +41,16 @@ def named(build: dict[str, Any]) -> str:
     return f"{build['source']}-{build['mode']}-{(build['seed'] or '')[:4]}"
 
 
+def placed(struct: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """The size of a struct, and where the fields start that are wanted."""
+    found = bits(struct)
+    return {"size": struct["size"], "bit_offsets": {path: found.get(path) for path in wanted["bit_offsets"]}}
+
+
 def names(source: str) -> str:
     """All that `--randomized` must say of a source."""
+    if source in _DRAWN["marked"]:
+        return ",".join(_DRAWN["marked"][source])
     return ",".join([*_MARK.findall((FOLDER / source).read_text()), MARKED[source]])
 
 
@@ -51,6 +62,7 @@ def _folder() -> Path:
 @functools.cache
 def compiled(source: str, compiler: str, *flags: str) -> Path:
     """An object of a source, compiled by a compiler that does not randomise unless `flags` say so."""
+    compiler = newest_clang() if compiler == "clang" else compiler
     path = _folder() / f"{source}{len(list(_folder().iterdir()))}.o"
     keeping = ["-fno-eliminate-unused-debug-types"] if compiler.startswith("gcc") else []
     command = [need(compiler), "-w", *flags, *keeping, "-c", str(FOLDER / source), "-o", str(path)]

@@ -27,6 +27,34 @@ def test_every_struct(build, kind):
     assert (status, "cannot be believed" in said) == (0, False)
 
 
+@pytest.mark.parametrize("build", golden.DRAWN, ids=golden.named)
+def test_every_drawn_struct_in_c_text(build):
+    """With bit-fields without a name, `packed` and `aligned` members, and `#pragma pack`."""
+    path = golden.input_of("C", build["source"])
+    shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, "C"))
+    assert (status, said) == (0, "")
+    for name, wanted in build["layouts"].items():
+        wanted = {"size": wanted["size"], "bit_offsets": wanted["bit_offsets"]}
+        assert golden.placed(shown[name], wanted) == wanted, name
+
+
+SEEN = [build for build in golden.DRAWN if build["source"] == "drawn.c"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind != "C"])
+@pytest.mark.parametrize("build", SEEN, ids=golden.named)
+def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
+    """What it does not tell is unknown, and nothing that it tells is wrong; what is assumed is said."""
+    path = golden.input_of(kind, build["source"])
+    shown, said, _ = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
+    told = {name: one for name, one in shown.items() if one["problem"] is None}
+    for name, one in told.items():
+        wanted = {key: build["layouts"][name][key] for key in ("size", "bit_offsets")}
+        assert golden.placed(one, wanted) == wanted, name
+    assert len(told) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
+    assert "this input does not show bit-fields without a name" in said
+
+
 @pytest.mark.parametrize("kind", TELLING)
 @BUILD
 def test_every_alignment(build, kind):

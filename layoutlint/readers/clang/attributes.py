@@ -6,19 +6,20 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from layoutlint.model import Inner, Marks
+from layoutlint.model import Declared, Inner
 from layoutlint.readers.clang import native
 from layoutlint.readers.clang.native import Cursor
 
 if TYPE_CHECKING:
     from layoutlint.readers.clang.types import Types
 
-_OF_STRUCTS = (native.UNEXPOSED_ATTRIBUTE, native.PACKED)
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
 _ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)\b(\()?")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
+_PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]*)\)|\b_Pragma\b")
 _LARGEST = 1 << 28
 _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
@@ -27,21 +28,29 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-def alignment(lib: Any, member: Cursor, of_type: int | None) -> int | None:
-    """The alignment that a member asks for: its type's unless it is packed, or its own.
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What the attributes of one struct, or of one member, say."""
 
-    None when it cannot be told.
-    """
-    kinds = _inside(lib, member)
-    is_packed = native.PACKED in kinds | _inside(lib, lib.clang_getCursorSemanticParent(member))
-    least = 1 if is_packed and not lib.clang_Cursor_isBitField(member) else of_type
-    if native.ALIGNED not in kinds or least is None:
-        return least
-    if lib.clang_Cursor_isBitField(member):
-        return None
-    stated = [_value(text) for text in _stated(native.printed(lib, member))]
-    known = [value for value in stated if value is not None]
-    return max(least, *known) if known and len(known) == len(stated) else None
+    is_packed: bool = False
+    is_randomised: bool = False
+    is_kept: bool = False
+    aligned: int | None = 0
+    """Bytes that it asks for; 0 for none, None when that cannot be told. Of members only."""
+
+
+def of(lib: Any, declaration: Cursor) -> Attributes:
+    """The attributes that stand in a declaration."""
+    kinds = _inside(lib, declaration)
+    is_packed, is_member = native.PACKED in kinds, declaration.kind == native.FIELD
+    if not is_member and native.UNEXPOSED_ATTRIBUTE in kinds:
+        marks = [mark[1] for mark in _MARK.finditer(native.printed(lib, declaration))]
+        return Attributes(is_packed, None in marks, any(marks))
+    if is_member and native.ALIGNED in kinds:
+        stated = [_value(text) for text in _stated(native.printed(lib, declaration))]
+        known = [value for value in stated if value is not None]
+        return Attributes(is_packed, aligned=max(known) if known and len(known) == len(stated) else None)
+    return Attributes(is_packed)
 
 
 def _inside(lib: Any, cursor: Cursor) -> set[int]:
@@ -83,45 +92,35 @@ def _computed(node: ast.AST) -> int:
     raise ValueError
 
 
-class Attributes:
-    """The structs of one translation unit that have attributes, gathered while declarations are visited."""
+def pragmas(text: bytes) -> tuple[tuple[int, bytes], ...]:
+    """Each `#pragma pack` of a file: where it stands, and what it says; `?` for a `_Pragma`."""
+    return tuple((found.start(), b"".join((found[1] or b"?").split())) for found in _PRAGMA.finditer(text))
 
-    def __init__(self, lib: Any) -> None:
-        self._lib = lib
-        self._records: dict[int, Cursor] = {}
-        self._packed: set[int] = set()
-        self._unclear: set[int] = set()
 
-    def take(self, child: Cursor, parent: Cursor) -> None:
-        """Looks at what stands inside a struct."""
-        if parent.kind not in (native.STRUCT, native.UNION):
-            return
-        is_unclear = child.kind == native.FIELD and self._is_unnamed_bits(child)
-        if child.kind not in _OF_STRUCTS and not is_unclear:
-            return
-        lib = self._lib
-        key = lib.clang_getTypeDeclaration(lib.clang_getCursorType(parent)).data[0]
-        self._records[key] = parent
-        if child.kind == native.PACKED:
-            self._packed.add(key)
-        if is_unclear:
-            self._unclear.add(key)
+def may_hold(several: Iterable[tuple[int, bytes]], offset: int) -> bool:
+    """Whether one of them may hold at a place, taken that all before it are compiled."""
+    held: list[bytes] = []
+    now = b""
+    for at, said in several:
+        if at >= offset:
+            break
+        words = said.split(b",")
+        if words[0] == b"push":
+            held.append(now)
+            now = words[-1] if len(words) > 1 else now
+        elif words[0] == b"pop":
+            now = held.pop() if held else b""
+        else:
+            now = said
+    return bool(now) or bool(held)
 
-    def _is_unnamed_bits(self, field: Cursor) -> bool:
-        lib = self._lib
-        return bool(lib.clang_Cursor_isBitField(field)) and not native.spelling(lib, field)
 
-    def marks(self, types: Types, typedefs: Iterable[Cursor]) -> Marks:
-        """What the attributes say, by the names of structs."""
-        names = _Names(types, typedefs)
-        randomised: set[str | Inner] = set()
-        kept: set[str | Inner] = set()
-        for record in self._records.values():
-            for mark in _MARK.finditer(native.printed(self._lib, record)):
-                (kept if mark[1] else randomised).update(names.of(record))
-        packed = {name for key in self._packed for name in names.of(self._records[key])}
-        unclear = {name for key in self._unclear for name in names.of(self._records[key])}
-        return Marks(frozenset(randomised), frozenset(kept), frozenset(packed), frozenset(unclear))
+def declared(types: Types, typedefs: Iterable[Cursor]) -> frozenset[Declared]:
+    """What decides of the layouts of all structs whose members were looked at, by the structs' names."""
+    names = _Names(types, typedefs)
+    return frozenset(
+        replace(one, key=name) for record, one in types.declared.values() for name in names.of(record)
+    )
 
 
 class _Names:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Aggregate, Marks, Struct, Target, Wanted, target_named
-from layoutlint.readers.clang import diagnostics, flags, native
-from layoutlint.readers.clang.attributes import Attributes
+from layoutlint.model import Aggregate, Declared, Struct, Target, Wanted, target_named
+from layoutlint.readers.clang import attributes, diagnostics, flags, native
 from layoutlint.readers.clang.native import Cursor
 from layoutlint.readers.clang.places import Places
 from layoutlint.readers.clang.problems import Problems
@@ -54,7 +53,7 @@ class Parsed:
     """`file:line:col: error: text`, in order."""
     blamed: tuple[tuple[str, int], ...]
     """For each error its file, and where in `main` the directive stands that led there (-1: nowhere)."""
-    marks: Marks | None = None
+    declared: frozenset[Declared] | None = None
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
@@ -64,7 +63,7 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         places = Places(lib, unit.directory, unit.roots)
         complaints = diagnostics.of(lib, handle, places)
         target = _target(lib, handle, unit)
-        listing = _Listing(lib, wanted, Attributes(lib) if unit.with_marks else None)
+        listing = _Listing(lib, wanted)
         native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, handle, places, unit.with_marks)
         problems = Problems(
@@ -72,8 +71,8 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
         blamed = problems.blamed() if complaints else ()
-        marks = listing.attributes.marks(types, listing.typedefs) if listing.attributes else None
-    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed, marks)
+        declared = attributes.declared(types, listing.typedefs) if unit.with_marks else None
+    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed, declared)
 
 
 @contextmanager
@@ -123,8 +122,8 @@ _Named = dict[int | None, list[str]]
 class _Listing:
     """The declarations of a unit, sorted by kind while they are visited."""
 
-    def __init__(self, lib: Any, wanted: Wanted, attributes: Attributes | None) -> None:
-        self.lib, self.wanted, self.attributes = lib, wanted, attributes
+    def __init__(self, lib: Any, wanted: Wanted) -> None:
+        self.lib, self.wanted = lib, wanted
         self.records: list[Cursor] = []
         self.typedefs: list[Cursor] = []
         self.variables: list[Cursor] = []
@@ -132,8 +131,6 @@ class _Listing:
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Keep a declaration that may matter; look inside structs, since C gives nested tags file scope."""
         kind = child.kind
-        if self.attributes is not None:
-            self.attributes.take(child, parent)
         if kind in (native.STRUCT, native.UNION):
             self.records.append(child)
             return native.RECURSE

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
+from layoutlint.model import (
+    Aggregate,
+    CType,
+    Declared,
+    Field,
+    Member,
+    array_of,
+    function_of,
+    pointer_to,
+    qualified,
+)
 from layoutlint.readers.clang import attributes, native
 from layoutlint.readers.clang.native import Cursor, Spot, Type
 from layoutlint.readers.clang.places import Places
@@ -46,11 +56,14 @@ class Types:
     lib: Any
     unit: int
     places: Places
-    exact: bool = False
-    """Whether the alignment of a member counts its own attributes, which takes time to find."""
+    with_marks: bool = False
+    """Whether `declared` is filled, which takes time."""
+    declared: dict[int, tuple[Cursor, Declared]] = field(default_factory=dict)
+    """The structs whose members were looked at, without names, by their identity."""
     _spelled: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
+    _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
 
     def spelled(self, of: Type, depth: int = 0) -> CType:
@@ -205,7 +218,40 @@ class Types:
             found = [self._field(cursor) for cursor in cursors]
             self._depth -= 1
             self._members[key] = tuple(member for member in found if member is not None)
+            if self.with_marks:
+                self.declared[key] = record, self._declared(record, cursors, found)
         return self._members[key]
+
+    def _declared(self, record: Cursor, cursors: list[Cursor], found: list[Field | None]) -> Declared:
+        """A struct with the attributes that debug information does not show."""
+        has = attributes.of(self.lib, record)
+        members = [self._member(cursor, has.is_packed) for cursor in cursors]
+        positions = iter(range(len(found)))
+        fields = tuple(None if one is None else next(positions) for one in found)
+        align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(record))
+        known = align if align > 0 else None
+        packs = self._packs(record)
+        return Declared("", known, fields, tuple(members), has.is_randomised, has.is_kept, packs)
+
+    def _packs(self, record: Cursor) -> bool:
+        """Whether a `#pragma pack` may hold where a struct ends."""
+        lib = self.lib
+        end = Spot(lib, lib.clang_getRangeEnd(lib.clang_getCursorExtent(record)))
+        if end.file is None:
+            return False
+        if end.file not in self._pragmas:
+            self._pragmas[end.file] = attributes.pragmas(native.contents(lib, self.unit, end.file))
+        return attributes.may_hold(self._pragmas[end.file], end.offset)
+
+    def _member(self, cursor: Cursor, is_packed: bool) -> Member:
+        lib = self.lib
+        has = attributes.of(lib, cursor)
+        shape = self.shape(lib.clang_getCursorType(cursor))
+        size, unit = shape.bit_size, 0
+        if lib.clang_Cursor_isBitField(cursor):
+            size, unit = lib.clang_getFieldDeclBitWidth(cursor), (shape.bit_size or 0) // 8
+        name = native.spelling(lib, cursor) or None
+        return Member(name, size, shape.align, has.aligned, unit, is_packed or has.is_packed)
 
     def _field(self, cursor: Cursor) -> Field | None:
         lib = self.lib
@@ -226,7 +272,7 @@ class Types:
             aggregate=shape.aggregate,
             dims=shape.dims,
             members=shape.members,
-            align=attributes.alignment(lib, cursor, shape.align) if self.exact else shape.align,
+            align=shape.align,
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(of),
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Inner, Marks, Reading, ReadOptions, Struct, Unread, Wanted
+from layoutlint.model import Declared, Reading, ReadOptions, Struct, Unread, Wanted
 from layoutlint.readers.clang import parse
 from layoutlint.readers.clang.parse import Parsed, Unit
 
@@ -129,15 +129,11 @@ def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = 
         structs=structs,
         unread=unread(outcome, structs, wanted),
         notes=tuple(dict.fromkeys(notes)),
-        marks=_marks(outcome.parsed),
+        declared=_declared(outcome.parsed),
     )
 
 
-def _marks(parsed: Iterable[Parsed]) -> Marks | None:
-    """What the attributes of several units say together; None where they were not looked for."""
-    found = [one.marks for one in parsed if one.marks is not None]
-    if not found:
-        return None
-    names = ("randomised", "kept", "packed", "unclear")
-    none = frozenset[str | Inner]()
-    return Marks(**{name: none.union(*(getattr(one, name) for one in found)) for name in names})
+def _declared(parsed: Iterable[Parsed]) -> frozenset[Declared] | None:
+    """What several units declare together; None where it was not looked for."""
+    found = [one.declared for one in parsed if one.declared is not None]
+    return frozenset[Declared]().union(*found) if found else None
