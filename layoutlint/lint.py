@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint import placed
 from layoutlint.errors import UsageError
+from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
 from layoutlint.placed import Case, Surroundings, Where
@@ -46,6 +47,8 @@ class Options:
     ignore_missing: bool = False
     """A struct that no input defines is passed over (for runs on a few changed files)."""
     read: ReadOptions = field(default_factory=ReadOptions)
+    annotations: bool = False
+    """Whether what structs say themselves counts: marks of groups."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None where nothing is said."""
 
@@ -77,7 +80,7 @@ def read(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Inputs:
     """What the inputs at some paths say of the structs that the packs' rules name."""
-    asked = wanted(packs, options.only), wanted(packs + kernel_packs, options.only)
+    asked = _wanted(packs, options), _wanted(packs + kernel_packs, options)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
     names = placed.embedded(packs + kernel_packs)
     return Inputs(*_read(tuple(paths), replace(asked[1], kernel=kernel), names, options))
@@ -88,7 +91,7 @@ def report(
 ) -> Report:
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
-    active = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
+    active = {id(r): _active(r, packs + (kernel_packs if r.is_kernel else ()), options) for r in readings}
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
@@ -112,6 +115,25 @@ def _read(
     known, unread = randomised.read(paths, wanted, embedded, options.read)
     readings, around = randomised.built(known, options.randomised)
     return readings, unread, around
+
+
+def _active(reading: Reading, packs: tuple[Pack, ...], options: Options) -> tuple[Pack, ...]:
+    """The packs for an input, and what its structs say themselves."""
+    return (*packs, *(said.spoken(reading, packs) if options.annotations else ()))
+
+
+def _wanted(packs: tuple[Pack, ...], options: Options) -> Wanted:
+    """The structs that rules name; where it counts what structs say themselves, those asked for besides."""
+    asked, only = wanted(packs, options.only), options.only
+    if not options.annotations:
+        return asked
+    annotated = {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
+    if only is not None:
+        annotated = {name for name in annotated if Wanted(patterns=(only,)).matches(name)} | {only}
+    patterns = {name for name in annotated if is_pattern(name)}
+    return replace(
+        asked, names=asked.names | annotated - patterns, patterns=tuple(sorted({*asked.patterns, *patterns}))
+    )
 
 
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:

@@ -21,6 +21,7 @@ from layoutlint.placement import Placements
 from layoutlint.when import ALWAYS, When
 
 REPORT_SCHEMA = "layoutlint/report/1"
+RULE_FILE = "rule file"
 
 
 class Outcome(Enum):
@@ -176,6 +177,8 @@ class Rule:
     """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
     around: bool = False
     """Whether it is about what stands around the struct in each of its containers."""
+    by: str = RULE_FILE
+    """What states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,8 @@ class StructIntent:
     accesses: tuple[Access, ...] = ()
     placement: Storage | None = None
     """Where objects of it start; None when nothing is said."""
+    annotated: bool = False
+    """Whether what the struct says itself is judged, though no rule names it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ _SHIPPED = "rules/"
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 
 PACK_KEYS = ("name", "description", "for", "accesses", "sides")
-STRUCT_KEYS = ("header", *STORAGE_KEYS, "optional_fields", "fields")
+STRUCT_KEYS = ("header", *STORAGE_KEYS, "annotated", "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
 RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate", "around")
 
@@ -213,6 +213,7 @@ class _Reader:
                 header=table.get("header", toml.text),
                 accesses=tuple(self._fields(table)),
                 placement=storage(table, self._path),
+                annotated=table.get("annotated", toml.boolean) or False,
             )
 
     def _fields(self, struct: Table) -> Iterator[Access]:

@@ -240,7 +240,7 @@ def test_rules_list_names_every_shipped_rule():
     listed = run("rules", "list").stdout
     for path in (ROOT / "rules").rglob("*.toml"):
         ids = [line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("id = ")]
-        assert ids
+        assert ids or "annotated = true" in path.read_text()
         assert [id_ for id_ in ids if f"  {id_} " not in listed] == []
 
 

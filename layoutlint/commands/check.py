@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     "--pack", "pack_names", multiple=True, metavar="NAME", help="A shipped pack (see `rules list`)."
 )
 @click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
+@click.option(
+    "--no-annotations", is_flag=True, help="Leave out what structs say themselves, by marks of groups."
+)
 @click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
 @click.option(
     "--format",
@@ -81,6 +84,7 @@ def check(
     rulefile.refuse_same_ids((*packs, *kernel_packs))
     options = lint.Options(
         only=more["only"],
+        annotations=not more["no_annotations"],
         fail_on=Outcome(fail_on),
         line_size=more["line_size"],
         min_align=more["min_align"],

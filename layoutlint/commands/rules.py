@@ -33,6 +33,9 @@ def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None
         click.echo(f"{pack.name}{'  (on for Linux kernels)' if pack.kernel else ''}")
         for rule in pack.rules:
             click.echo(_listed(rule))
+        annotated = [intent.struct for intent in pack.structs if intent.annotated]
+        if annotated:
+            click.echo(f"  what these structs say themselves: {', '.join(annotated)}")
 
 
 def _listed(rule: Rule) -> str:

@@ -1,1 +1,1 @@
-"""Where intent is written besides rule files: marks in structs, and tables of the kernel's documentation."""
+"""Where intent is written besides rule files: in structs themselves, and in the kernel's documentation."""

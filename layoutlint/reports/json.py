@@ -78,6 +78,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": verdict.message,
         "advice": verdict.advice or None,
         "why": rule.why,
+        "intent": {"by": rule.by, "file": rule.source.file, "line": rule.source.line},
         "evidence": list(rule.evidence),
         "input": finding.input,
         "also": list(finding.also),

@@ -14,7 +14,7 @@ from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
 from layoutlint.reports.words import found_in
-from layoutlint.rule import Finding, Outcome, Report, Severity, Verdict
+from layoutlint.rule import RULE_FILE, Finding, Outcome, Report, Severity, Verdict
 
 WIDTH = 100
 _MOST_FIELDS = 12
@@ -99,6 +99,8 @@ def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[
     if verdict.is_placed:
         yield from paragraph("  placed: ", verdict.basis, width)
     yield from paragraph("  why: ", rule.why, width)
+    if rule.by != RULE_FILE:
+        yield from paragraph("  said by: ", f"{rule.by} at {rule.source}", width)
     for number, evidence in enumerate(rule.evidence):
         yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
     if verdict.advice:

@@ -10,7 +10,7 @@ from layoutlint.reports import FORMATS
 from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
-    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "evidence", "input", "also", "fields",
+    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
     "placements", "randomised", "around", "fingerprint", "suppressed", "builds",
 ]  # fmt: skip
 KEYS = [
@@ -21,6 +21,7 @@ KEYS = [
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
     (["findings", 0, "fields", 0], ["path", "offset", "size", "file", "line"]),
+    (["findings", 0, "intent"], ["by", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "total", "violating", "bases", "basis"]),
     (["unread", 0], ["origin", "reason", "files", "builds"]),
     (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped"]),
