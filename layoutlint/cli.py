@@ -15,6 +15,7 @@ from layoutlint import __version__
 from layoutlint.commands.check import check
 from layoutlint.commands.containers import containers
 from layoutlint.commands.explain import explain
+from layoutlint.commands.init import init
 from layoutlint.commands.rules import rules_group
 from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.show import show
@@ -84,7 +85,7 @@ def app() -> None:
     """
 
 
-for command in (check, show, containers, explain, rules_group):
+for command in (check, show, containers, explain, rules_group, init):
     app.add_command(command)
 rules_group.add_command(rules_import)
 

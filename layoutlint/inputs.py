@@ -26,6 +26,8 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
 
             results += folders.read(several, names, options)
     results = [_as_asked(result, options) for result in results]
+    if names.annotated:
+        results = [_annotated(result, names, options) for result in results]
     readings = [result for result in results if isinstance(result, Reading)]
     failed = [result for result in results if isinstance(result, Unread)]
     return readings, failed + [unread for reading in readings for unread in reading.unread]
@@ -47,6 +49,20 @@ def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unrea
             has = f"{'without' if option in on else 'with'} {option.removeprefix('!')}"
             return Unread(result.path, f"is configured {has}, and `{option}` was asked for")
     return result
+
+
+def _annotated(result: Reading | Unread, names: Wanted, options: ReadOptions) -> Reading | Unread:
+    """A reading with what comments say, without the structs of which they say nothing after all."""
+    if isinstance(result, Unread) or not result.structs:
+        return result
+    from layoutlint.intent.sources import Sources, with_comments  # most inputs have neither
+
+    is_text = result.reader == "clang"
+    folders = (".", result.path, os.path.dirname(result.path) or ".") if is_text else options.sources
+    found = with_comments(result, Sources(folders), not is_text)
+    asked = names if result.is_kernel else names.outside_kernels()
+    kept = (s for s in found.structs if asked.wants(s) or s.annotations)
+    return replace(found, structs=tuple(kept))
 
 
 def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:

@@ -30,6 +30,7 @@ from layoutlint.rule import (
 from layoutlint.when import dotted
 
 if TYPE_CHECKING:
+    from layoutlint.intent.pack import Intent
     from layoutlint.randstruct import Randomisation
 
 
@@ -48,7 +49,7 @@ class Options:
     """A struct that no input defines is passed over (for runs on a few changed files)."""
     read: ReadOptions = field(default_factory=ReadOptions)
     annotations: bool = False
-    """Whether what structs say themselves counts: marks of groups."""
+    """Whether what the inputs say themselves of their structs counts."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None where nothing is said."""
 
@@ -83,7 +84,17 @@ def read(
     asked = _wanted(packs, options), _wanted(packs + kernel_packs, options)
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
     names = placed.embedded(packs + kernel_packs)
-    return Inputs(*_read(tuple(paths), replace(asked[1], kernel=kernel), names, options))
+    all_asked = replace(asked[1], kernel=kernel, annotated=options.annotations, files=_mentioning(options))
+    return Inputs(*_read(tuple(paths), all_asked, names, options))
+
+
+def _mentioning(options: Options) -> frozenset[str]:
+    """The C files that have annotations, below the folders with the sources of inputs."""
+    if not (options.annotations and options.read.sources):
+        return frozenset()
+    from layoutlint.intent.sources import Sources
+
+    return frozenset(Sources(options.read.sources).mentioning())
 
 
 def report(
@@ -91,17 +102,37 @@ def report(
 ) -> Report:
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
-    active = {id(r): _active(r, packs + (kernel_packs if r.is_kernel else ()), options) for r in readings}
+    asked = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
+    active, intents = _with_annotations(readings, asked, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
-    if readings and not rules:
+    if readings and not rules and not inputs.unread:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined, around)]
+    if intents:
+        from layoutlint.intent import taken
+
+        judged = taken.suppressed(judged, intents)
     if len(readings) > 1:
         judged = _merged(judged)
     findings = (*judged, *_missing(rules, judged, readings, options))
     return _report(readings, inputs.unread, rules, findings, options)
+
+
+def _with_annotations(
+    readings: list[Reading], packs: dict[int, tuple[Pack, ...]], options: Options
+) -> tuple[dict[int, tuple[Pack, ...]], list[Intent]]:
+    """The packs for each input, with what its structs say themselves."""
+    active, intents = dict(packs), []
+    for reading in readings if options.annotations else ():
+        if any(struct.annotations for struct in reading.structs):
+            from layoutlint.intent import taken  # most inputs have none
+
+            active[id(reading)], intent = taken.beside(reading, packs[id(reading)])
+            intents += [] if intent is None else [intent]
+        active[id(reading)] += tuple(said.spoken(reading, packs[id(reading)]))
+    return active, intents
 
 
 def _read(
@@ -115,11 +146,6 @@ def _read(
     known, unread = randomised.read(paths, wanted, embedded, options.read)
     readings, around = randomised.built(known, options.randomised)
     return readings, unread, around
-
-
-def _active(reading: Reading, packs: tuple[Pack, ...], options: Options) -> tuple[Pack, ...]:
-    """The packs for an input, and what its structs say themselves."""
-    return (*packs, *(said.spoken(reading, packs) if options.annotations else ()))
 
 
 def _wanted(packs: tuple[Pack, ...], options: Options) -> Wanted:

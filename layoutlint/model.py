@@ -5,11 +5,12 @@ Standard library only, no input or output. Sizes and offsets are in bits; alignm
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from layoutlint.ctype import CType
 
 Aggregate = Literal["struct", "union"]
 
@@ -97,65 +98,6 @@ def target_named(name: str) -> Target:
     raise KeyError(name)
 
 
-class CType(NamedTuple):
-    """The spelling of a C type, cut where a declared name would stand: `int (*` name `)(void)`.
-
-    Base types are spelled as GCC's debug information does (`long unsigned int`), whatever the input.
-    """
-
-    left: str
-    right: str = ""
-
-    def __str__(self) -> str:
-        return self.left + self.right
-
-    def declare(self, name: str) -> str:
-        """The declaration of `name` with this type, without the semicolon."""
-        glue = "" if not name or self.left.endswith(("*", "(")) else " "
-        return f"{self.left}{glue}{name}{self.right}"
-
-
-_QUALIFIERS = ("const", "volatile", "restrict", "_Atomic")
-_QUALIFIED_POINTER = re.compile(rf"\*((?: (?:{'|'.join(_QUALIFIERS)}))*)$")
-_LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(_QUALIFIERS)}) )*")
-
-
-def pointer_to(pointee: CType) -> CType:
-    """A pointer to `pointee`, with the parentheses that arrays and functions need."""
-    if pointee.right.startswith(("[", "(")):
-        return CType(f"{pointee.left} (*", ")" + pointee.right)
-    star = "*" if pointee.left.endswith(("*", "(")) else " *"
-    return CType(pointee.left + star, pointee.right)
-
-
-def array_of(element: CType, count: int | None) -> CType:
-    """An array of `count` elements; None spells a flexible array, `[]`."""
-    return CType(element.left, f"[{'' if count is None else count}]" + element.right)
-
-
-def function_of(result: CType, parameters: tuple[str, ...]) -> CType:
-    """A function type; `parameters` are spelled types, `()` spells an unprototyped one."""
-    return CType(result.left, f"({', '.join(parameters)})" + result.right)
-
-
-def qualified(inner: CType, qualifier: str) -> CType:
-    """`inner` with `const`, `volatile` or `restrict`: before a named type, behind a pointer's star.
-
-    Several stand in one order, whatever the input's: compilers nest them as they come.
-    """
-    pointer = _QUALIFIED_POINTER.search(inner.left)
-    if pointer is not None:
-        words = _in_order((*pointer[1].split(), qualifier))
-        return CType(" ".join((inner.left[: pointer.start(1)], *words)), inner.right)
-    name = _LEADING_QUALIFIERS.sub("", inner.left)
-    words = _in_order((*inner.left[: len(inner.left) - len(name)].split(), qualifier))
-    return CType(" ".join((*words, name)), inner.right)
-
-
-def _in_order(qualifiers: tuple[str, ...]) -> list[str]:
-    return sorted(set(qualifiers), key=_QUALIFIERS.index)
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """One member of a struct or union. `bit_offset` counts from the start of what it is a member of."""
@@ -186,6 +128,16 @@ class Field:
         return bool(self.dims) and self.dims[0] in (None, 0)
 
 
+def written(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, Field]]:
+    """The fields that a struct's own braces hold, with their paths; those of structs inside of it as well."""
+    for member in fields:
+        path = prefix + (member.name or "")
+        if member.name is not None:
+            yield path, member
+        if member.type.left.endswith("{...}"):
+            yield from written(member.members, f"{path}." if member.name else prefix)
+
+
 @dataclass(frozen=True, slots=True)
 class Randomised:
     """How the fields of a struct, or of structs inside it, came into another order than the declared one."""
@@ -198,6 +150,22 @@ class Randomised:
     """The Linux version whose plugin it is; None where none was said, and none matters."""
     is_own: bool
     """Whether its own fields are in another order, not only those of structs inside it."""
+
+
+ANNOTATION = "layoutlint:"
+"""What annotations begin with, in attributes and comments (docs/annotations.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What somebody wrote down at a struct or a field about how it is used."""
+
+    path: str
+    """Of the field, dotted; empty for the struct itself."""
+    text: str
+    """What stands behind ANNOTATION."""
+    source: Source | None = None
+    """Where it stands, or what it stands at; None when the input does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +194,8 @@ class Struct:
     """Whether `name` is its tag, and not a typedef's name."""
     randomised: Randomised | None = None
     """How its fields were put into a random order; None for the declared one."""
+    annotations: tuple[Annotation, ...] = ()
+    """What the input says of its use, in the order of its fields, the struct itself first."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
@@ -243,12 +213,29 @@ class Wanted:
     """(struct, header that defines it) where a rule file says so; for source trees."""
     kernel: frozenset[str] = frozenset()
     """Those of the names and patterns that are asked for in Linux kernels only."""
+    annotated: bool = False
+    """Structs that carry annotations are asked for as well."""
+    files: frozenset[str] = frozenset()
+    """So are those that are declared in these files, which are named as far as is known."""
 
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""
         if self.everything or name in self.names:
             return True
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
+    def wants(self, struct: Struct) -> bool:
+        """Whether a struct is asked for by its name, or by a typedef's."""
+        return self.matches(struct.name) or not self.names.isdisjoint(struct.aliases)
+
+    def is_declared_in(self, file: str) -> bool:
+        """Whether a file, as an input names it, is one of those whose structs are asked for."""
+        name = file.rpartition("/")[2]
+        return any(
+            known == file or file.endswith(f"/{known}") or known.endswith(f"/{file}")
+            for known in self.files
+            if known.rpartition("/")[2] == name
+        )
 
     def outside_kernels(self) -> Wanted:
         """What is asked for in an input that is no Linux kernel."""
@@ -390,5 +377,7 @@ class ReadOptions:
     """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""
     debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
     """Folders below which separate debug files stand, as distributions lay them out."""
+    sources: tuple[str, ...] = ()
+    """Folders with the C text that inputs without any were made of."""
     marks: bool = False
     """Whether Declared are looked for."""

@@ -190,5 +190,5 @@ def _unsettled(index: Index, names: frozenset[str]) -> set[str]:
 
 def _narrowed(reading: Reading, wanted: Wanted) -> Reading:
     asked = wanted if reading.is_kernel else wanted.outside_kernels()
-    structs = (s for s in reading.structs if asked.matches(s.name) or not asked.names.isdisjoint(s.aliases))
+    structs = (s for s in reading.structs if asked.wants(s) or s.annotations)
     return replace(reading, structs=tuple(structs))

@@ -104,6 +104,10 @@ def unknown(reason: str, missing_field: bool = False) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reason, is_missing_field=missing_field)
 
 
+ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
+"""The words for how a field is used; a project's rule files may name more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key of a rule that belongs to its kind; rulefile checks its type, the kind its sense."""

@@ -15,7 +15,7 @@ from layoutlint.around_keys import around_of
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.kinds import KINDS, every_kind, kind_named
 from layoutlint.model import Source
-from layoutlint.rule import Access, Kind, Pack, Rule, Severity, StructIntent
+from layoutlint.rule import ACCESSES, Access, Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.storage_keys import STORAGE_KEYS, storage
 from layoutlint.toml_lines import content
 from layoutlint.toml_lines import parse as parse_toml
@@ -25,7 +25,6 @@ from layoutlint.when_keys import when_of
 CASES = ".cases.toml"
 """How the names of case files end, which stand beside rule files and are no rule files."""
 _SHIPPED = "rules/"
-ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 
 PACK_KEYS = ("name", "description", "for", "accesses", "sides")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "annotated", "optional_fields", "fields")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from layoutlint.ctype import CType
 from layoutlint.layout import Layout
-from layoutlint.model import CType, Field, Source, Struct, Target, target_named
+from layoutlint.model import Field, Source, Struct, Target, target_named
 from layoutlint.placement import of
 from layoutlint.rule import Access, Context
 

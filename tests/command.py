@@ -9,13 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 120
+_KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 def run(
     *arguments: str | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return subprocess.run(
         [sys.executable, "-m", "layoutlint", *arguments],
         cwd=cwd, env={**kept, **environment}, capture_output=True, encoding="utf-8", timeout=seconds, stdin=subprocess.DEVNULL,

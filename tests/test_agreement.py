@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import CType, Field, Source
+from layoutlint.ctype import CType
+from layoutlint.model import Field, Source
 from layoutlint.readers.losses import LOSSES
 from tests.agreement import agreeing, differences
 from tests.build import struct

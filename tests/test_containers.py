@@ -13,7 +13,8 @@ from time import process_time
 import pytest
 
 from layoutlint.containers import MOST_WAYS, Container, Index, TooManyWays
-from layoutlint.model import CType, Field, ReadOptions, Struct, Wanted
+from layoutlint.ctype import CType
+from layoutlint.model import Field, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests.build import X86_64, member, struct
 from tests.c_probe import compile_c, need

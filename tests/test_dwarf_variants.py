@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import pytest
 
+from layoutlint.ctype import CType
 from layoutlint.errors import ReadError
-from layoutlint.model import CType, Field, Reading, ReadOptions, Struct, Wanted
+from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests import agreement, command, pahole
 from tests.build import X86_64

@@ -9,11 +9,12 @@ import pytest
 
 from layoutlint import lint, readers
 from layoutlint.allocators import Storage
+from layoutlint.ctype import CType
 from layoutlint.errors import RuleFileError
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
-from layoutlint.model import CType, Field, Reading, Source, Struct, target_named
+from layoutlint.model import Field, Reading, Source, Struct, target_named
 from layoutlint.rule import Outcome, Pack, Rule, Severity, StructIntent, Verdict
 from tests.build import X86_64, flexible, member, struct
 from tests.command import run

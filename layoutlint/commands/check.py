@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 )
 @click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
 @click.option(
-    "--no-annotations", is_flag=True, help="Leave out what structs say themselves, by marks of groups."
+    "--no-annotations",
+    is_flag=True,
+    help="Leave out what structs say themselves: comments, macros, marks of groups.",
 )
 @click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
 @click.option(
@@ -52,6 +54,12 @@ if TYPE_CHECKING:
 @randomising_options
 @placement_options
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
+@click.option(
+    "--sources",
+    multiple=True,
+    metavar="DIR",
+    help="Where the C text of compiled inputs stands, whose comments then count as well.",
+)
 @reading_options
 @click.pass_obj
 def check(

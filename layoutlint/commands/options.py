@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -172,6 +173,7 @@ def read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
         reader=more["reader"],
         btf_base=more["btf_base"],
         debug_dirs=more["debug_dirs"] or (DEBUG_DIR,),
+        sources=_folders(more.get("sources", ())),
     )
 
 
@@ -185,6 +187,14 @@ def words(quoted: str) -> tuple[str, ...]:
         return tuple(shlex.split(quoted))
     except ValueError as error:
         raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
+
+
+def _folders(named: tuple[str, ...]) -> tuple[str, ...]:
+    """The `--sources` options; raises click.UsageError for what is no folder."""
+    for path in named:
+        if not os.path.isdir(path):
+            raise click.UsageError(f"--sources {path!r}: no such folder")
+    return named
 
 
 def files_of(outputs: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -1,1 +1,1 @@
-"""Where intent is written besides rule files: in structs themselves, and in the kernel's documentation."""
+"""Where intent is written besides rule files: in the sources, and in the documentation of the kernel."""

@@ -7,11 +7,12 @@ from itertools import product
 from math import gcd, prod
 from typing import ClassVar
 
+from layoutlint.ctype import CType
 from layoutlint.kinds.demands import need_unlike
 from layoutlint.kinds.pairs import NOBODY_KNOWN
 from layoutlint.kinds.wording import first_few, part_elements
 from layoutlint.layout import Layout, Place, is_pattern
-from layoutlint.model import CType, Struct
+from layoutlint.model import Struct
 from layoutlint.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, repeated
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from layoutlint.model import Aggregate, CType, Declared, Field, Inner, Member, Target
+from layoutlint.ctype import CType
+from layoutlint.model import Aggregate, Declared, Field, Inner, Member, Target
 from layoutlint.randstruct import abi
 from layoutlint.randstruct.abi import Laid, Rules
 

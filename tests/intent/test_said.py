@@ -7,8 +7,9 @@ import json
 import pytest
 
 from layoutlint import rulefile
+from layoutlint.ctype import CType
 from layoutlint.intent import said
-from layoutlint.model import CType, Field, Reading, Source
+from layoutlint.model import Field, Reading, Source
 from layoutlint.rule import Pack
 from tests.build import X86_64, member, struct
 from tests.command import run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutlint.model import CType, Field
+from layoutlint.ctype import CType
+from layoutlint.model import Field
 from tests.build import bits, flexible, member, struct
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from layoutlint.model import Field, Struct, Target, Wanted
 from layoutlint.readers.btf import blob
+from layoutlint.readers.btf.annotated import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
 
@@ -34,32 +35,45 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
     Raises Damaged.
     """
     decoder = Decoder(source, target)
+    annotations = Annotations(source) if wanted.annotated else None
+    owners = annotations.owners if annotations else frozenset()
     complete: dict[tuple[str, int], Struct] = {}
     incomplete: dict[_Key, Struct] = {}
-    for found in _found(source, wanted):
+    for found in _found(source, wanted, owners):
         if found.record.kind == blob.FWD:
             if _asked_for(wanted, found.alias or found.name):
                 _add(incomplete, (found.name, 0), found, _incomplete(found, target, origin))
         else:
             key = found.name, found.record.id
             built = complete.get(key) or _complete(found, decoder, target, origin)
+            if annotations and not built.annotations and found.record.id in owners:
+                built = complete[key] = replace(built, annotations=tuple(annotations.of(found.record)))
             _add(complete, key, found, built)
     names = {built.name for built in complete.values()}
     rest = [built for built in incomplete.values() if built.name not in names]
     return _distinct([*complete.values(), *rest])
 
 
-def _found(source: Blob, wanted: Wanted) -> list[_Target]:
+def _found(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Target]:
+    """Those of wanted names, and those of annotated structs."""
     matches: dict[int, bool] = {0: False}
     found = []
     for type_id, name in source.own(_NAMING):
         if name not in matches:
             matches[name] = wanted.matches(source.text(name, type_id))
-        if matches[name]:
+        if matches[name] or (annotated and name and _is_one(source, source.record(type_id), annotated)):
             target = _resolved(source, source.record(type_id), wanted)
             if target is not None:
                 found.append(target)
     return found
+
+
+def _is_one(source: Blob, record: Record, ids: frozenset[int]) -> bool:
+    """Whether a type is one of some structs, or the typedef of one without a tag. Raises Damaged."""
+    if record.kind != blob.TYPEDEF:
+        return record.id in ids
+    _, target = _followed(source, record)
+    return target is not None and not target.name and target.id in ids
 
 
 def _resolved(source: Blob, record: Record, wanted: Wanted) -> _Target | None:

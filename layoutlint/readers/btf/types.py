@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from layoutlint.model import Aggregate, CType, Field, Target, array_of, function_of, pointer_to, qualified
+from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model import Aggregate, Field, Target
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 

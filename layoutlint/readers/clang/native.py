@@ -18,7 +18,7 @@ from layoutlint.errors import ReadError
 # enum CXCursorKind
 STRUCT, UNION, ENUM, FIELD, VARIABLE, TYPEDEF = 2, 3, 5, 6, 9, 20
 TYPE_REF, DECL_REF = 43, 101
-UNEXPOSED_ATTRIBUTE, PACKED, ALIGNED = 400, 408, 441
+UNEXPOSED_ATTRIBUTE, ANNOTATE, PACKED, ALIGNED = 400, 406, 408, 441
 _TERSE = 24
 """CXPrintingPolicy_TerseOutput: without the bodies of structs."""
 PREFERRED_OPTIONS = 0x40 | 0x200
@@ -112,6 +112,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getFileLocation": (
         None, Location, POINTER(c_void_p), POINTER(c_uint), POINTER(c_uint), POINTER(c_uint),
     ),
+    "clang_getFile": (c_void_p, c_void_p, c_char_p),
     "clang_getFileName": (String, c_void_p),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),

@@ -12,6 +12,7 @@ from typing import Any
 from layoutlint.errors import ReadError
 from layoutlint.model import Aggregate, Declared, Struct, Target, Wanted, target_named
 from layoutlint.readers.clang import attributes, diagnostics, flags, native
+from layoutlint.readers.clang.annotated import Annotations, mentioned
 from layoutlint.readers.clang.native import Cursor
 from layoutlint.readers.clang.places import Places
 from layoutlint.readers.clang.problems import Problems
@@ -63,7 +64,8 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         places = Places(lib, unit.directory, unit.roots)
         complaints = diagnostics.of(lib, handle, places)
         target = _target(lib, handle, unit)
-        listing = _Listing(lib, wanted)
+        annotations = Annotations(lib, handle, places) if _is_annotated(lib, handle, unit, wanted) else None
+        listing = _Listing(lib, wanted, annotations)
         native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, handle, places, unit.with_marks)
         problems = Problems(
@@ -73,6 +75,12 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         blamed = problems.blamed() if complaints else ()
         declared = attributes.declared(types, listing.typedefs) if unit.with_marks else None
     return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed, declared)
+
+
+def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
+    if not wanted.annotated:
+        return False
+    return mentioned(lib, handle, lib.clang_getFile(handle, os.fsencode(unit.main)))
 
 
 @contextmanager
@@ -122,8 +130,8 @@ _Named = dict[int | None, list[str]]
 class _Listing:
     """The declarations of a unit, sorted by kind while they are visited."""
 
-    def __init__(self, lib: Any, wanted: Wanted) -> None:
-        self.lib, self.wanted = lib, wanted
+    def __init__(self, lib: Any, wanted: Wanted, annotations: Annotations | None) -> None:
+        self.lib, self.wanted, self.annotations = lib, wanted, annotations
         self.records: list[Cursor] = []
         self.typedefs: list[Cursor] = []
         self.variables: list[Cursor] = []
@@ -131,6 +139,12 @@ class _Listing:
     def take(self, child: Cursor, parent: Cursor) -> int:
         """Keep a declaration that may matter; look inside structs, since C gives nested tags file scope."""
         kind = child.kind
+        if self.annotations is not None:
+            self.annotations.take(child, parent)
+            if parent.kind == native.FIELD:
+                return native.CONTINUE  # its struct was met before it
+            if kind == native.FIELD:
+                return native.RECURSE
         if kind in (native.STRUCT, native.UNION):
             self.records.append(child)
             return native.RECURSE
@@ -145,13 +159,19 @@ class _Listing:
         lib, found = self.lib, dict[int | None, list[str]]()
         for typedef in self.typedefs:
             name = native.spelling(lib, typedef)
-            if not self.wanted.matches(name):
+            is_wanted = self.wanted.matches(name)
+            if not is_wanted and self.annotations is None:
                 continue
             canonical = lib.clang_getCanonicalType(lib.clang_getCursorType(typedef))
             if canonical.kind == RECORD:
-                key = lib.clang_getTypeDeclaration(canonical).data[0]
-                found.setdefault(key, []).append(name)
+                record = lib.clang_getTypeDeclaration(canonical)
+                if is_wanted or self.may_be_annotated(record):
+                    found.setdefault(record.data[0], []).append(name)
         return found
+
+    def may_be_annotated(self, record: Cursor) -> bool:
+        """Whether a struct may have annotations that are looked for."""
+        return self.annotations is not None and self.annotations.may_be_at(record)
 
 
 @dataclass(slots=True)
@@ -186,7 +206,8 @@ class _Taker:
         lib, wanted = self.listing.lib, self.listing.wanted
         key = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0] if named else None
         names = tuple(named.get(key, ()))
-        if not names and not wanted.matches(native.spelling(lib, record)):
+        is_wanted = wanted.matches(native.spelling(lib, record)) or self.listing.may_be_annotated(record)
+        if not names and not is_wanted:
             return None
         tag = self.types.tag(record)
         if not tag and not names:
@@ -196,12 +217,15 @@ class _Taker:
 
     def _defined(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
         shape = self.types.shape(self.types.lib.clang_getCursorType(record))
+        declared = self._declared(record, name, aliases)
+        annotations, fields = self.listing.annotations, self.types.members(record)
         return replace(
-            self._declared(record, name, aliases),
+            declared,
             is_tagged=bool(self.types.tag(record)),
             bit_size=shape.bit_size,
             align=shape.align,
-            fields=self.types.members(record),
+            fields=fields,
+            annotations=() if annotations is None else tuple(annotations.of(declared.source, fields)),
             problem=self.unit.problem or self.problems.of(record),
         )
 

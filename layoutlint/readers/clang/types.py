@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
 from layoutlint.errors import ReadError
-from layoutlint.model import (
-    Aggregate,
-    CType,
-    Declared,
-    Field,
-    Member,
-    array_of,
-    function_of,
-    pointer_to,
-    qualified,
-)
+from layoutlint.model import Aggregate, Declared, Field, Member
 from layoutlint.readers.clang import attributes, native
 from layoutlint.readers.clang.native import Cursor, Spot, Type
 from layoutlint.readers.clang.places import Places

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from layoutlint.model import Aggregate, CType, Field, Source, Target
+from layoutlint.ctype import CType
+from layoutlint.model import Aggregate, Field, Source, Target
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, uleb

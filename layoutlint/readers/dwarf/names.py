@@ -10,9 +10,10 @@ from typing import Final
 
 ATTRIBUTES: Final = {
     "sibling": 0x01, "name": 0x03, "byte_size": 0x0B, "bit_offset": 0x0C, "bit_size": 0x0D, "stmt_list": 0x10,
-    "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "lower_bound": 0x22, "prototyped": 0x27,
-    "upper_bound": 0x2F, "count": 0x37, "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B,
-    "declaration": 0x3C, "encoding": 0x3E, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B,
+    "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C, "lower_bound": 0x22,
+    "prototyped": 0x27, "upper_bound": 0x2F, "count": 0x37, "data_member_location": 0x38,
+    "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C,
+    "encoding": 0x3E, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B,
     "str_offsets_base": 0x72, "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107,
     "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
 }  # fmt: skip

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
-from layoutlint.model import Aggregate, Source, Struct, Target, Wanted
+from layoutlint.model import Aggregate, Annotation, Source, Struct, Target, Wanted
+from layoutlint.readers.dwarf import annotated
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
@@ -33,6 +34,7 @@ class _Found:
     source: Source | None
     origin: str
     is_tagged: bool
+    annotations: tuple[Annotation, ...] = ()
     aliases: set[str] = field(default_factory=set)
 
     def struct(self, target: Target) -> Struct:
@@ -40,6 +42,7 @@ class _Found:
         return Struct(
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
             self.origin, aliases, body.problem(self.aggregate), (), self.is_tagged,
+            annotations=self.annotations,
         )  # fmt: skip
 
 
@@ -68,6 +71,7 @@ class Selection:
         self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
         self._matches = cache(wanted.matches)
         self._names = lru_cache(_FILES)(lambda sections: _named(wanted.names, sections))
+        self._is_annotated = lru_cache(_FILES)(self._mentions)
 
     def leave(self) -> None:
         """Lets go of what is known by places in files, of which one is closed."""
@@ -78,6 +82,10 @@ class Selection:
         if not self._in_bulk:
             self._names(sections)
 
+    def _mentions(self, sections: Sections) -> bool:
+        """Whether a file can have structs that are asked for by annotations, and not by name."""
+        return bool(self._wanted.files) or (self._wanted.annotated and annotated.mentioned(sections))
+
     def look(self, unit: Unit) -> list[int]:
         """Where the entries of a unit stand that are to be taken, those that are damaged among them.
 
@@ -86,7 +94,8 @@ class Selection:
         plan, _, behind = unit.root
         if not plan.has_children:
             return []
-        hits = walk(unit, behind, None if self._in_bulk else self._names(unit.sections))
+        in_bulk = self._in_bulk or self._is_annotated(unit.sections)
+        hits = walk(unit, behind, None if in_bulk else self._names(unit.sections))
         return self._decoder.shapes.new_among(unit, hits)
 
     def take(self, unit: Unit, hits: Sequence[int]) -> list[str]:
@@ -121,7 +130,7 @@ class Selection:
 
     def _take(self, entry: _Entry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
-        if name is None or not self._matches(name):
+        if name is None or not (self._matches(name) or self._is_annotated(entry.unit.sections)):
             return
         if entry.plan.tag != TYPEDEF:
             self._add(entry, name, None, True)
@@ -143,14 +152,20 @@ class Selection:
             self._add_incomplete(entry, name, alias, is_tagged)
             return
         unit = entry.unit
-        body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
+        said: tuple[Annotation, ...] = ()
+        if self._is_annotated(unit.sections):
+            said = tuple(annotated.of(unit, entry.plan, entry.values, entry.behind))
         source = self._decoder.source(unit, entry.values)
+        is_declared = source is not None and self._wanted.is_declared_in(source.file)
+        if not said and not is_declared and not self._matches(alias or name):
+            return
+        body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
         key = (name, is_tagged, entry.plan.tag, id(body), id(source))
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = _Found(
                 name, KEYWORDS[entry.plan.tag], body, source,
-                unit.name or (source.file if source else ""), is_tagged,
+                unit.name or (source.file if source else ""), is_tagged, said,
             )  # fmt: skip
         if alias is not None:
             found.aliases.add(alias)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutlint.model import Aggregate, CType, Field, array_of, function_of, pointer_to, qualified
+from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model import Aggregate, Field
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
 from layoutlint.readers.dwarf.names import at, tag

@@ -17,7 +17,7 @@ from layoutlint.readers.dwarf.tables import Table
 from layoutlint.readers.elf import Data
 
 if TYPE_CHECKING:
-    from layoutlint.model import CType
+    from layoutlint.ctype import CType
     from layoutlint.readers.dwarf.index import Index
     from layoutlint.readers.dwarf.package import Part
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import CType, Field, function_of, pointer_to, qualified
+from layoutlint.ctype import CType, function_of, pointer_to, qualified
+from layoutlint.model import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import CType, Field, Source
+from layoutlint.ctype import CType
+from layoutlint.model import Field, Source
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions

@@ -1,0 +1,39 @@
+"""`layoutlint init`: put what annotations need into a project."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+_HEADER = "layoutlint.h"
+_SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
+
+
+@click.command()
+@click.option("--header", is_flag=True, required=True, help=f"Write {_HEADER}, the macros for annotations.")
+@click.argument("folder", metavar="[FOLDER]", default=".", required=False)
+def init(header: bool, folder: str) -> None:
+    """Write layoutlint.h into FOLDER (default: the current one), unless there is another."""
+    from layoutlint import terminal
+
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"{folder}: no such folder")
+    with open(os.path.join(_SHIPPED, _HEADER), encoding="utf-8") as file:
+        text = file.read()
+    path = os.path.join(folder, _HEADER)
+    if os.path.lexists(path):
+        if _content(path) == text:
+            click.echo(f"{path} is there already")
+            return
+        raise click.UsageError(f"{path} is there already, and is another: take it away first")
+    terminal.write_whole(path, text)
+    click.echo(f"wrote {path}")
+
+
+def _content(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return None

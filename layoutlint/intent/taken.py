@@ -1,0 +1,65 @@
+"""Annotations beside rule files: what both say is held together, and what is ignored does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layoutlint.errors import RuleFileError
+from layoutlint.intent.pack import Intent, Suppression, intent_of
+from layoutlint.layout import is_pattern
+from layoutlint.model import Reading, Wanted
+from layoutlint.rule import ACCESSES, Access, Finding, Pack
+
+
+def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...], Intent | None]:
+    """The packs, which know what annotations of an input declare, and what these say by themselves.
+
+    Raises RuleFileError for mistakes in annotations, and where they contradict a pack.
+    """
+    own = (access.access for pack in packs for struct in pack.structs for access in struct.accesses)
+    intent = intent_of(reading.structs, reading.path, tuple(dict.fromkeys((*ACCESSES, *own))))
+    if intent is None:
+        return packs, None
+    mistakes = [text for pack in packs for text in _contradictions(reading, pack, intent.pack)]
+    if mistakes:
+        raise RuleFileError(tuple(dict.fromkeys(mistakes)))
+    more = intent.pack.structs
+    return (*(replace(pack, structs=pack.structs + more) for pack in packs), intent.pack), intent
+
+
+def _contradictions(reading: Reading, pack: Pack, said: Pack) -> Iterator[str]:
+    for struct in reading.structs:
+        ours = {access.path: access for access in _accesses(said, struct.name)}
+        theirs = [access for one in pack.structs if struct.answers_to(one.struct) for access in one.accesses]
+        for access in theirs:
+            own = ours.get(access.path)
+            if own is not None and not is_pattern(access.path) and own.access != access.access:
+                at = f"`{access.path}` of {struct.aggregate} {struct.name}"
+                yield f"{access.source}: {at} is `{access.access}`, and `{own.access}` at {own.source}"
+
+
+def _accesses(pack: Pack, struct: str) -> Iterator[Access]:
+    return (access for intent in pack.structs if intent.struct == struct for access in intent.accesses)
+
+
+def suppressed(findings: Iterable[Finding], intents: Iterable[Intent]) -> list[Finding]:
+    """The findings; those that an annotation wants ignored say why."""
+    ignored = [one for intent in intents for one in intent.suppressions]
+    return [_suppressed(finding, ignored) for finding in findings]
+
+
+def _suppressed(finding: Finding, ignored: list[Suppression]) -> Finding:
+    for one in ignored:
+        if finding.suppressed is None and _concerns(one, finding):
+            finding = replace(finding, suppressed=f"{one.ignored.reason} ({one.source})")
+    return finding
+
+
+def _concerns(one: Suppression, finding: Finding) -> bool:
+    if finding.struct is None or finding.struct.name != one.struct:
+        return False
+    if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in one.ignored.rules):
+        return False
+    paths = [place.path for place in finding.verdict.evidence]
+    return not one.path or any(path == one.path or path.startswith(f"{one.path}.") for path in paths)

@@ -1,0 +1,67 @@
+"""Annotations that libclang shows: `annotate` attributes of structs and fields, also those from macros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from layoutlint.model import ANNOTATION, Annotation, Field, Source, written
+from layoutlint.readers.clang import native
+from layoutlint.readers.clang.native import Cursor
+from layoutlint.readers.clang.places import Places
+
+_NEEDLE = ANNOTATION.encode()
+_RECORDS = (native.STRUCT, native.UNION)
+
+
+class Annotations:
+    """Those of one translation unit, gathered while its declarations are visited."""
+
+    def __init__(self, lib: Any, unit: int, places: Places) -> None:
+        self._lib = lib
+        self._unit = unit
+        self._places = places
+        self._mentioning: dict[int | None, bool] = {}
+        self._texts: dict[tuple[Source | None, str], list[str]] = {}
+        """By the place and the name of what is declared there; the name of a struct is empty."""
+        self._owners: set[int | None] = set()
+        """The identities of the structs that have annotations, at themselves or at what they hold."""
+
+    def take(self, child: Cursor, parent: Cursor) -> None:
+        """Keeps an annotation. `parent` is what it is at."""
+        if child.kind != native.ANNOTATE:
+            return
+        text = native.spelling(self._lib, child)
+        if not text.startswith(ANNOTATION):
+            return
+        name = "" if parent.kind in _RECORDS else native.spelling(self._lib, parent)
+        at = self._texts.setdefault((self._places.source(parent), name), [])
+        at.append(text.removeprefix(ANNOTATION))
+        while parent.kind in (*_RECORDS, native.FIELD):
+            self._owners.add(parent.data[0])
+            parent = self._lib.clang_getCursorSemanticParent(parent)
+
+    def may_be_at(self, record: Cursor) -> bool:
+        """Whether a struct has annotations, at or in itself, or its file has some in comments."""
+        if record.data[0] in self._owners:
+            return True
+        file = native.Spot(self._lib, self._lib.clang_getCursorLocation(record)).file
+        if file not in self._mentioning:
+            self._mentioning[file] = file is not None and _NEEDLE in native.contents(
+                self._lib, self._unit, file
+            )
+        return self._mentioning[file]
+
+    def of(self, source: Source | None, fields: tuple[Field, ...]) -> Iterator[Annotation]:
+        """Those of a struct, which is declared at a place, and of its fields."""
+        for text in self._texts.get((source, ""), ()):
+            yield Annotation("", text, source)
+        for path, field in written(fields):
+            for text in self._texts.get((field.source, field.name or ""), ()):
+                yield Annotation(path, text, field.source)
+
+
+def mentioned(lib: Any, unit: int, main: int | None) -> bool:
+    """Whether any file of a unit has annotations, or their macro: finding them takes time."""
+    files = dict.fromkeys((main, *(file for file, _ in native.inclusions(lib, unit))))
+    return any(_NEEDLE in native.contents(lib, unit, file) for file in files if file is not None)

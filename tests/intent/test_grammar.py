@@ -1,0 +1,49 @@
+"""What the words of an annotation mean, and which are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint.intent.grammar import Ignored, Malformed, Meaning, Said, parse
+
+MEANINGS = [
+    ("hot-read", Meaning((Said("hot-read"),))),
+    ("hot_write, contended", Meaning((Said("hot-write"), Said("contended")))),
+    (" hot-read -- read for every packet", Meaning((Said("hot-read"),), None, "read for every packet")),
+    ("separate(a, b)", Meaning((Said("separate", ("a", "b"), True),))),
+    ("separate( a.b  c ,d ) -- of\n two minds", Meaning((Said("separate", ("a.b c", "d"), True),), None, "of two minds")),
+    ("cold; together(x)", Meaning((Said("cold"), Said("together", ("x",), True)))),
+    ("size(max=64, multiple_of=8)", Meaning((Said("size", ("max=64", "multiple_of=8"), True),))),
+    ("isolated()", Meaning((Said("isolated", (), True),))),
+    ("hot-read --", Meaning((Said("hot-read"),))),
+    ("ignore[my-rule] measured, and it does not matter", Meaning(ignored=Ignored(("my-rule",), "measured, and it does not matter"))),
+    ("ignore[a, b*] -- because", Meaning(ignored=Ignored(("a", "b*"), "because"))),
+]  # fmt: skip
+
+MISTAKES = [
+    ("", "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
+    ("-- only a reason", "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
+    ("separate(a, b", "`separate(` is not closed"),
+    ("separate(a,,b)", "`(a,,b)` has an empty argument"),
+    ("hot-read!", "`hot-read!` is no access and no rule"),
+    ("12", "`12` is no access and no rule"),
+    ("separate(a)b", "`separate(a)b` is no access and no rule"),
+    ("ignore[x]", "`ignore[x]` needs a reason behind it"),
+    ("ignore[] why", "`ignore[]` names no rule"),
+    ("ignore x", None),
+]
+
+
+@pytest.mark.parametrize(("text", "meaning"), MEANINGS)
+def test_meanings(text, meaning):
+    assert parse(text) == meaning
+
+
+@pytest.mark.parametrize(("text", "mistake"), MISTAKES)
+def test_mistakes(text, mistake):
+    if mistake is None:
+        assert [said.word for said in parse(text).words] == text.split()  # no rule is called so: told later
+        return
+    with pytest.raises(Malformed) as told:
+        parse(text)
+    assert str(told.value) == mistake

@@ -1,0 +1,195 @@
+"""The same intent through every vehicle, and what annotations cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT, run
+from tests.variants import compilers
+
+FIXTURES = ROOT / "fixtures" / "annotations"
+HEADER = f"-I{ROOT / 'layoutlint' / 'include'}"
+
+
+def made(path: Path, *command: str) -> str:
+    """What a compiler makes; skips where there is none."""
+    for tool in ("pahole", "clang"):
+        if tool in command and shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    if command[0] == "gcc-16":
+        try:
+            command = (*compilers.command("gcc-16"), *command[1:])
+        except compilers.kernels.Unavailable as error:
+            pytest.skip(str(error))
+    steps = " ".join((*command, "-o", str(path))).split(" && ")
+    for step in steps:
+        subprocess.run(step.split(), check=True, cwd=FIXTURES)
+    return str(path)
+
+
+MACROS, COMMENTS, BARE = (str(FIXTURES / f"ring-{name}.c") for name in ("macros", "comments", "bare"))
+VEHICLES = {
+    "comments": lambda at: (COMMENTS,),
+    "comments beside DWARF": lambda at: (made(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
+    "macros in libclang": lambda at: (MACROS, "--", HEADER),
+    "DWARF of clang": lambda at: (made(at, "clang", "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
+    "BTF of pahole": lambda at: (with_btf(at), "--reader", "btf"),
+    "BTF of clang": lambda at: (made(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
+    "rule file": lambda at: (BARE, "--rules", str(FIXTURES / "ring.toml")),
+}
+
+
+def with_btf(at: Path) -> str:
+    path = made(at, "clang", "-g", HEADER, "-c", MACROS)
+    if shutil.which("pahole") is None:
+        pytest.skip("pahole is not installed")
+    subprocess.run(["pahole", "-J", path], check=True)
+    return path
+
+
+def findings(*arguments: str) -> list[tuple]:
+    done = run("check", *arguments[:1], "--format", "json", *arguments[1:])
+    report = json.loads(done.stdout)
+    assert done.returncode == 1, done.stderr
+    return sorted(
+        (f["rule"], f["kind"], f["struct"], f["outcome"], f["message"], f["advice"], f["placements"]["bases"],
+         f["suppressed"] is not None, [(field["path"], field["offset"]) for field in f["fields"]])
+        for f in report["findings"] + report["kept"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("vehicle", [name for name in VEHICLES if name != "rule file"])
+def test_the_same_intent_yields_the_same_findings(vehicle, tmp_path):
+    told = findings(*VEHICLES[vehicle](tmp_path / "made.o"))
+    assert told == findings(*VEHICLES["rule file"](tmp_path / "bare.o"))
+    assert [(rule, outcome) for rule, _, _, outcome, *_ in told] == [
+        ("ring/access", "at-risk"),
+        ("ring/adjacent/count/owner", "kept"),
+        ("ring/separate/head/tail", "kept"),
+        ("ring/size/max-192", "kept"),
+    ]
+
+
+def test_gcc_16_keeps_what_fields_say(tmp_path):
+    told = findings(made(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
+    by_rule = [finding for finding in findings(BARE, "--rules", str(FIXTURES / "ring.toml")) if "size" not in finding[0]]
+    assert told == by_rule
+
+
+MISTAKES = [
+    # what stands in the comment, and what is said of it
+    ("hot-reed", "`hot-reed` is no access and no kind of rule (did you mean `hot-read`?)"),
+    ("separate(a, b", "`separate(` is not closed"),
+    ("separate", "`separate`: `fields` needs at least two groups to keep apart"),
+    ("contended", "`contended` needs an access beside it: `hot-write, contended`"),
+    ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
+    ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
+    ("offset", "`offset` needs `at`: its offset in bytes"),
+    ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
+    ("lines(b, max=two)", "`max` cannot be `two`: wanted a number"),
+    ("ignore[any]", "`ignore[any]` needs a reason behind it"),
+    ("\u00e4", "`\u00e4` is no access and no rule"),
+]
+
+
+def check_text(tmp_path: Path, text: str, *more: str, encoding: str = "utf-8") -> subprocess.CompletedProcess:
+    (tmp_path / "made.c").write_bytes(text.encode(encoding))
+    return run("check", "made.c", *more, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("comment", "said"), MISTAKES, ids=[said for said, _ in MISTAKES])
+def test_mistakes_are_told_with_their_places(comment, said, tmp_path):
+    done = check_text(tmp_path, f"struct s {{\n\tlong a; /* layoutlint: {comment} */\n\tlong b;\n}} s;\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    told = done.stderr.replace("'", "`")
+    assert told == f"made.c:2: annotation of `a` of struct s: {said}\n"
+
+
+def test_two_annotations_that_contradict_each_other_name_both_places(tmp_path):
+    text = "struct s {\n\t/* layoutlint: hot-read */\n\tlong a; /* layoutlint: hot-write */\n} s;\n"
+    done = check_text(tmp_path, text)
+    assert done.returncode == 2
+    assert done.stderr == "made.c:3: annotation of `a` of struct s: `hot-write` contradicts `hot-read` at made.c:2\n"
+
+
+def test_an_annotation_that_contradicts_a_rule_file_names_both_places(tmp_path):
+    rules = '[struct.s.fields]\na = { access = "hot-read" }\n[[rule]]\nid = "r"\nstruct = "s"\nkind = "access"\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rules)
+    done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-write */\n} s;\n", "--rules", "r.toml")
+    assert done.returncode == 2
+    assert done.stderr == "r.toml:2: `a` of struct s is `hot-read`, and `hot-write` at made.c:2\n"
+
+
+def test_rule_files_know_what_annotations_declare(tmp_path):
+    rules = '[struct.s.fields]\nb = { access = "hot-read" }\n[[rule]]\nid = "r"\nstruct = "s"\nkind = "access"\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rules)
+    text = "struct s {\n\tlong a; /* layoutlint: hot-write */\n\tlong b;\n} s;\n"
+    done = check_text(tmp_path, text, "--rules", "r.toml", "--format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["rule"], finding["outcome"]) == ("r", "at-risk")
+
+
+def test_other_encodings_are_read(tmp_path):
+    text = "struct s { /* gr\u00f6\u00dfer */\n\tlong a; /* layoutlint: hot-write -- \u00fc */\n\tlong b; /* layoutlint: hot-read */\n} s;\n"
+    done = check_text(tmp_path, text, encoding="latin-1")
+    assert done.returncode == 1
+    assert "s/access" in done.stdout
+
+
+def test_a_source_of_another_version_is_told(tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    shutil.copy(COMMENTS, tmp_path / "ring.c")
+    subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
+    text = (tmp_path / "ring.c").read_text()
+    (tmp_path / "ring.c").write_text(f"int more;\n{text}")
+    done = run("check", "ring.o", "--sources", ".", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "ring.c: is not what ring.o was made of: line " in done.stdout
+
+
+def test_a_source_that_is_newer_is_told(tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    shutil.copy(COMMENTS, tmp_path / "ring.c")
+    subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
+    os.utime(tmp_path / "ring.o", (0, 0))
+    done = run("check", "ring.o", "--sources", ".", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ring.c is newer than ring.o: its comments may have come later" in " ".join(done.stdout.split())
+
+
+def test_annotations_can_be_passed_over(tmp_path):
+    done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-reed */\n} s;\n", "--no-annotations")
+    assert (done.returncode, done.stderr) == (2, "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME\n")
+
+
+class TestHeader:
+    def test_it_is_written_once(self, tmp_path):
+        assert run("init", "--header", cwd=tmp_path).stdout == "wrote ./layoutlint.h\n"
+        assert (tmp_path / "layoutlint.h").read_text() == (ROOT / "layoutlint" / "include" / "layoutlint.h").read_text()
+        assert run("init", "--header", cwd=tmp_path).stdout == "./layoutlint.h is there already\n"
+
+    def test_another_one_is_kept(self, tmp_path):
+        (tmp_path / "layoutlint.h").write_text("mine\n")
+        done = run("init", "--header", str(tmp_path))
+        assert done.returncode == 2
+        assert (tmp_path / "layoutlint.h").read_text() == "mine\n"
+
+    def test_the_folder_must_be_there(self, tmp_path):
+        assert run("init", "--header", str(tmp_path / "none")).returncode == 2
+
+    @pytest.mark.parametrize("compiler", ["gcc", "clang", "clang-16", "clang-19", "g++", "clang++", "gcc-16"])
+    def test_compilers_take_it_without_a_word(self, compiler, tmp_path):
+        try:
+            command = compilers.command(compiler)
+        except compilers.kernels.Unavailable as error:
+            pytest.skip(str(error))
+        source = shutil.copy(FIXTURES / "everywhere.c", tmp_path / ("e.cc" if compiler.endswith("++") else "e.c"))
+        subprocess.run([*command, HEADER, "-Wall", "-Wextra", "-Werror", "-c", source, "-o", str(tmp_path / "e.o")], check=True)
