@@ -200,7 +200,8 @@ def judge(
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
-            yield Finding(rule, struct, verdict, first, tuple(also))
+            is_lack = rule.shipped and reading.is_kernel and verdict.is_missing_field
+            yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 
 def _around(rule: Rule, struct: Struct, where: Where, reading: Reading) -> Iterator[Finding]:
@@ -336,6 +337,7 @@ def _report(
 ) -> Report:
     ordered = sorted(findings, key=order)
     coverage = _coverage(readings, rules, ordered)
+    ordered = [finding for finding in ordered if not finding.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     if readings and not coverage.structs and not told and not options.ignore_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)

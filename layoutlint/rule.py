@@ -274,6 +274,8 @@ class Finding:
     """Why it does not count, when something says so (baselines and comments come with later versions)."""
     builds: tuple[tuple[str, Finding], ...] = ()
     """What it is in each build of a matrix that has the struct, once for each definition."""
+    is_lack: bool = False
+    """Whether a kernel lacks a field that a shipped rule names: kernels do, and coverage lists it."""
 
     @property
     def files(self) -> tuple[str, ...]:

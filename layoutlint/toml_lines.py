@@ -90,9 +90,15 @@ def _tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
     line = 1
     for match in _TOKEN.finditer(text):
-        if match.lastgroup != "blank":
-            tokens.append(_Token(match.lastgroup or "", match[0], line))
-        line += match[0].count("\n")
+        kind = match.lastgroup or ""
+        if kind == "blank":
+            continue
+        token = match[0]
+        tokens.append(_Token(kind, token, line))
+        if kind == "newline":
+            line += 1
+        elif kind == "string":
+            line += token.count("\n")
     return tokens
 
 

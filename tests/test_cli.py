@@ -45,8 +45,8 @@ USAGE = [
      "Error: --output 'sarif': wanted F=FILE, where F is one of github, json, sarif, text"),
     ("output of no format", ["check", "ring.h", "--output", "xml=a.xml"],
      "Error: --output 'xml=a.xml': wanted F=FILE, where F is one of github, json, sarif, text"),
-    ("no such pack", ["check", "ring.h", "--pack", "kernel/false-sharng"],
-     "Error: no shipped pack is called 'kernel/false-sharng' (did you mean `kernel/false-sharing`?)"),
+    ("no such pack", ["check", "ring.h", "--pack", "kernel/lockng"],
+     "Error: no shipped pack is called 'kernel/lockng' (did you mean `kernel/locking`?)"),
     ("fail on what", ["check", "ring.h", "--fail-on", "never"],
      "Error: Invalid value for '--fail-on': 'never' is not one of 'broken', 'at-risk'."),
     ("quote not closed", ["check", "ring.h", "--flags", "-DX='"], "Error: --flags \"-DX='\": no closing quotation"),
@@ -239,6 +239,8 @@ def test_explain_says_why(project):
 def test_rules_list_names_every_shipped_rule():
     listed = run("rules", "list").stdout
     for path in (ROOT / "rules").rglob("*.toml"):
+        if path.name.endswith(".cases.toml"):
+            continue
         ids = [line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("id = ")]
         assert ids or "annotated = true" in path.read_text()
         assert [id_ for id_ in ids if f"  {id_} " not in listed] == []

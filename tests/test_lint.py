@@ -27,6 +27,7 @@ APART = Rule("apart", "ring", Separate((("head",), ("tail",))), Severity.ERROR, 
 JOINT = replace(APART, id="joint", kind=Together(("head", "tail")))
 LOST = replace(APART, id="lost", struct="lost")
 SHIPPED = replace(LOST, id="shipped", shipped=True)
+UNFIELDED = replace(APART, id="unfielded", kind=Separate((("haed",), ("tail",))))
 
 
 def when(*config: str, arch: tuple[str, ...] = ()) -> Rule:
@@ -78,6 +79,8 @@ CASES = [
     ("damaged, not ignored", [APART], {"a": (DAMAGED,)}, {"ignore_missing": True}, [("apart", "unknown")], 3),
     ("damaged here, whole there", [APART], {"a": (DAMAGED,), "b": (FAR,)}, {}, [("apart", "unknown")], 3),
     ("no such field", [replace(APART, kind=Separate((("heads",), ("tail",))))], {"a": (FAR,)}, {}, [("apart", "unknown")], 3),
+    ("no such field", [APART, UNFIELDED], {"a": (FAR,)}, {}, [("unfielded", "unknown")], 3),
+    ("no such field, shipped", [APART, replace(UNFIELDED, shipped=True)], {"a": (FAR,)}, {}, [("unfielded", "unknown")], 3),
     ("unreadable", [APART], {"a": (FAR,), "b": "damaged"}, {}, [], 3),
     ("unreadable, allowed", [APART], {"a": (FAR,), "b": "damaged"}, {"allow_unknown": True}, [], 0),
     ("all unreadable", [APART], {"a": "damaged"}, {}, [], 3),
@@ -159,6 +162,15 @@ def test_a_range_of_versions_reads_as_words(monkeypatch):
     monkeypatch.setattr(readers, "read", lambda path, wanted, options: old)
     report = lint.check(["a"], (Pack("p", "p.toml", tuple(rules)),), (), Options())
     assert report.coverage.skipped == ("lost: for Linux from 6.8 on and before 6.12, not 6.1.3",)
+
+
+def test_fields_that_a_kernel_lacks_are_counted_and_no_failure_of_shipped_rules(monkeypatch):
+    kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True)
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: kernel)
+    report = lint.check(["a"], (Pack("p", "p.toml", (APART, replace(UNFIELDED, shipped=True))),), (), Options())
+    assert (report.findings, report.exit_status) == ((), 0)
+    assert report.coverage.unresolved == ("unfielded: struct ring has no field `haed` (did you mean `head`?)",)
+    assert (report.coverage.rules, report.coverage.applied) == (2, 1)
 
 
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):

@@ -379,14 +379,14 @@ def test_packs_that_are_used_together_give_an_id_once():
 
 def test_the_shipped_packs_load_and_are_called_as_their_files():
     packs = rulefile.shipped()
-    assert {"kernel/false-sharing", "kernel/tp-futex"} <= {pack.name for pack in packs}
+    assert {"kernel/locking", "kernel/tp-futex"} <= {pack.name for pack in packs}
     assert all(pack.path == f"rules/{pack.name}.toml" for pack in packs)
     assert all(rule.shipped and rule.evidence for pack in packs for rule in pack.rules)
     assert all(pack.description for pack in packs)
 
 
 def test_a_shipped_pack_by_name():
-    assert rulefile.shipped_named("kernel/false-sharing").kernel
+    assert rulefile.shipped_named("kernel/locking").kernel
     assert not rulefile.shipped_named("kernel/tp-futex").kernel
     with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
         rulefile.shipped_named("kernel/tpfutex")

@@ -22,7 +22,7 @@ from tests import pahole
 from tests.command import ROOT
 
 SEEDS = ROOT / "fixtures" / "seeds"
-LINUX, TP_FUTEX = "kernel/false-sharing", "kernel/tp-futex"
+FS, LOCKING, PERCPU, TP_FUTEX = "kernel/fs", "kernel/locking", "kernel/percpu", "kernel/tp-futex"
 
 
 @pytest.fixture(params=["libclang", "gcc"])
@@ -97,23 +97,23 @@ def test_the_printed_listings_of_pcpu_chunk(as_input, when):
 ALL_8 = tuple(range(0, 64, 8))
 VERDICTS = [
     # fixture, pack, rule, outcome, bases at which it fails, placements, exit status
-    ("optimistic_spin_node-before", LINUX, "osq-node-cpu-apart-from-links", "broken", (0,), 1, 1),
-    ("optimistic_spin_node-after", LINUX, "osq-node-cpu-apart-from-links", "kept", (), 1, 0),
-    ("optimistic_spin_node-padding", LINUX, "osq-node-cpu-apart-from-links", "kept", (), 1, 0),
-    ("pcpu_chunk-before", LINUX, "pcpu-chunk-base-addr-apart-from-counters", "broken", (0,), 1, 1),
-    ("pcpu_chunk-after", LINUX, "pcpu-chunk-base-addr-apart-from-counters", "kept", (), 1, 0),
-    ("rw_semaphore-before", LINUX, "rwsem-count-next-to-owner", "broken", (), 0, 1),
-    ("rw_semaphore-before", LINUX, "rwsem-count-and-owner-on-one-line", "at-risk", (32, 40, 48, 56), 8, 1),
-    ("rw_semaphore-after", LINUX, "rwsem-count-next-to-owner", "kept", (), 0, 0),
-    ("rw_semaphore-after", LINUX, "rwsem-count-and-owner-on-one-line", "kept", (56,), 8, 0),
+    ("optimistic_spin_node-before", LOCKING, "osq-node-cpu-apart-from-links", "broken", (0,), 1, 1),
+    ("optimistic_spin_node-after", LOCKING, "osq-node-cpu-apart-from-links", "kept", (), 1, 0),
+    ("optimistic_spin_node-padding", LOCKING, "osq-node-cpu-apart-from-links", "kept", (), 1, 0),
+    ("pcpu_chunk-before", PERCPU, "pcpu-chunk-base-addr-apart-from-counters", "broken", (0,), 1, 1),
+    ("pcpu_chunk-after", PERCPU, "pcpu-chunk-base-addr-apart-from-counters", "kept", (), 1, 0),
+    ("rw_semaphore-before", LOCKING, "rwsem-count-next-to-owner", "broken", (), 0, 1),
+    ("rw_semaphore-before", LOCKING, "rwsem-count-and-owner-on-one-line", "at-risk", (32, 40, 48, 56), 8, 1),
+    ("rw_semaphore-after", LOCKING, "rwsem-count-next-to-owner", "kept", (), 0, 0),
+    ("rw_semaphore-after", LOCKING, "rwsem-count-and-owner-on-one-line", "kept", (56,), 8, 0),
     ("futex_state-before", TP_FUTEX, "futex-state-readers-apart-from-mutex", "unknown", (), 0, 3),
     ("futex_state-after", TP_FUTEX, "futex-state-readers-apart-from-mutex", "unknown", (), 0, 3),
     ("futex_state-reconstructed", TP_FUTEX, "futex-state-readers-apart-from-mutex", "at-risk", (8, 16, 24, 32, 40), 8, 1),
-    ("address_space-v6.1", LINUX, "address-space-i-mmap-apart-from-rwsem", "at-risk",
+    ("address_space-v6.1", FS, "address-space-i-mmap-apart-from-rwsem", "at-risk",
      tuple(base for base in ALL_8 if base != 40), 8, 1),
-    ("address_space-before", LINUX, "address-space-i-mmap-apart-from-rwsem", "at-risk", (0, 48, 56), 8, 1),
-    ("address_space-after", LINUX, "address-space-i-mmap-apart-from-rwsem", "kept", (), 8, 0),
-    ("address_space-v7.2", LINUX, "address-space-i-mmap-apart-from-rwsem", "at-risk", (0, 56), 8, 1),
+    ("address_space-before", FS, "address-space-i-mmap-apart-from-rwsem", "at-risk", (0, 48, 56), 8, 1),
+    ("address_space-after", FS, "address-space-i-mmap-apart-from-rwsem", "kept", (), 8, 0),
+    ("address_space-v7.2", FS, "address-space-i-mmap-apart-from-rwsem", "at-risk", (0, 56), 8, 1),
 ]  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def test_verdicts(as_input, fixture, pack, rule, outcome, bases, total, status):
 
 
 def test_cpu_shares_with_all_three_links(as_input):
-    _, findings = judged(as_input("optimistic_spin_node-before"), LINUX)
+    _, findings = judged(as_input("optimistic_spin_node-before"), LOCKING)
     message = findings["osq-node-cpu-apart-from-links"].verdict.message
     assert [name for name in ("next", "prev", "locked") if f"shares a line with `{name}` at " in message] == [
         "next", "prev", "locked",
@@ -138,8 +138,8 @@ def test_cpu_shares_with_all_three_links(as_input):
 
 def test_pairs_of_lines_part_the_nodes_fields_at_one_of_two_bases(as_input):
     """With lines of 128, as the prefetcher of neighbouring lines sees them, a start on a line of 64 is 0 or 64."""
-    _, before = judged(as_input("optimistic_spin_node-before"), LINUX, line_size=128)
-    _, after = judged(as_input("optimistic_spin_node-after"), LINUX, line_size=128)
+    _, before = judged(as_input("optimistic_spin_node-before"), LOCKING, line_size=128)
+    _, after = judged(as_input("optimistic_spin_node-after"), LOCKING, line_size=128)
     found = [f["osq-node-cpu-apart-from-links"].verdict for f in (before, after)]
     assert [(v.outcome.value, v.bases, v.total) for v in found] == [("broken", (0, 64), 2), ("at-risk", (0,), 2)]
 
@@ -149,7 +149,7 @@ def test_a_missing_macro_makes_the_layout_unknown(flags):
     """The build robot's error on arm, 2023-12-21: no header defines ____cacheline_aligned."""
     path = SEEDS / "optimistic_spin_node-arm.c"
     (line,) = [n for n, text in enumerate(path.read_text().splitlines(), 1) if "cpu ____cacheline_aligned" in text]
-    report, findings = judged(str(path), LINUX, read=ReadOptions(flags=flags))
+    report, findings = judged(str(path), LOCKING, read=ReadOptions(flags=flags))
     verdict = findings["osq-node-cpu-apart-from-links"].verdict
     assert (verdict.outcome.value, report.exit_status) == ("unknown", 3)
     assert f"{path.name}:{line}:9: error: expected ';' at end of declaration list" in verdict.message

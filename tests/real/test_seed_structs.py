@@ -24,8 +24,8 @@ FOUND = {
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize("name", FOUND)
 def test_the_seed_structs_of_a_vmlinux(kernel, name, reader):
-    linux = (rulefile.shipped_named("kernel/false-sharing"),)
+    linux = tuple(rulefile.shipped_named(f"kernel/{name}") for name in ("fs", "locking", "percpu"))
     report = lint.check([str(kernel(name))], (), linux, lint.Options(read=ReadOptions(reader=reader)))
     judged = {f.rule.id: (f.verdict.outcome.value, f.verdict.bases) for f in (*report.findings, *report.kept)}
-    assert judged == FOUND[name] | SEMAPHORE
+    assert judged.items() >= (FOUND[name] | SEMAPHORE).items()
     assert (report.exit_status, report.unread) == (1, ())

@@ -1,0 +1,98 @@
+"""The packs for Linux: every rule has its cases, and the document says of the changes what the cases say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint import casefile, lint, rulefile, trial
+from layoutlint.rule import Outcome
+from tests.command import ROOT
+
+PACKS = rulefile.shipped()
+RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
+CASES = [(pack, case) for pack in PACKS for case in casefile.load(pack, rulefile.file_of(pack))]
+DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading of the document, without its head."""
+    section = DOCUMENT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [line.strip("|").split("|") for line in re.findall(r"^\|.*\|$", section, re.M)[2:]]
+
+
+def table(heading: str) -> list[tuple[str, ...]]:
+    return [tuple(cell.strip() for cell in row) for row in rows(heading)]
+
+
+@pytest.mark.parametrize("tried", trial.run(PACKS), ids=lambda tried: tried.pack.name)
+def test_every_rule_has_a_breaking_and_a_keeping_case(tried):
+    assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passed] == []
+    assert [(lack.rule.id, lack.lacks) for lack in tried.uncovered] == []
+    assert tried.passed
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_every_rule_says_why_and_where_from(rule):
+    assert len(rule.why.split()) > 5
+    assert rule.evidence
+
+
+@pytest.mark.parametrize(("pack", "case"), CASES, ids=[f"{pack.name} {case.name}" for pack, case in CASES])
+def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    path = tmp_path / "case.o"
+    command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
+    subprocess.run(command, input=case.text, text=True, check=True)
+    report = lint.check([str(path)], (pack,), (), lint.Options())
+    found = {f.rule.id: f.verdict.outcome for f in (*report.findings, *report.kept)}
+    assert {e.rule.id: found[e.rule.id] for e in case.expected} == {e.rule.id: e.outcome for e in case.expected}
+
+
+CHANGES = table("The changes")
+
+
+@pytest.mark.parametrize(("structs", "change", "rule", "before", "after"), CHANGES, ids=[row[2] for row in CHANGES])
+def test_every_change_is_found_before_and_kept_after(structs, change, rule, before, after):
+    said = {
+        (word, expected.outcome.value)
+        for _, case in CASES for word in ("before", "after") if case.name.startswith(f"{word}: ")
+        for expected in case.expected if expected.rule.id == rule
+    }  # fmt: skip
+    assert {(word, outcome) for word, outcome in said if word == "before"} >= {("before", before)}
+    assert (before, after) in {("broken", "kept"), ("at-risk", "kept")}
+    assert ("after", "kept") in said
+    assert RULES[rule].struct in structs.split(", ")
+
+
+def test_the_number_of_changes():
+    (stated, seen) = map(int, re.search(r"These are (\d+) of the (\d+) changes", DOCUMENT).groups())
+    assert (stated, seen) == (len(CHANGES), len(CHANGES) + len(table("What is not stated, or otherwise")))
+
+
+def test_every_rule_is_in_the_document():
+    shown = {row[2] for row in CHANGES} | {row[0] for row in table("Verdicts on five kernels")}
+    packs = [pack for pack in PACKS if pack.kernel]
+    historic = {rule.id for pack in packs for rule in pack.rules if rule.when.kernel and rule.when.kernel.below}
+    assert {rule.id for pack in packs for rule in pack.rules} - shown <= historic
+
+
+KERNELS = {path.stem for path in Path(ROOT / "rules" / "kernel").glob("*.toml") if ".cases" not in path.name}
+
+
+def test_no_pack_needs_every_struct():
+    """`embedded` makes every run on a kernel read all that it defines."""
+    words = {intent.placement.word for pack in PACKS for intent in pack.structs if intent.placement}
+    assert "embedded" not in words
+    assert {pack.name for pack in PACKS} == {f"kernel/{name}" for name in KERNELS}
+
+
+def test_outcomes_of_cases_are_told_apart():
+    """The cases would not show much if all that they expect were one outcome."""
+    expected = [e.outcome for _, case in CASES for e in case.expected]
+    assert min(expected.count(Outcome.BROKEN), expected.count(Outcome.KEPT)) > 40
