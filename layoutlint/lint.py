@@ -144,7 +144,7 @@ def _read(
     from layoutlint import randomised
 
     known, unread = randomised.read(paths, wanted, embedded, options.read)
-    readings, around = randomised.built(known, options.randomised)
+    readings, around = randomised.judged(known, options.randomised, options.line_size)
     return readings, unread, around
 
 
@@ -211,6 +211,10 @@ def _around(rule: Rule, struct: Struct, where: Where, reading: Reading) -> Itera
     def judging(container: Struct, check: around.Check) -> Verdict:
         return _verdict(rule, container, where, check)
 
+    if where.surroundings.is_free:
+        verdict = unknown("what stands around a struct is not judged over every order: give the --seed")
+        yield Finding(rule, struct, verdict, reading.path)
+        return
     if _only_declared(struct):
         yield Finding(rule, struct, _verdict(rule, struct, where), reading.path)
         return
@@ -275,9 +279,14 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     layout = Layout(struct)
     try:
+        shape = where.surroundings.shape(struct)
+        if shape is not None:
+            from layoutlint import every_order
+
+            return every_order.verdict(rule, struct, shape, where)
         cases = where.cases(layout)
     except CannotTell as error:
-        return unknown(str(error))
+        return unknown(str(error), isinstance(error, NoSuchField))
     check = check or rule.kind.check
     verdicts = [_judged(rule, check, where.context(layout, case.placements)) for case in cases]
     if len({verdict.outcome for verdict in verdicts}) == 1:

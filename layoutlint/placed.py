@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from layoutlint import allocators, inputs, placement
 from layoutlint.allocators import EMBEDDED, Storage
@@ -14,6 +15,9 @@ from layoutlint.layout import Alignment, Layout
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
 from layoutlint.placement import Placements
 from layoutlint.rule import CannotTell, Context, Pack
+
+if TYPE_CHECKING:
+    from layoutlint.randstruct.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,18 @@ class Surroundings:
             for struct in index.definitions(known)
         }
         return [struct for struct in found.values() if struct.bit_size is not None and struct.problem is None]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether structs may be laid out in orders of which none is known to be the one."""
+        return False
+
+    def shape(self, struct: Struct) -> Shape | None:
+        """How a struct may be laid out in a build whose seed is not known; None where it is as declared.
+
+        Raises CannotTell.
+        """
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from layoutlint import inputs, placed, randstruct
 from layoutlint.containers import Container
+from layoutlint.context import CannotTell
 from layoutlint.definitions import element_bits
+from layoutlint.layout import Layout
 from layoutlint.model import Field, Reading, ReadOptions, Struct, Target, Unread, Wanted
 from layoutlint.placed import Surroundings
-from layoutlint.randstruct import Randomisation
-from layoutlint.rule import CannotTell
+from layoutlint.randstruct import Randomisation, chances, sights
+from layoutlint.randstruct.abi import CannotLayOut
+from layoutlint.randstruct.free import Free
+from layoutlint.randstruct.orders import TooManyOrders
+from layoutlint.randstruct.shapes import Laid, Shape
+
+_DRAWN = 400
+"""Orders of a container that are drawn before all are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,97 @@ def _holding(
     return tuple(found.values())
 
 
-def built(known: Known, how: Randomisation) -> tuple[list[Reading], Surroundings]:
+def judged(known: Known, how: Randomisation, line_size: int | None) -> tuple[list[Reading], Surroundings]:
+    """The readings and what embeds their structs, as one seed lays them out, or as any may.
+
+    Raises UsageError for a name of a member that is not there.
+    """
+    if how.seed is not None:
+        return _built(known, how)
+    of_any = _Any(known.around.indices, line_size)
+    readings = []
+    for reading in known.readings:
+        free = Free(reading, known.held(reading.path), how)
+        of_any.frees.update((id(struct), free) for struct in reading.structs)
+        readings.append(replace(reading, notes=(*reading.notes, *_shaped(free, reading.structs))))
+    for target, structs in known.containers.items():
+        held = [one for some in known.embedded.values() for one in some if one.target == target]
+        if structs and held:
+            free = Free(held[0], held, how)
+            of_any.frees.update((id(struct), free) for struct in structs)
+    return readings, of_any
+
+
+def _shaped(free: Free, structs: Iterable[Struct]) -> tuple[str, ...]:
+    """What is assumed of some structs, as sentences."""
+    for struct in structs:
+        with suppress(CannotLayOut):
+            free.of(struct)
+    return free.notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Any(Surroundings):
+    """Everything that embeds a struct, in builds whose seed is not known."""
+
+    line_size: int | None = None
+    """Bytes in a line; None for the target's."""
+    frees: dict[int, Free] = field(default_factory=dict)
+    """By the identity of a struct."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether structs may be laid out in orders of which none is known to be the one."""
+        return True
+
+    def shape(self, struct: Struct) -> Shape | None:
+        """How a struct may be laid out; None where it is as declared. Raises CannotTell."""
+        try:
+            return self.frees[id(struct)].of(struct)
+        except CannotLayOut as why:
+            raise CannotTell(f"its randomised layouts cannot be told: {why}") from None
+
+    def containers(self, struct: Struct) -> list[Container]:
+        """Every place in which a struct is embedded, in every order; raises CannotTell."""
+        found: dict[tuple[object, ...], Container] = {}
+        line = self.line_size or struct.target.line_size
+        for way in super(_Any, self).containers(struct):
+            shape = self.shape(way.struct)
+            for one in [way] if shape is None else _places(way, struct, shape, line):
+                strides = tuple((array.count, array.bit_stride) for array in one.arrays)
+                found.setdefault((id(way.struct), way.path, one.offset % line, strides), one)
+        return list(found.values())
+
+
+def _places(way: Container, struct: Struct, shape: Shape, line: int) -> Iterator[Container]:
+    """Where an embedded struct stands in a container, in all orders that its members may have.
+
+    Orders drawn by chance show most of it; where they do not show every place that its alignment allows, all
+    are looked at, and where these are too many, every such place counts.
+    """
+    align = Layout(struct).align.value
+    wanted, found = set(range(0, line, align)), set[int]()
+    for _, known in chances.drawn(shape, _DRAWN):
+        one = _moved(way, struct, _built_struct(way.struct, shape, known))
+        found.add(one.offset % line)
+        yield one
+        if found >= wanted and not way.arrays:
+            return
+    path = tuple(way.path.split(".")) if way.path else ()
+    question = sights.question(shape, (path,), not path, needs_size=True)
+    try:
+        for chance in chances.counted(shape, question):
+            yield _moved(way, struct, _built_struct(way.struct, shape, shape.all_laid(chance.orders)))
+    except TooManyOrders:
+        yield from (replace(way, bit_offset=offset * 8) for offset in wanted - found)
+
+
+def _built_struct(struct: Struct, shape: Shape, known: Mapping[Shape, Laid]) -> Struct:
+    """A struct in one of the orders that it may have."""
+    return replace(struct, fields=shape.moved(known), bit_size=known[shape].bit_size, align=shape.align)
+
+
+def _built(known: Known, how: Randomisation) -> tuple[list[Reading], Surroundings]:
     """The readings with the layouts that one seed gives, and what embeds their structs likewise.
 
     Raises UsageError for a name of a member that is not there.
@@ -94,20 +193,20 @@ class _Built(Surroundings):
         """Every place in which a struct is embedded; raises CannotTell."""
         declared = self.declared[id(struct)]
         ways = super(_Built, self).containers(declared)
-        return [self._moved(way, declared) for way in ways]
+        return [_moved(way, declared, self.holders[id(way.struct)]) for way in ways]
 
-    def _moved(self, way: Container, struct: Struct) -> Container:
-        """A container as it is built."""
-        new = self.holders[id(way.struct)]
-        if new.problem is not None:
-            return replace(way, struct=new)
-        fields = inside(way, struct, new)
-        if fields is None:
-            raise CannotTell(f"where `{way.path}` stands in {new.aggregate} {new.name} cannot be told")
-        arrays = zip(way.arrays, (f for f in fields if f.dims), strict=True)
-        strided = tuple(replace(array, bit_stride=element_bits(f, None)) for array, f in arrays)
-        offset = sum(f.bit_offset for f in fields)
-        return replace(way, struct=new, bit_offset=offset, arrays=strided)
+
+def _moved(way: Container, struct: Struct, new: Struct) -> Container:
+    """A container as it is built; `struct` is what it embeds, as it is declared."""
+    if new.problem is not None:
+        return replace(way, struct=new)
+    fields = inside(way, struct, new)
+    if fields is None:
+        raise CannotTell(f"where `{way.path}` stands in {new.aggregate} {new.name} cannot be told")
+    arrays = zip(way.arrays, (f for f in fields if f.dims), strict=True)
+    strided = tuple(replace(array, bit_stride=element_bits(f, None)) for array, f in arrays)
+    offset = sum(f.bit_offset for f in fields)
+    return replace(way, struct=new, bit_offset=offset, arrays=strided)
 
 
 def inside(way: Container, struct: Struct, new: Struct) -> tuple[Field, ...] | None:

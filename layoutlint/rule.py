@@ -42,6 +42,33 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Orders:
+    """Over which orders of fields a verdict is, where a compiler may choose any, and how often a rule fails.
+
+    An order is as likely as the compiler makes it; in each, one base is as likely as another.
+    """
+
+    mode: str
+    """How the build randomises."""
+    counted: Literal["exact", "sampled"]
+    share: float
+    """Of the placements of all orders, those in which the rule fails."""
+    error: float
+    """With CONFIDENCE, the true share is no further off than this; 0 for an exact one."""
+    drawn: int | None
+    """How many orders were drawn by chance; None where all were counted."""
+    witness: tuple[str, ...]
+    """The fields in one order, in which the rule fails if it does so in any."""
+    base: int | None
+    """A base at which it fails there; None where it does not, or bases play no part."""
+    shown: Struct
+    """The struct in that order."""
+
+
+CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of one rule on one struct, with its numbers and places."""
 
@@ -62,10 +89,14 @@ class Verdict:
     """What would make the rule hold, in a sentence; empty when nothing is wrong."""
     is_missing_field: bool = False
     """Unknown because the rule names a field that the struct has not."""
+    orders: Orders | None = None
+    """Where fields may stand in any of many orders; `evidence` is then of one of them, `bases` of all."""
 
     @property
     def witness(self) -> int | None:
-        """One base at which the rule fails."""
+        """One base at which the rule fails, in the order that `evidence` shows."""
+        if self.orders is not None:
+            return self.orders.base
         return self.bases[0] if self.bases else None
 
 

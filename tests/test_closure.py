@@ -192,17 +192,22 @@ class TestJson:
         inputs = ("docs/example/ring.h", "docs/example/none.h", tmp_path / "held.h")
         done = run("check", *inputs, "--rules", "docs/example", "--rules", tmp_path, "--format", "json")
         report = json.loads(done.stdout)
+        found = keys(report)
+        for seed in ((), ("--seed", "0" * 64)):
+            how = ("--randstruct", "gcc-full", "--randomized", "ring", *seed)
+            found |= keys(json.loads(run("check", inputs[0], "--rules", "docs/example", "--format", "json", *how).stdout))
         assert report["findings"]
         assert report["unread"]
         assert report["builds"] == []
         assert report["findings"][0]["builds"] == {}
         documented = {key for key in self.documented("layoutlint check") if not key.startswith(("builds[]", "findings[].builds."))}
-        assert keys(report) == documented
+        assert found == documented
 
     def test_check_of_builds(self, tmp_path):
         (tmp_path / "builds.toml").write_text(f"build.NAME.input = ['{ROOT}/docs/example/ring.h', 'none.h']\n")
         done = run("check", "--matrix", tmp_path / "builds.toml", "--rules", "docs/example", "--format", "json")
-        documented = {key for key in self.documented("layoutlint check") if ".around." not in key}
+        unused = (".around.", ".randomised.", ".placements.orders.")
+        documented = {key for key in self.documented("layoutlint check") if not any(part in key for part in unused)}
         placements = {key.replace("[].", "[].builds.NAME.") for key in documented if key.startswith("findings[].placements.")}
         assert keys(json.loads(done.stdout)) == documented | placements
 

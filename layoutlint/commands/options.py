@@ -60,7 +60,8 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--seed",
                 metavar="FILE|HEX",
-                help="Its seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h.",
+                help="Its seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h. `check` "
+                "without it judges every order that the compiler may choose.",
             ),
             click.option(
                 "--kernel-version",
@@ -80,7 +81,7 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def randomisation(more: dict[str, Any]) -> Randomisation | None:
+def randomisation(more: dict[str, Any], needs_seed: bool = True) -> Randomisation | None:
     """What the options say of how a build randomises; None when it does not. Raises UsageError."""
     mode, given = more["randstruct"], more["seed"]
     if mode is None:
@@ -88,13 +89,14 @@ def randomisation(more: dict[str, Any]) -> Randomisation | None:
         if without:
             raise click.UsageError(f"--{without[0].replace('_', '-')} says nothing without --randstruct")
         return None
-    if given is None:
+    if given is None and needs_seed:
         raise click.UsageError(f"--randstruct {mode} needs the seed of the build: --seed FILE|HEX")
     from layoutlint import randstruct
     from layoutlint.randstruct import names, seed
 
     marked = names.read(more["randomized"]) if more["randomized"] else None
-    return randstruct.Randomisation(mode, seed.read(given), _version(more["kernel_version"]), marked)
+    read = None if given is None else seed.read(given)
+    return randstruct.Randomisation(mode, read, _version(more["kernel_version"]), marked)
 
 
 def _version(text: str | None) -> Version | None:

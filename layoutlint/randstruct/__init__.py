@@ -11,7 +11,7 @@ from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.modes import BEHAVIOURS, MODES, Scheme, Version, behaviour, first_behaviour
 from layoutlint.randstruct.names import Marks, Names
 from layoutlint.randstruct.redone import Input, Redoer
-from layoutlint.randstruct.seed import Seed
+from layoutlint.randstruct.seed import DIGITS, Seed
 
 __all__ = ["MODES", "Randomisation", "Seed", "Version", "embedded", "redone"]
 
@@ -22,7 +22,8 @@ class Randomisation:
 
     mode: str
     """One of MODES."""
-    seed: Seed
+    seed: Seed | None
+    """None for any seed, and so every order."""
     version: Version | None = None
     """Of Linux; None where it is not said."""
     names: Names | None = None
@@ -30,8 +31,12 @@ class Randomisation:
 
     @property
     def scheme(self) -> Scheme:
-        """What is meant."""
-        return Scheme(self.mode, self.seed, behaviour(self.version) if self.version else Behaviour())
+        """What is meant; without a seed, one of zeros stands for any."""
+        return Scheme(self.mode, self._seed, behaviour(self.version) if self.version else Behaviour())
+
+    @property
+    def _seed(self) -> Seed:
+        return self.seed or Seed("0" * DIGITS)
 
     @property
     def others(self) -> tuple[Scheme, ...]:
@@ -39,7 +44,7 @@ class Randomisation:
         if not self.scheme.is_gcc or (self.version and len(self.version) > 2):
             return ()
         others = BEHAVIOURS[:-1] if self.version is None else (first_behaviour(self.version),)
-        return tuple(Scheme(self.mode, self.seed, other) for other in others)
+        return tuple(Scheme(self.mode, self._seed, other) for other in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +75,25 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     A struct whose layout cannot be told has a `problem`. Raises UsageError for a name of a member that is
     not there.
     """
+    is_told, several = redoers(reading, known, how)
+    redoer = _Redoer(how, several)
+    structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
+    hidden = HIDDEN.get(reading.reader, ()) if any(struct.randomised for struct in structs) else ()
+    return Redone(structs, tuple(dict.fromkeys((*redoer.notes, *hidden))))
+
+
+def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> tuple[bool, list[Redoer]]:
+    """Whether marks of a reading are known, and what lays its structs out: as is meant, and as may be.
+
+    Raises UsageError for a name of a member that is not there.
+    """
     readings = (reading, *known)
     definitions = _Definitions(struct for one in readings for struct in one.structs)
     given = how.names.marks(definitions.named) if how.names else Marks()
     shown = [declared for one in readings for declared in one.declared or ()]
     is_told = reading.declared is not None or how.names is not None
     tells = Input(reading.declared is not None, reading.reader != "btf")
-    redoers = [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
-    redoer = _Redoer(how, redoers)
-    structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
-    hidden = _HIDDEN.get(reading.reader, ()) if any(struct.randomised for struct in structs) else ()
-    return Redone(structs, tuple(dict.fromkeys((*redoer.notes, *hidden))))
+    return is_told, [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
 
 
 class _Redoer:
@@ -102,30 +115,30 @@ class _Redoer:
         except CannotLayOut as why:
             return replace(struct, problem=f"its randomised layout cannot be told: {why}")
         if not is_told and not (found.randomised and found.randomised.is_own):
-            return replace(struct, problem=_UNMARKED)
+            return replace(struct, problem=UNMARKED)
         if any((one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others):
             if self._how.version is None:
-                return replace(struct, problem=_VERSIONS)
+                return replace(struct, problem=VERSIONS)
             series = ".".join(map(str, self._how.version))
             self.notes.append(_RELEASES.format(f"{struct.aggregate} {struct.name}", series))
-        self.notes += (_PACKED.format(name or "a struct without a name") for name in self._first.assumed)
+        self.notes += (PACKED.format(name or "a struct without a name") for name in self._first.assumed)
         if found.randomised is None or self._how.version is None or not self._how.scheme.is_gcc:
             return found
         kernel = ".".join(map(str, self._how.version))
         return replace(found, randomised=replace(found.randomised, kernel=kernel))
 
 
-_UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
-_VERSIONS = "its randomised layout depends on the version of Linux: give it with --kernel-version"
+UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
+VERSIONS = "its randomised layout depends on the version of Linux: give it with --kernel-version"
 _RELEASES = "{}: taken as of the last release of Linux {}, and earlier ones differ: give all three numbers"
 _TAKEN = (
     "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
 )
-_HIDDEN = {
+HIDDEN = {
     "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
     "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
 }
-_PACKED = "{}: taken as not packed, on which its layout depends and which this input does not show"
+PACKED = "{}: taken as not packed, on which its layout depends and which this input does not show"
 
 
 def _type_name(field: Field) -> str | None:

@@ -55,7 +55,7 @@ class Rules:
             end = start + member.bit_size
             reached = max(reached, end)
             align = max(align, self._aligns(member))
-        return Laid(tuple(offsets), _up(reached, align * 8), align)
+        return Laid(tuple(offsets), up(reached, align * 8), align)
 
     def start(self, member: Member, end: int) -> int:
         """Where a member starts that follows on one that ends at `end`, in bits; raises as `lay_out` does."""
@@ -64,13 +64,13 @@ class Rules:
     def _start(self, member: _Told, end: int) -> int:
         if member.unit and not member.bit_size:
             # Packing does not matter to `int : 0`.
-            return _up(end, max(member.align, member.asked) * 8)
-        end = _up(end, self._least(member) * 8) if member.asked or not member.unit else end
+            return up(end, max(member.align, member.asked) * 8)
+        end = up(end, self._least(member) * 8) if member.asked or not member.unit else end
         if not member.unit or member.is_packed or self.pragma:
             return end
         step = member.align * 8
         crosses = (end % step + member.bit_size + step - 1) // step > member.unit * 8 // step
-        return _up(end, step) if crosses else end
+        return up(end, step) if crosses else end
 
     def _least(self, member: _Told) -> int:
         """The alignment of a member's place; an alignment of its own outlives `packed`, not the pragma."""
@@ -181,5 +181,6 @@ def _unit(field: Field, target: Target) -> int:
     raise CannotLayOut(f"the size of `{name}`, the type of bit-field `{field.name}`, is not known")
 
 
-def _up(value: int, step: int) -> int:
+def up(value: int, step: int) -> int:
+    """The next multiple of a step."""
     return -(-value // step) * step

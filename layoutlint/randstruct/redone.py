@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeVar
 
 from layoutlint.model import Declared, Field, Inner, Randomised, Struct, Target
 from layoutlint.randstruct import ways
@@ -13,6 +14,7 @@ from layoutlint.randstruct.modes import Scheme
 from layoutlint.randstruct.names import Marks
 from layoutlint.randstruct.ways import Type, Way
 
+Result = TypeVar("Result")
 Definition = Callable[[Field], Struct | None]
 """The definition of the struct or union that a field holds; None for a type without a name."""
 
@@ -101,14 +103,17 @@ class Redoer:
         return fitting[0]
 
     def _order(self, of: Type, fields: Sequence[Field]) -> list[int]:
-        members = self.members(of, fields)
-        order = self.scheme.order(members, of.tag)
-        last = fields[-1]
+        return self.settled(self.members(of, fields), lambda members: self.scheme.order(members, of.tag))
+
+    def settled(self, members: Sequence[Field], ordered: Callable[[Sequence[Field]], Result]) -> Result:
+        """What `ordered` makes of members; raises CannotLayOut where the input shows too little for it."""
+        order = ordered(members)
+        last = members[-1]
         if self._input.tells_arrays or not last.dims:
             return order
         # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round.
         for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1]):
-            if self.scheme.order((*members[:-1], replace(last, dims=dims)), of.tag) != order:
+            if ordered((*members[:-1], replace(last, dims=dims))) != order:
                 raise CannotLayOut(
                     f"BTF does not tell how long the array `{last.name}` is, which may stay last"
                 )
@@ -156,7 +161,7 @@ class Redoer:
         results = [way.lay_out(by) for way in found]
         laid = results[0]
         if any((one.offsets, one.bit_size) != (laid.offsets, laid.bit_size) for one in results[1:]):
-            self._is_assumed(of)
+            self.is_assumed(of)
         placed = tuple(
             replace(fields[at], bit_offset=offset)
             for at, offset in zip((positions[index] for index in by), laid.offsets, strict=True)
@@ -164,7 +169,7 @@ class Redoer:
         )
         return _New(placed, laid.bit_size, order is not None, True, laid.align)
 
-    def _is_assumed(self, of: Type) -> None:
+    def is_assumed(self, of: Type) -> None:
         """Notes that the likeliest of several ways is taken; raises CannotLayOut where none is likelier."""
         if self._input.tells_declarations:
             raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")

@@ -9,7 +9,7 @@ from typing import Any
 from layoutlint.builds import Build
 from layoutlint.layout import Place
 from layoutlint.model import Randomised, Reading, Struct, Unread
-from layoutlint.reports.judgement import struct_name
+from layoutlint.reports.judgement import orders, struct_name
 from layoutlint.reports.outcomes import worst
 from layoutlint.rule import REPORT_SCHEMA, Around, Coverage, Finding, Report, Verdict
 
@@ -153,6 +153,7 @@ def _placements(verdict: Verdict) -> dict[str, Any]:
         "violating": len(verdict.bases),
         "bases": list(verdict.bases),
         "basis": verdict.basis or None,
+        "orders": None if verdict.orders is None else orders(verdict.orders),
     }
 
 

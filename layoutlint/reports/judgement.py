@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from layoutlint.reports import words
-from layoutlint.rule import Finding, Outcome, Report, Verdict
+from layoutlint.rule import CONFIDENCE, Finding, Orders, Outcome, Report, Verdict
 
 
 def struct_name(finding: Finding) -> str:
@@ -20,6 +22,10 @@ def described(finding: Finding) -> str:
 
 def share(verdict: Verdict) -> str:
     """In how many placements the rule fails; empty for a verdict that does not depend on them."""
+    if verdict.orders is not None:
+        return (
+            f"in {verdict.orders.share:.2%} of the placements of all orders" if verdict.orders.share else ""
+        )
     if not verdict.total or not verdict.bases:
         return ""
     return f"in {len(verdict.bases)} of {verdict.total} placements"
@@ -29,6 +35,19 @@ def order(finding: Finding) -> str:
     """How the fields came into the order that was judged; empty for the declared one."""
     struct = finding.struct
     return "" if struct is None or struct.randomised is None else words.order(struct.randomised)
+
+
+def orders(over: Orders) -> dict[str, Any]:
+    """Over which orders a verdict is, as JSON has it."""
+    return {
+        "mode": over.mode,
+        "counted": over.counted,
+        "share": over.share,
+        "error": over.error,
+        "confidence": CONFIDENCE if over.drawn else 1.0,
+        "drawn": over.drawn,
+        "witness": {"order": list(over.witness), "base": over.base},
+    }
 
 
 def sentence(finding: Finding) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.judgement import exit_meaning, order, sentence, share
+from layoutlint.reports.judgement import exit_meaning, order, orders, sentence, share
 from layoutlint.reports.outcomes import worst
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Rule
@@ -160,4 +160,6 @@ def _properties(finding: Finding) -> dict[str, Any]:
         properties["bases"] = list(verdict.bases)
         properties["lineSize"] = verdict.line_size
         properties["basis"] = verdict.basis
+    if verdict.orders is not None:
+        properties["orders"] = orders(verdict.orders)
     return properties

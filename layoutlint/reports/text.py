@@ -84,7 +84,7 @@ def _how_often(verdict: Verdict) -> str:
     often = share(verdict)
     if not often:
         return ""
-    if len(verdict.bases) == verdict.total:
+    if len(verdict.bases) == verdict.total or verdict.orders is not None:
         return f" {often}"
     return f" {often} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
 
@@ -112,6 +112,8 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
     verdict, struct = finding.verdict, finding.struct
     if not verdict.evidence:
         return
+    if verdict.orders is not None:
+        struct = verdict.orders.shown
     if finding.builds:
         yield heading(finding)
     yield from _fields(verdict.evidence, width)

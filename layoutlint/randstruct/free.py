@@ -1,0 +1,40 @@
+"""What can become of the structs of one input when nobody knows the seed of the build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.model import Reading, Struct
+from layoutlint.randstruct import HIDDEN, PACKED, UNMARKED, VERSIONS, Randomisation, redoers
+from layoutlint.randstruct.abi import CannotLayOut
+from layoutlint.randstruct.shapes import Shape, Shapes
+
+
+class Free:
+    """The shapes of one input's structs."""
+
+    def __init__(self, reading: Reading, known: Iterable[Reading], how: Randomisation) -> None:
+        self.how = how
+        self._is_told, self._redoers = redoers(reading, known, how)
+        self._shapes = [Shapes(redoer) for redoer in self._redoers]
+        self._hidden = HIDDEN.get(reading.reader, ())
+        self._has_moved = False
+
+    def of(self, struct: Struct) -> Shape | None:
+        """The shape of a struct; None where it is laid out as it is declared. Raises CannotLayOut."""
+        shape, *others = [shapes.of(struct) for shapes in self._shapes]
+        if not self._is_told and (shape is None or shape.stream is None):
+            raise CannotLayOut(UNMARKED)
+        if any((one and one.stream) != (shape and shape.stream) for one in others):
+            raise CannotLayOut(VERSIONS)
+        if shape is not None and any(one is None or not shape.is_like(one) for one in others):
+            raise CannotLayOut(VERSIONS)
+        self._has_moved |= shape is not None
+        return shape
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed of the structs that were asked for, as sentences."""
+        names = dict.fromkeys(self._redoers[0].assumed)
+        packed = (PACKED.format(name or "a struct without a name") for name in names)
+        return (*packed, *(self._hidden if self._has_moved else ()))

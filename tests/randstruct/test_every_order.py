@@ -1,0 +1,161 @@
+"""Verdicts without a seed: equal to the brute force of `every_order` where it can be done, near it elsewhere."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from layoutlint import every_order as judged
+from layoutlint.kinds.adjacent import Adjacent
+from layoutlint.kinds.distance import Distance
+from layoutlint.kinds.holes import Holes
+from layoutlint.kinds.isolated import Isolated
+from layoutlint.kinds.line_start import LineStart
+from layoutlint.kinds.lines import Lines
+from layoutlint.kinds.no_straddle import NoStraddle
+from layoutlint.kinds.offset import Offset
+from layoutlint.kinds.order import Order
+from layoutlint.kinds.separate import Separate
+from layoutlint.kinds.size import Size
+from layoutlint.kinds.together import Together
+from layoutlint.model import Source
+from layoutlint.placed import Surroundings, Where
+from layoutlint.randstruct import Randomisation, names
+from layoutlint.randstruct.free import Free
+from layoutlint.rule import Outcome, Pack, Rule, Severity
+from tests.randstruct import every_order as brute
+
+MODES = {
+    "gcc-full": ("gcc-full", (6, 12)),
+    "gcc-performance": ("gcc-performance", (6, 12)),
+    "gcc-performance of old": ("gcc-performance", (5, 0)),
+    "clang": ("clang", None),
+}
+BASES = range(0, 64, 8)
+
+
+class Look:
+    """One layout of a type at a base, as the brute force has it."""
+
+    def __init__(self, type_, placed, align):
+        self.type, self.placed, self.align = type_, placed, align
+
+    def bytes(self, path):
+        return brute.bytes_of(self.placed, self.type, path)
+
+    def lines(self, path, base):
+        return {(base + byte) // 64 for byte in self.bytes(path)}
+
+    def start(self, path):
+        return self.placed.starts[path]
+
+    def others(self, *paths):
+        return [member.name for member in self.type.members if member.name not in paths]
+
+    def end(self, path):
+        return max(self.bytes(path)) + 1
+
+
+def _apart(look, a, b, base):
+    return bool(look.lines(a, base) & look.lines(b, base))
+
+
+def _between(look, a, b):
+    low, high = sorted((a, b), key=look.start)
+    gap = range(look.end(low), min(look.bytes(high)))
+    held = any(set(gap) & look.bytes(other) for other in look.others(a, b))
+    return held or len(gap) > 64
+
+
+# name: rule on the fields a and b, and whether it fails in a layout at a base (None: whatever the base)
+KINDS = {
+    "separate": (lambda a, b: Separate(((a,), (b,))), _apart),
+    "together": (lambda a, b: Together((a, b)), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1),
+    "no-straddle": (lambda a, b: NoStraddle((a,)), lambda o, a, b, base: len(o.lines(a, base)) > 1),
+    "line-start": (lambda a, b: LineStart((b,)), lambda o, a, b, base: bool((base * 8 + o.start(b)) % 512)),
+    "lines": (lambda a, b: Lines((a, b), 1), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1),
+    "isolated": (lambda a, b: Isolated((a,)), lambda o, a, b, base: any(_apart(o, a, c, base) for c in o.others(a))),
+    "size": (lambda a, b: Size(max_lines=1), lambda o, a, b, base: (base + o.placed.size - 1) // 64 > 0),
+    "order": (lambda a, b: Order((a, b)), lambda o, a, b, base: o.start(b) < o.start(a)),
+    "distance": (lambda a, b: Distance((a, b), max=16), lambda o, a, b, base: abs(o.start(a) // 8 - o.start(b) // 8) > 16),
+    "offset": (lambda a, b: Offset((a,), 0), lambda o, a, b, base: o.start(a) // 8 != 0),
+    "adjacent": (lambda a, b: Adjacent((a, b), max_gap=64), lambda o, a, b, base: _between(o, a, b)),
+    "holes": (
+        lambda a, b: Holes(7),
+        lambda o, a, b, base: sum(
+            all(byte not in o.bytes(c) for c in o.others()) for byte in range(max(o.end(c) for c in o.others()))
+        ) > 7,
+    ),
+}  # fmt: skip
+
+
+def verdict(kind, type_, mode, version, where=None):
+    rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
+    reading, struct, marked = brute.reading(type_)
+    free = Free(reading, (), Randomisation(mode, None, version, names.read([marked])))
+    where = where or Where(Pack("p", "p.toml", (rule,)), Surroundings())
+    return judged.verdict(rule, struct, free.of(struct), where)
+
+
+def expected(fails, a, b, type_, mode, align):
+    """The share of the placements in which a rule fails, over every order."""
+    bases = range(0, 64, max(align, 8))
+    share = Fraction(0)
+    for placed, chance in brute.layouts(type_, mode):
+        look = Look(type_, placed, align)
+        share += chance * Fraction(sum(fails(look, a, b, base) for base in bases), len(bases))
+    return share
+
+
+def oracle_mode(name):
+    return name if name in ("gcc-full", "gcc-performance", "clang") else "gcc-performance-old"
+
+
+def cases(number, kinds, sizes, has_bits):
+    """Random types, each with two of its fields and a kind, for each mode."""
+    for index in range(number):
+        chance = random.Random(f"{index} {sizes} {has_bits}")
+        type_ = brute.Drawer(chance).type(f"t{index}", chance.choice(sizes), max(sizes) < 7, has_bits)
+        plain = [m.name for m in type_.members if not (m.dims and m.dims[0] is None)]
+        kind = kinds[index % len(kinds)]
+        if len(plain) < 2 or (kind == "size" and len(plain) < len(type_.members)):
+            continue
+        a, b = chance.sample(plain, 2)
+        yield pytest.param(type_, a, b, kind, id=f"{type_.name}-{kind}")
+
+
+def holds_as_expected(type_, a, b, kind, mode):
+    make, fails = KINDS[kind]
+    declared = brute.declared(type_)
+    name, version = MODES[mode]
+    found = verdict(make(a, b), type_, name, version)
+    share = expected(fails, a, b, type_, oracle_mode(mode), declared.align)
+    outcome = Outcome.KEPT if not share else Outcome.BROKEN if share == 1 else Outcome.AT_RISK
+    assert found.orders.counted == "exact"
+    assert (found.outcome, found.orders.share) == (outcome, float(share))
+
+
+@pytest.mark.parametrize("mode", ["gcc-full", "clang"])
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(72, list(KINDS), (2, 3, 4, 5), False)))
+def test_outcome_and_share_are_those_of_all_orders(type_, a, b, kind, mode):
+    holds_as_expected(type_, a, b, kind, mode)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(36, list(KINDS), (3, 4, 5), True)))
+def test_bit_fields(type_, a, b, kind, mode):
+    holds_as_expected(type_, a, b, kind, mode)
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(4, ["separate", "order", "together", "adjacent"], (7,), False)))
+def test_seven_fields(type_, a, b, kind, mode):
+    holds_as_expected(type_, a, b, kind, mode)
+
+
+@pytest.mark.parametrize("mode", ["gcc-full", "clang"])
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(2, ["distance", "order"], (8,), False)))
+def test_eight_fields(type_, a, b, kind, mode):
+    holds_as_expected(type_, a, b, kind, mode)
