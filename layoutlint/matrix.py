@@ -85,11 +85,14 @@ def _report(
 def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint.Options) -> Report:
     told = ((build.name, results[build.name]) for build in builds)
     reports = {name: result for name, result in told if isinstance(result, Report)}
-    rules = tuple(dict.fromkeys(rule for report in reports.values() for rule in report.rules))
-    if not rules and any(isinstance(result, Unread) for result in results.values()):
-        raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
     each = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
     findings = sorted((_as_one(same, builds) for same in _same(each)), key=lint.order)
+    # What structs say themselves is a rule of one id, whose fields can differ from build to build.
+    first = [finding.rule for finding in findings]
+    of_id = {rule.id: rule for r in reports.values() for rule in r.rules} | {rule.id: rule for rule in first}
+    rules = tuple(of_id.values())
+    if not rules and any(isinstance(result, Unread) for result in results.values()):
+        raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
     unread = _unread(builds, results)
     return Report(
         readings=tuple(reading for report in reports.values() for reading in report.readings),
@@ -105,13 +108,13 @@ def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint
 
 def _same(each: Iterable[tuple[str, Finding]]) -> list[list[tuple[str, Finding]]]:
     """The findings of all builds on one rule and struct, and of what it stands around."""
-    found: dict[tuple[Rule, str, str], list[tuple[str, Finding]]] = {}
+    found: dict[tuple[str, str, str], list[tuple[str, Finding]]] = {}
     for name, finding in each:
         rule = finding.rule
         is_one_of_many = (is_pattern(rule.struct) or finding.around) and finding.struct is not None
         struct = finding.struct.name if is_one_of_many and finding.struct else rule.struct
         around = finding.around.path if finding.around is not None else ""
-        found.setdefault((rule, struct, around), []).append((name, finding))
+        found.setdefault((rule.id, struct, around), []).append((name, finding))
     return list(found.values())
 
 
@@ -142,7 +145,9 @@ def _coverage(reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple
     covered = {name: report.coverage for name, report in reports.items()}
     return Coverage(
         rules=len(rules),
-        applied=len({finding.rule for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}),
+        applied=len(
+            {finding.rule.id for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}
+        ),
         structs=sum(coverage.structs for coverage in covered.values()),
         unresolved=tuple(_in_builds({n: c.unresolved for n, c in covered.items()}, builds)),
         skipped=tuple(_in_builds({n: c.skipped for n, c in covered.items()}, builds)),

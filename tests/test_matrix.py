@@ -357,3 +357,21 @@ def test_a_matrix_without_rules(project):
     (project / "matrix.toml").write_text('[build.one]\ninput = "keeps.h"\n')
     with pytest.raises(UsageError, match="no rules apply to these builds"):
         matrix.check(matrixfile.load(str(project / "matrix.toml")), (), (), lint.Options())
+
+
+MARKS = """
+struct ring {{
+	char __cacheline_group_begin__ring_read_txrx[0]; long head; {more} char __cacheline_group_end__ring_read_txrx[0];
+	char __cacheline_group_begin__ring_write_rx[0]; long tail; char __cacheline_group_end__ring_write_rx[0];
+}} __attribute__((aligned(64)));
+"""
+
+
+def test_what_a_struct_says_itself_is_one_rule_wherever_it_stands(project):
+    (project / "old.h").write_text(MARKS.format(more=""))
+    (project / "new.h").write_text("\n" + MARKS.format(more="long mask[7];"))
+    (project / "ring.toml").write_text("[struct.ring]\nannotated = true\n")
+    status, report = checked(project, ["old.h", "new.h"], rules="ring.toml")
+    [finding] = report["findings"]
+    assert (status, {name: of["outcome"] for name, of in finding["builds"].items()}) == (1, {"old.h": "broken", "new.h": "kept"})
+    assert (finding["rule"], report["coverage"]["rules"], report["coverage"]["applied"]) == ("marks/ring", 1, 1)
