@@ -17,6 +17,7 @@ from layoutlint.commands.containers import containers
 from layoutlint.commands.explain import explain
 from layoutlint.commands.init import init
 from layoutlint.commands.rules import rules_group
+from layoutlint.commands.rules_asserts import rules_asserts
 from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.show import show
 from layoutlint.errors import EXIT_UNKNOWN, EXIT_USAGE, LayoutlintError, ReadError
@@ -87,7 +88,8 @@ def app() -> None:
 
 for command in (check, show, containers, explain, rules_group, init):
     app.add_command(command)
-rules_group.add_command(rules_import)
+for command in (rules_import, rules_asserts):
+    rules_group.add_command(command)
 
 
 def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -33,6 +33,12 @@ class Use:
     sides: frozenset[str] = frozenset()
     """`tx` and `rx`, which run on different processors; empty where the name tells no side."""
 
+    @property
+    def called(self) -> str:
+        """How Linux names a group of such fields, behind the name of its struct: `read_txrx`."""
+        sides = "".join(side for side in ("tx", "rx") if side in self.sides)
+        return "_".join(filter(None, ("write" if self.writes else "read", sides)))
+
     def disturbs(self, other: Use) -> bool:
         """Whether writing these fields takes a line away from a processor that reads the other ones.
 

@@ -175,13 +175,17 @@ def _access(source: _Text, index: int, word: str) -> str:
 
 
 def _once(source: _Text, rows: list[Row], left_out: list[str]) -> Iterator[Row]:
-    """The rows without those that repeat another; one that contradicts another is a mistake."""
+    """One row of each field, the one with an access; two that say different ones are a mistake."""
     first: dict[str, Row] = {}
     for row in rows:
         other = first.setdefault(row.path, row)
+        if not any(other.accesses):
+            first[row.path] = row
         if other is row:
-            yield row
-        elif other.accesses == row.accesses:
-            left_out.append(f"{source.path}:{row.line}: `{row.path}` has a row already, in line {other.line}")
-        else:
+            continue
+        if any(row.accesses) and any(other.accesses) and row.accesses != other.accesses:
             source.wrong(row.line - 1, f"the row of `{row.path}` contradicts the one in line {other.line}")
+        kept = first[row.path]
+        lost = other if kept is row else row
+        left_out.append(f"{source.path}:{lost.line}: `{row.path}` has a row in line {kept.line} as well")
+    yield from sorted(first.values(), key=lambda row: row.line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 from typing import ClassVar
 
@@ -128,17 +128,17 @@ class MarkedGroup:
         faults = list(found.faults) if self.group is None else []
         faults += self._misplaced(context, found)
         strays = sides.strays(context, found) if self.group is None else ()
-        faults += sides.told(strays)
         faults += [fault for group in chosen for fault in self._too_large(group)]
         crowded = [self._crowded(group, context.placements) for group in chosen]
         faults += [message for message, _ in crowded if message]
         apart = _apart(chosen, found, context.placements)
-        if not faults:
+        if not faults and not strays:
             return apart
-        fixed = len(faults) > sum(bool(message) for message, _ in crowded)
+        fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
         bases = [context.placements.bases] if fixed else [bases for _, bases in crowded]
-        verdict = _with(faults, apart, context.placements, context.placements.in_any([*bases, apart.bases]))
-        return replace(verdict, evidence=tuple(stray.place for stray in strays)) if strays else verdict
+        said = [*([first_few(faults, "faults")] if faults else ()), *sides.told(strays)]
+        violated = context.placements.in_any([*bases, apart.bases])
+        return _with(said, tuple(stray.place for stray in strays), apart, context.placements, violated)
 
     def _misplaced(self, context: Context, found: Groups) -> Iterator[str]:
         """Members that are elsewhere, and fields that are among them and do not belong there."""
@@ -224,9 +224,15 @@ def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> 
     return judge_apart(pairs, placements, judge(placements, (), message, evidence, ""), say)
 
 
-def _with(faults: list[str], apart: Verdict, placements: Placements, bases: tuple[int, ...]) -> Verdict:
-    """The verdict of faults, and of shared lines where there are some."""
-    shared = [apart.message] if apart.bases else []
+def _with(
+    said: list[str],
+    places: tuple[Place, ...],
+    apart: Verdict,
+    placements: Placements,
+    bases: tuple[int, ...],
+) -> Verdict:
+    """The verdict of what is said, of some places if any, and of shared lines where there are some."""
     advice = "move the fields between the marks of their group, or mark and name the group for what is in it"
-    message = "; ".join([first_few(faults, "faults"), *shared])
-    return judge(placements, bases, message, apart.evidence, apart.advice or advice)
+    message = "; ".join([*said, *([apart.message] if apart.bases else ())])
+    evidence = tuple(dict.fromkeys((*places, *(apart.evidence if apart.bases or not places else ()))))
+    return judge(placements, bases, message, evidence, apart.advice or advice)

@@ -95,6 +95,7 @@ class Lines:
         called = self._called(places)
         if not bases:
             message = f"{called} touch {line_numbers(counts.values())} in all {total} placements"
+            message += "" if self.max else f", as few as hold their {covered:,} bytes"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"

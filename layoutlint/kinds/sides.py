@@ -33,12 +33,12 @@ def strays(context: Context, found: Groups) -> tuple[Stray, ...]:
         for place in context.declared(access):
             by_place.setdefault(place, []).append(access)
     named = [group for group in found.whole if group.use is not None and group.use.sides]
-    known = ((place, _use(accesses)) for place, accesses in by_place.items() if not place.is_empty)
+    known = ((place, use_of(accesses)) for place, accesses in by_place.items() if not place.is_empty)
     each = (_stray(place, use, found.around(place), named) for place, use in known)
     return tuple(stray for stray in each if stray is not None)
 
 
-def _use(accesses: Iterable[Access]) -> Use | None:
+def use_of(accesses: Iterable[Access]) -> Use | None:
     """What the accesses of a field come to; None when it is on no side's hot path."""
     hot = [access for access in accesses if access.side and access.access not in _NOT_HOT]
     written = any(access.access == _WRITTEN for access in hot)

@@ -40,7 +40,7 @@ SIMPLE_ROWS = (
     Row("gro_timeout", ("read-mostly", ""), "", 14),
     Row("icsk_ack.rcv_mss", ("hot-write", "read-mostly"), "__tcp_select_window", 16),
 )
-LEFT_OUT = ("t.rst:13: `struct net_device` is no name of a field", "t.rst:15: `gro_timeout` has a row already, in line 14")
+LEFT_OUT = ("t.rst:13: `struct net_device` is no name of a field", "t.rst:15: `gro_timeout` has a row in line 14 as well")
 
 
 def test_columns_that_spaces_part():

@@ -51,7 +51,7 @@ CASES = [
          "`a` at 0..7, `c` at 16..23 touch 2 lines in 2 of 8 placements, 1 would hold their 16 bytes",
          advice="align the struct to 64 bytes and bring their 16 bytes onto 1 line, or accept it with `tolerate = 0.25`"),
     Case("of a side", LINES, {"side": "tx"}, BROKEN, ONCE, "the 2 fields of side `tx` touch 2 lines in 1 of 1 placements, 1 would hold their 16 bytes", SIDES),
-    Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touch 1 line in all 1 placements", SIDES),
+    Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touch 1 line in all 1 placements, as few as hold their 8 bytes", SIDES),
     Case("of any", LINES, {"side": "any", "max": 1}, BROKEN, ONCE, "the 3 fields of any side touch 2 lines in 1 of 1 placements, 1 allowed",
          (*SIDES, Access("b", "hot-read"))),
     Case("empty", EMPTY, {"fields": ("lock",), "max": 1}, KEPT, (), "`lock` at 8, empty touch 0 lines in all 8 placements"),
