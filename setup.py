@@ -33,7 +33,7 @@ DIRECTIVES = {
 SHARED = "layoutlint._shared"  # what Cython would else put into every module: memory views above all
 
 # Where nearly all the time goes. The others are as fast with -O1, and compiled in half the time.
-OFTEN = ("cursor", "interning", "lines", "scan", "shapes", "unit")
+OFTEN = ("cursor", "holders", "interning", "lines", "scan", "shapes", "unit")
 
 
 def declarations() -> list[Path]:

@@ -21,10 +21,11 @@ class Contained:
 
 def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions) -> Contained:
     """The containers of a struct, or of what a typedef stands for, in all inputs; raises ReadError."""
-    readings, unread, indices = _indexed(paths, frozenset((name,)), options)
+    held = frozenset((name,))
+    readings, unread, indices = _indexed(paths, Wanted(held=held), options)
     unsettled = frozenset(typedef for index in indices for typedef in index.unsettled(name))
     if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
-        readings, unread, indices = _indexed(paths, unsettled | {name}, options)
+        readings, unread, indices = _indexed(paths, Wanted(unsettled, held=held), options)
     found: list[Embedded] = []
     left = sorted({typedef for index in indices for typedef in index.unsettled(name)})
     troubles = [f"which struct `{typedef}` stands for cannot be told" for typedef in left]
@@ -35,6 +36,7 @@ def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions)
             except TooManyWays as error:
                 troubles.append(str(error))
     if not found and not troubles:
+        _, _, indices = _indexed(paths, Wanted(everything=True), options)
         near = did_you_mean(name, [known for index in indices for known in index.names])
         troubles.append(f"{', '.join(paths)}: struct {name} is not there{near}")
     troubles += [trouble for each in found for trouble in _troubles(each)]
@@ -43,10 +45,10 @@ def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions)
 
 
 def _indexed(
-    paths: tuple[str, ...], names: frozenset[str], options: ReadOptions
+    paths: tuple[str, ...], wanted: Wanted, options: ReadOptions
 ) -> tuple[list[Reading], list[Unread], list[Index]]:
     """What is read of some inputs, and an index for each target. Raises ReadError when nothing can be."""
-    readings, unread = inputs.read(paths, Wanted(names, everything=True), options)
+    readings, unread = inputs.read(paths, wanted, options)
     if not readings:
         raise ReadError(unread[0].origin, unread[0].reason)
     structs: dict[Target, list[Struct]] = {}

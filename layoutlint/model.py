@@ -217,16 +217,18 @@ class Wanted:
     """Structs that carry annotations are asked for as well."""
     files: frozenset[str] = frozenset()
     """So are those that are declared in these files, which are named as far as is known."""
+    held: frozenset[str] = frozenset()
+    """Names of structs that are asked for with all that holds them by value, at any depth."""
 
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""
-        if self.everything or name in self.names:
+        if self.everything or name in self.names or name in self.held:
             return True
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def wants(self, struct: Struct) -> bool:
-        """Whether a struct is asked for by its name, or by a typedef's."""
-        return self.matches(struct.name) or not self.names.isdisjoint(struct.aliases)
+        """Whether a struct that was read is asked for by its name, by a typedef's, or by what it holds."""
+        return bool(self.held) or self.matches(struct.name) or not self.names.isdisjoint(struct.aliases)
 
     def is_declared_in(self, file: str) -> bool:
         """Whether a file, as an input names it, is one of those whose structs are asked for."""
@@ -236,6 +238,12 @@ class Wanted:
             for known in self.files
             if known.rpartition("/")[2] == name
         )
+
+    def widened(self) -> Wanted:
+        """For readers that cannot tell what holds a struct before they have read everything."""
+        if not self.held:
+            return self
+        return replace(self, everything=True, names=self.names | self.held, held=frozenset())
 
     def outside_kernels(self) -> Wanted:
         """What is asked for in an input that is no Linux kernel."""

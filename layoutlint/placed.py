@@ -11,7 +11,7 @@ from layoutlint import allocators, inputs, placement
 from layoutlint.allocators import EMBEDDED, Storage
 from layoutlint.containers import Container, Index, TooManyWays
 from layoutlint.errors import RuleFileError
-from layoutlint.layout import Alignment, Layout
+from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
 from layoutlint.placement import Placements
 from layoutlint.rule import CannotTell, Context, Pack
@@ -178,13 +178,16 @@ def read(
     """
     if not names:
         return *inputs.read(paths, wanted, options), Surroundings()
-    everything = replace(wanted, everything=True)
-    readings, unread = inputs.read(paths, everything, options)
+    if any(is_pattern(name) for name in names):
+        asked = replace(wanted, everything=True)
+    else:
+        asked = replace(wanted, held=names)
+    readings, unread = inputs.read(paths, asked, options)
     around = _surroundings(readings)
     unsettled = {typedef for index in around.indices.values() for typedef in _unsettled(index, names)}
     if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
-        everything = replace(everything, names=everything.names | unsettled)
-        readings, unread = inputs.read(paths, everything, options)
+        asked = replace(asked, names=asked.names | unsettled)
+        readings, unread = inputs.read(paths, asked, options)
         around = _surroundings(readings)
     return [_narrowed(reading, wanted) for reading in readings], unread, around
 

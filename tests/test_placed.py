@@ -47,8 +47,8 @@ def judged(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rul
 
     monkeypatch.setattr(readers, "read", read)
     report = lint.check(("a",), (Pack("m", "m.toml", (rule,), intents),), (), Options(**options))
-    is_embedded = any(i.placement is not None and i.placement.word == "embedded" for i in intents)
-    assert asked[0].everything is is_embedded
+    embedded = {i.struct for i in intents if i.placement is not None and i.placement.word == "embedded"}
+    assert (asked[0].held, asked[0].everything) == (embedded, False)
     ((finding),) = (*report.findings, *report.kept)
     return finding.verdict
 

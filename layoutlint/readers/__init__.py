@@ -51,11 +51,11 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if what == "clang":
         from layoutlint.readers import clang
 
-        return clang.read(path, wanted, options)
+        return clang.read(path, wanted.widened(), options)
     if what == "btf":
         from layoutlint.readers import btf
 
-        return btf.read(path, wanted, options)
+        return btf.read(path, wanted.widened(), options)
     return _read_elf(path, wanted, options)
 
 
@@ -90,7 +90,7 @@ def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadO
     if choice == "btf":
         from layoutlint.readers import btf
 
-        return btf.read_elf(image, wanted, options)
+        return btf.read_elf(image, wanted.widened(), options)
     from layoutlint.readers import dwarf
 
     return dwarf.read_elf(image, wanted, options)

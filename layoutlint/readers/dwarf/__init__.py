@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from layoutlint.model import Reading, ReadOptions, Unread, Wanted
 from layoutlint.readers.dwarf.gather import Gathering
+from layoutlint.readers.dwarf.holders import Crossing
+from layoutlint.readers.dwarf.select import are_many
 from layoutlint.readers.elf import Image
 
 _MOST_UNREAD = 50
@@ -17,8 +21,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     Units in other languages than C are skipped and counted in the notes; a damaged unit, or one whose file
     is not found, is an Unread and the rest is read. Raises ReadError when there is nothing that can be read.
     """
-    gathering = Gathering(image, wanted, options)
-    gathering.read()
+    gathering = _gathered(image, wanted, options)
     return Reading(
         image.path,
         "dwarf",
@@ -29,6 +32,23 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         (*image.notes, *gathering.notes(), *gathering.selection.notes()),
         is_kernel=image.is_kernel,
     )
+
+
+def _gathered(image: Image, wanted: Wanted, options: ReadOptions) -> Gathering:
+    """What is wanted of the units. A struct that some call by a typedef goes by its tag in others."""
+    if are_many(wanted):
+        wanted = wanted.widened()
+    while True:
+        gathering = Gathering(image, wanted, options)
+        try:
+            gathering.read()
+        except Crossing:
+            wanted = wanted.widened()
+            continue
+        meant = gathering.selection.meant()
+        if meant <= wanted.held:
+            return gathering
+        wanted = replace(wanted, held=wanted.held | meant)
 
 
 def _unread(path: str, reasons: list[str]) -> tuple[Unread, ...]:

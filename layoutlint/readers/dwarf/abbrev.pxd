@@ -9,7 +9,7 @@ cdef class Plan:
     cdef public bint has_children, leads_on, is_indexed
     cdef public dict constants, forms
     cdef public Py_ssize_t size, name_at, text_at, name_width, sibling_at, sibling_width, type_at, quick, sibling_step
-    cdef public int kind, opens
+    cdef public int kind, opens, role
     cdef public list steps
     cdef public Recipe recipe
     cdef list _pairs

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
 from layoutlint.readers.dwarf.names import at, tag
-from layoutlint.readers.dwarf.recipe import Pair, Recipe
+from layoutlint.readers.dwarf.recipe import Pair, Recipe, role
 
 _LARGEST_TAG: Final = 0xFFFF
 """DW_TAG_hi_user."""
@@ -68,6 +68,7 @@ class Plan:
         self.leads_on = _NAME not in self.forms and (kind == AGGREGATE or entry_tag in _QUALIFIERS)
         """Whether a typedef that stands for this may name an anonymous struct."""
         self.kind = kind if _NAME in self.forms else OTHER
+        self.role = role(entry_tag)
         if entry_tag == _IMPORTED:
             self.kind = IMPORT
         self.name_at = self.sibling_at = self.type_at = -1

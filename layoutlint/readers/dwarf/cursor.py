@@ -29,7 +29,12 @@ class Cursor:
     def number(self, position: int, width: int) -> int:
         """An unsigned number of at most 8 bytes. Raises IndexError where the section ends inside it."""
         value = 0
-        if self.is_little:
+        if self.is_little and width == 4:  # most are of this width
+            value = self.octets[position + 3]
+            value = value << 8 | self.octets[position + 2]
+            value = value << 8 | self.octets[position + 1]
+            value = value << 8 | self.octets[position]
+        elif self.is_little:
             for index in range(position + width - 1, position - 1, -1):
                 value = value << 8 | self.octets[index]
         else:

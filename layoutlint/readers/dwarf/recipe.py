@@ -64,6 +64,19 @@ _PLACED: Final = _AGGREGATES
 """Where these are declared tells them apart. Members stand where their struct does."""
 
 
+NO_TYPE, LEAF, MADE, STRUCT = range(4)
+"""What an entry is as a type: none; one that holds nothing; made of another; a struct or union."""
+
+
+def role(entry_tag: int) -> int:
+    """NO_TYPE, LEAF, MADE or STRUCT."""
+    if entry_tag in _AGGREGATES:
+        return STRUCT
+    if entry_tag not in _TYPES:
+        return NO_TYPE
+    return MADE if entry_tag in _WHOLE else LEAF
+
+
 class Recipe:
     """How the shape of an abbreviation's entries is made. Equal attributes come to equal words."""
 

@@ -16,18 +16,19 @@ cdef class Names:
 
     cdef bint has_place(self, unsigned long long place) except -1
     cdef bint has_text(self, Unit unit, Py_ssize_t position) except -1
+    cpdef bint has_name(self, Unit unit, Plan plan, Py_ssize_t position) except -1
 
 
 @cython.locals(
     octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
     start=Py_ssize_t, code="unsigned long long", plan=Plan,
 )
-cpdef list walk(Unit unit, Py_ssize_t position, Names wanted)
+cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, list others=*)
 
-cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits) except *
+cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, list others) except *
 
 @cython.locals(place="unsigned long long")
-cdef bint _is_hit(Unit unit, Plan plan, Py_ssize_t position, Names wanted) except -1
+cdef bint _is_named(Unit unit, Plan plan, Py_ssize_t position, Names names) except -1
 
 @cython.locals(place="unsigned long long", code="unsigned long long", table=Table, target=Plan)
 cdef bint _may_name(Unit unit, Py_ssize_t position, Py_ssize_t at) except -1

@@ -5,12 +5,13 @@ from __future__ import annotations
 from layoutlint.readers.dwarf import abbrev
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged
-from layoutlint.readers.dwarf.unit import Unit
+from layoutlint.readers.dwarf.unit import NAME, Unit
 
 # Variables of C where this is compiled; names of another module would be objects.
 _OTHER = abbrev.OTHER
 _AGGREGATE = abbrev.AGGREGATE
 _IMPORT = abbrev.IMPORT
+
 _BUCKETS = 1 << 16
 
 
@@ -19,6 +20,7 @@ class Names:
 
     def __init__(self, places: frozenset[int], texts: frozenset[bytes]) -> None:
         self._places = places
+        """Every one of .debug_str where one of the names is."""
         self._texts = texts
         self._marks = bytearray(_BUCKETS)
         """Of each bucket, into which a place falls by its lowest bits, whether it has one."""
@@ -35,14 +37,27 @@ class Names:
         text = bytes(unit.data[position : position + self._longest + 1])
         return text.partition(b"\0")[0] in self._texts
 
+    def has_name(self, unit: Unit, plan: Plan, position: int) -> bool:
+        """Whether a struct, union or typedef has one of the names; its attributes start at `position`.
 
-def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
+        Raises Damaged.
+        """
+        if plan.kind == _OTHER:
+            return False
+        if plan.name_at < 0 and plan.text_at < 0:
+            name = unit.text(plan, unit.read(plan, position)[0], NAME)
+            return name is not None and name.encode() in self._texts
+        return _is_named(unit, plan, position, self)
+
+
+def walk(unit: Unit, position: int, wanted: Names | None, others: list[int] | None = None) -> list[int]:
     """Where the entries of interest start: structs, unions and typedefs that have a name.
 
     `position` is behind the root entry's attributes. With `wanted` only entries with one of these names
     count, and those whose name is given in a way of its own. Without, all named structs count, and the
-    typedefs that may stand for an anonymous one. Where other units are imported is left in `unit.imports`.
-    Raises Damaged for an entry that contradicts its unit, IndexError where the section ends inside one.
+    typedefs that may stand for an anonymous one; `others` takes those that are not wanted. Where other units
+    are imported is left in `unit.imports`. Raises Damaged for an entry that contradicts its unit, IndexError
+    where the section ends inside one.
     """
     hits: list[int] = []
     octets = unit.octets
@@ -72,7 +87,7 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
             position += plan.quick
             continue
         if plan.kind != _OTHER and depth == 0:
-            _note(unit, plan, start, position, wanted, hits)
+            _note(unit, plan, start, position, wanted, hits, others)
         if plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
         elif plan.sibling_step >= 0:
@@ -86,22 +101,29 @@ def walk(unit: Unit, position: int, wanted: Names | None) -> list[int]:
 
 
 def _note(
-    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int]
-) -> None:
+    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int],
+    others: list[int] | None,
+) -> None:  # fmt: skip
     """Takes down where an entry starts that is of interest, or imports a unit."""
     if plan.kind == _IMPORT:
         unit.imports.append(start)
-    elif _is_hit(unit, plan, position, wanted):
+    elif wanted is not None and _is_named(unit, plan, position, wanted):
         hits.append(start)
+    elif (wanted is None or others is not None) and (
+        plan.kind == _AGGREGATE or _may_name(unit, position, plan.type_at)
+    ):
+        if others is None:
+            hits.append(start)
+        else:
+            others.append(start)
 
 
-def _is_hit(unit: Unit, plan: Plan, position: int, wanted: Names | None) -> bool:
-    if wanted is None:
-        return plan.kind == _AGGREGATE or _may_name(unit, position, plan.type_at)
+def _is_named(unit: Unit, plan: Plan, position: int, names: Names) -> bool:
+    """Whether an entry has one of some names; true where that takes more to tell."""
     if plan.name_at >= 0:
         place = unit.number(position + plan.name_at, plan.name_width)
-        return wanted.has_place(unit.string_offset(place) if plan.is_indexed else place)
-    return plan.text_at < 0 or wanted.has_text(unit, position + plan.text_at)
+        return names.has_place(unit.string_offset(place) if plan.is_indexed else place)
+    return plan.text_at < 0 or names.has_text(unit, position + plan.text_at)
 
 
 def _may_name(unit: Unit, position: int, at: int) -> bool:

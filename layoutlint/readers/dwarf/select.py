@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 
 from layoutlint.model import Aggregate, Annotation, Source, Struct, Target, Wanted
 from layoutlint.readers.dwarf import annotated
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
+from layoutlint.readers.dwarf.holders import Holders
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
 from layoutlint.readers.dwarf.scan import Names, walk
 from layoutlint.readers.dwarf.sections import Sections
@@ -68,9 +69,14 @@ class Selection:
         self._incomplete: dict[str, _Found] = {}
         self._taken: set[int] = set()
         """The shapes of the entries taken so far."""
-        self._in_bulk = wanted.everything or bool(wanted.patterns) or len(wanted.names) > _FEW
+        self._asked = wanted.names | wanted.held
+        self._gives_more = wanted.everything or bool(wanted.held)
+        """Whether structs come that were not asked for by their names."""
         self._matches = cache(wanted.matches)
-        self._names = lru_cache(_FILES)(lambda sections: _named(wanted.names, sections))
+        self._names: Callable[[Sections], Names | None]
+        self._names = _all if are_many(wanted) else lru_cache(_FILES)(partial(_named, self._asked))
+        self._held = lru_cache(_FILES)(partial(_named, wanted.held))
+        self._holders = Holders()
         self._is_annotated = lru_cache(_FILES)(self._mentions)
 
     def leave(self) -> None:
@@ -79,8 +85,9 @@ class Selection:
 
     def prepare(self, sections: Sections) -> None:
         """Looks the names up, so that the forks of this process need not."""
-        if not self._in_bulk:
-            self._names(sections)
+        self._names(sections)
+        self._held(sections)
+        self._is_annotated(sections)
 
     def _mentions(self, sections: Sections) -> bool:
         """Whether a file can have structs that are asked for by annotations, and not by name."""
@@ -94,9 +101,18 @@ class Selection:
         plan, _, behind = unit.root
         if not plan.has_children:
             return []
-        in_bulk = self._in_bulk or self._is_annotated(unit.sections)
-        hits = walk(unit, behind, None if in_bulk else self._names(unit.sections))
-        return self._decoder.shapes.new_among(unit, hits)
+        new, names = self._decoder.shapes.new_among, self._names(unit.sections)
+        is_annotated = self._is_annotated(unit.sections)
+        if names is None or not (self._gives_more or is_annotated):
+            return new(unit, walk(unit, behind, names))
+        others: list[int] = []
+        hits = walk(unit, behind, names, others)
+        if not self._wanted.held or is_annotated:
+            return new(unit, sorted((*hits, *others)))
+        named = self._holders.called(unit, hits, names)
+        found = new(unit, sorted((*named, *self._holders.among(unit, others, self._held(unit.sections)))))
+        # What they hold tells which struct the typedef of a field means, where several have the same members.
+        return sorted({*found, *new(unit, self._holders.inside(unit, found))}) if found else []
 
     def take(self, unit: Unit, hits: Sequence[int]) -> list[str]:
         """Reads entries of one unit; where it is damaged and why, as sentences."""
@@ -110,6 +126,11 @@ class Selection:
             except DAMAGE as error:
                 damaged.append(said(unit, position, error))
         return damaged
+
+    def meant(self) -> frozenset[str]:
+        """What structs are called that go by a typedef among the names of held structs."""
+        found = (*self._found.values(), *self._incomplete.values())
+        return frozenset(each.name for each in found if not each.aliases.isdisjoint(self._wanted.held))
 
     def structs(self) -> tuple[Struct, ...]:
         """What was found, in the order of the file; incomplete ones only where nothing completes them."""
@@ -130,7 +151,7 @@ class Selection:
 
     def _take(self, entry: _Entry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
-        if name is None or not (self._matches(name) or self._is_annotated(entry.unit.sections)):
+        if name is None or not (self._is_asked(name) or self._is_annotated(entry.unit.sections)):
             return
         if entry.plan.tag != TYPEDEF:
             self._add(entry, name, None, True)
@@ -140,7 +161,7 @@ class Selection:
             return
         tag = target.unit.text(target.plan, target.values, NAME)
         own = naming if tag is None else tag
-        if own != name and name not in self._wanted.names and self._wanted.everything:
+        if own != name and name not in self._asked and self._gives_more:
             return  # everything has its own name already; only what is asked for gets others
         self._add(target, own, name if own != name else None, tag is not None)
 
@@ -157,7 +178,7 @@ class Selection:
             said = tuple(annotated.of(unit, entry.plan, entry.values, entry.behind))
         source = self._decoder.source(unit, entry.values)
         is_declared = source is not None and self._wanted.is_declared_in(source.file)
-        if not said and not is_declared and not self._matches(alias or name):
+        if not said and not is_declared and not self._is_asked(alias or name):
             return
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
         key = (name, is_tagged, entry.plan.tag, id(body), id(source))
@@ -182,10 +203,19 @@ class Selection:
         if alias is not None:
             found.aliases.add(alias)
 
+    def _is_asked(self, name: str) -> bool:
+        """Whether a struct that was met is asked for, by its name or whatever it is called."""
+        return self._gives_more or self._matches(name)
+
     def _asked_for(self, name: str) -> bool:
         """Whether a name is asked for by itself, not as a part of everything."""
         wanted = self._wanted
-        return Wanted(wanted.names, wanted.patterns).matches(name)
+        return Wanted(self._asked, wanted.patterns).matches(name)
+
+
+def are_many(wanted: Wanted) -> bool:
+    """Whether so many names are asked for that they are compared one by one, and not looked up beforehand."""
+    return bool(wanted.patterns) or len(wanted.names | wanted.held) > _FEW
 
 
 def said(unit: Unit, position: int | None, error: Exception) -> str:
@@ -228,6 +258,10 @@ def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
         elif entry.plan.tag not in QUALIFIERS:
             return naming, None
     raise Damaged("typedefs stand for one another in a circle", entry.position)
+
+
+def _all(sections: Sections) -> None:
+    """Stands for all names."""
 
 
 def _named(names: frozenset[str], sections: Sections) -> Names:

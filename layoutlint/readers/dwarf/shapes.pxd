@@ -41,7 +41,7 @@ cdef class Shapes:
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
         recipe=Recipe, start=Py_ssize_t, step=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
-        index=Py_ssize_t,
+        index=Py_ssize_t, known="unsigned long long",
     )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
@@ -56,8 +56,11 @@ cdef class Shapes:
     cdef unsigned long long _referred(
         self, Unit unit, long form, unsigned long long value, Py_ssize_t position, bint is_whole, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _within(
+        self, Unit unit, unsigned long long value, Py_ssize_t position, int depth
+    ) except? 0xFFFFFFFFFFFFFFFF
     cdef void _cross(self) except *
-    @cython.locals(plan=Plan, behind=Py_ssize_t)
+    @cython.locals(plan=Plan, recipe=Recipe, behind=Py_ssize_t)
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
     @cython.locals(place=Py_ssize_t, known=Py_ssize_t)
     cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF

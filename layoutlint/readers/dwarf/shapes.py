@@ -158,7 +158,7 @@ class Shapes:
 
     def _attributes(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """Adds all that counts of an entry's attributes; the position behind them."""
-        recipe = plan.cook()
+        recipe = plan.cook() if plan.recipe is None else plan.recipe
         start = self._top
         if start + recipe.count >= len(self._words):
             self._grow(recipe.count)
@@ -168,8 +168,14 @@ class Shapes:
             action = recipe.steps[step]
             width = recipe.steps[step + 1]
             if action != _DROP:
-                if action == _NUMBER and width > 0:
+                if width <= 0:
+                    word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
+                elif action == _NUMBER or (action == _PLACE and width == 4 and self._main is unit.sections):
                     word = unit.number(position, width)
+                elif action == _REFER and recipe.is_whole and recipe.steps[step + 3] == 0:
+                    word = unit.number(position, width)
+                    known = self._known.recall(unit.key + 2 * (unit.offset + word))
+                    word = self._within(unit, word, position, depth) if known == _UNKNOWN else known
                 else:
                     word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
                 self._words[start + 1 + recipe.steps[step + 2]] = word
@@ -207,9 +213,7 @@ class Shapes:
         self._put(word)
         return self._number(start)
 
-    def _word(
-        self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int
-    ) -> int:
+    def _word(self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int) -> int:
         """What an attribute comes to."""
         action = recipe.steps[step]
         width = recipe.steps[step + 1]
@@ -229,11 +233,11 @@ class Shapes:
             return self._place(unit, unit.string_offset(value))
         return self._place(unit, value) if action == _PLACE else value
 
-    def _referred(
-        self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int
-    ) -> int:
+    def _referred(self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int) -> int:
         """The shape that a reference means: of the whole type, or of how it is spelled."""
         if form == 0:
+            if is_whole:
+                return self._within(unit, value, position, depth)
             if value > unit.size:
                 raise Damaged("a reference leaves its unit", position)
             target = unit.offset + value
@@ -243,6 +247,12 @@ class Shapes:
         if is_whole:
             return self._whole(unit, target, depth)
         return self._spelled(unit, target, depth)
+
+    def _within(self, unit: Unit, value: int, position: int, depth: int) -> int:
+        """The shape of the whole type that a reference inside a unit means."""
+        if value > unit.size:
+            raise Damaged("a reference leaves its unit", position)
+        return self._whole(unit, unit.offset + value, depth)
 
     def _cross(self) -> None:
         if not self._has_crossed:
@@ -256,7 +266,8 @@ class Shapes:
             if plan is None:
                 return
             position = unit.behind
-            if plan.cook().is_part:
+            recipe = plan.cook() if plan.recipe is None else plan.recipe
+            if recipe.is_part:
                 behind = self._attributes(unit, plan, position, depth)
                 if not plan.has_children:
                     position = behind

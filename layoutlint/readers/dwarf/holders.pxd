@@ -1,0 +1,47 @@
+cimport cython
+
+from layoutlint.readers.dwarf.abbrev cimport Plan
+from layoutlint.readers.dwarf.recipe cimport Recipe
+from layoutlint.readers.dwarf.scan cimport Names
+from layoutlint.readers.dwarf.unit cimport Unit
+
+cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _UNTOLD
+cdef int _NO_TYPE, _LEAF, _STRUCT
+cdef long long _UNION, _TYPEDEF, _ARRAY, _MEMBER
+cdef Py_ssize_t _NOWHERE
+
+
+@cython.final
+cdef class Holders:
+    cdef Names _held
+    cdef list _plans
+    cdef unsigned char[::1] _told
+
+    @cython.locals(position=Py_ssize_t, plan=Plan)
+    cpdef list called(self, Unit unit, list positions, Names asked)
+    @cython.locals(position=Py_ssize_t)
+    cpdef list among(self, Unit unit, list positions, Names held)
+    @cython.locals(position=Py_ssize_t)
+    cpdef list inside(self, Unit unit, list positions)
+    cdef void _begin(self, Unit unit) except *
+    @cython.locals(told=int, plan=Plan)
+    cdef int _holds(self, Unit unit, Py_ssize_t position, int depth) except -1
+    @cython.locals(code=Py_ssize_t, plan=Plan)
+    cdef Plan _plan(self, Unit unit, Py_ssize_t position)
+    @cython.locals(target=Py_ssize_t)
+    cdef bint _is_struct(self, Unit unit, Plan plan, Py_ssize_t position) except -1
+    @cython.locals(held=Names, target=Py_ssize_t, is_named=bint)
+    cdef int _is_made(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
+    @cython.locals(
+        told=int, held=int, target=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, member=Plan, start=Py_ssize_t,
+        code=Py_ssize_t,
+    )
+    cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
+    @cython.locals(plan=Plan, member=Plan, start=Py_ssize_t, target=Py_ssize_t)
+    cdef void _collect(self, Unit unit, Py_ssize_t position, list found, int depth) except *
+
+
+@cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
+cdef Py_ssize_t _target(Unit unit, Plan plan, Py_ssize_t position) except? -2
+
+cdef Py_ssize_t _within(Unit unit, unsigned long long value, Py_ssize_t position) except? -2

@@ -1,0 +1,226 @@
+"""Which types hold a struct by value, told without reading anything else of them.
+
+A kernel's units have seven million members, and a small part of them leads to a struct that is asked for. Of
+the others only what they refer to is read: no names, no places, no spellings.
+"""
+
+from __future__ import annotations
+
+from layoutlint.readers.dwarf import abbrev, names, shapes
+from layoutlint.readers.dwarf import recipe as recipes
+from layoutlint.readers.dwarf.abbrev import Plan
+from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
+from layoutlint.readers.dwarf.scan import Names
+from layoutlint.readers.dwarf.types import QUALIFIERS
+from layoutlint.readers.dwarf.unit import Unit
+
+# Variables of C where this is compiled; names of another module would be objects.
+_DEEPEST = shapes.DEEPEST
+_OTHER = abbrev.OTHER
+_REFER = recipes.REFER
+_NO_TYPE = recipes.NO_TYPE
+_LEAF = recipes.LEAF
+_STRUCT = recipes.STRUCT
+_UNION = names.tag("union_type")
+_TYPEDEF = names.tag("typedef")
+_ARRAY = names.tag("array_type")
+_MEMBER = names.tag("member")
+_TYPE = names.at("type")
+_UNKNOWN = 0
+_NO = 1
+_YES = 2
+_UNTOLD = 3
+"""For a union without members, which debug information lacks of some that have them."""
+_NOWHERE = -1
+
+
+class Crossing(Exception):
+    """A type refers to another unit: which types hold a struct is then not told by their own unit."""
+
+
+class Holders:
+    """Finds the structs of some names in a unit, and the types that hold them by value, at any depth."""
+
+    def __init__(self) -> None:
+        self._held: Names | None = None
+        self._plans: list[Plan | None] = []
+        """Those of the unit."""
+        self._told = bytearray()
+        """What was told of each of the unit's types, where the type stands in it."""
+
+    def called(self, unit: Unit, positions: list[int], asked: Names) -> list[int]:
+        """Of some types those that have one of some names, and those that are damaged."""
+        found: list[int] = []
+        for position in positions:
+            try:
+                plan = unit.enter(position)
+                if plan is not None and asked.has_name(unit, plan, unit.behind):
+                    found.append(position)
+            except DAMAGE:
+                found.append(position)
+        return found
+
+    def among(self, unit: Unit, positions: list[int], held: Names) -> list[int]:
+        """Of some types those that hold a struct of one of the names, or are one.
+
+        Damaged ones are given as well, and unions whose members are missing: they may hold one. Raises
+        Crossing.
+        """
+        self._begin(unit)
+        self._held = held
+        found: list[int] = []
+        for position in positions:
+            try:
+                if self._holds(unit, position, 0) != _NO:
+                    found.append(position)
+            except DAMAGE:
+                found.append(position)
+        return found
+
+    def inside(self, unit: Unit, positions: list[int]) -> list[int]:
+        """The named types that others hold by value, at any depth. Raises Crossing."""
+        self._begin(unit)
+        found: list[int] = []
+        for position in positions:
+            try:
+                self._collect(unit, position, found, 0)
+            except DAMAGE:
+                continue  # told when the type itself is read
+        return found
+
+    def _begin(self, unit: Unit) -> None:
+        self._plans = unit.table.plans
+        self._told = bytearray(unit.end - unit.offset)
+
+    def _holds(self, unit: Unit, position: int, depth: int) -> int:
+        """Whether the type at a position is one of the structs, or holds one. Raises Damaged."""
+        told = self._told[position - unit.offset]
+        if told == _UNKNOWN:
+            plan = self._plan(unit, position)
+            if plan.role == _LEAF:
+                told = _NO
+            elif depth > _DEEPEST:
+                raise Damaged("types refer to one another in a circle", position)
+            else:
+                told = self._is_made(unit, plan, unit.behind, depth + 1)
+            self._told[position - unit.offset] = told
+        return told
+
+    def _plan(self, unit: Unit, position: int) -> Plan:
+        """The plan of the type at a position; its attributes start at `unit.behind`. Raises Damaged."""
+        code = unit.octets[position]
+        unit.behind = position + 1
+        plan = self._plans[code] if code < 128 and code < len(self._plans) and position < unit.end else None
+        if plan is None:
+            plan = unit.enter(position)
+        if plan is None or plan.role == _NO_TYPE:
+            raise Damaged("a type that is none", position)
+        return plan
+
+    def _is_made(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
+        """What `_holds` says of a struct or union, or of what is made of another type."""
+        held = self._held
+        is_named = held is not None and plan.kind != _OTHER and held.has_name(unit, plan, position)
+        if is_named and (plan.tag != _TYPEDEF or self._is_struct(unit, plan, position)):
+            return _YES
+        if plan.role != _STRUCT:
+            target = _target(unit, plan, position)
+            return _NO if target == _NOWHERE else self._holds(unit, target, depth)
+        if plan.has_children:
+            position = position + plan.size if plan.size >= 0 else unit.over(plan, position)
+            return self._members(unit, plan, position, depth)
+        _target(unit, plan, position)  # one with a signature stands in another unit
+        return _UNTOLD if plan.tag == _UNION and not plan.is_declaration else _NO
+
+    def _members(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
+        """Whether one of the members that stand from a position on is one of the structs, or holds one."""
+        told = _UNTOLD if plan.tag == _UNION else _NO
+        first, end = unit.offset, unit.end
+        while position < end:
+            code = unit.octets[position]
+            start = position + 1
+            if code == 0:
+                return told
+            member = self._plans[code] if code < 128 and code < len(self._plans) else None
+            if member is None:
+                member = unit.enter(position)
+                start = unit.behind
+                if member is None:
+                    return told
+            if member.tag == _MEMBER:
+                target = _target(unit, member, start)
+                held = self._told[target - first]
+                if held == _UNKNOWN:
+                    held = self._holds(unit, target, depth)
+                if held == _YES:
+                    return _YES
+                told = _NO
+            if member.size >= 0 and not member.has_children:
+                position = start + member.size
+            else:
+                position = unit.past(member, start)
+        raise Damaged("the unit ends inside an entry", position)
+
+    def _is_struct(self, unit: Unit, plan: Plan, position: int) -> bool:
+        """Whether a typedef stands for a struct or union. Raises Damaged, Crossing."""
+        for _ in range(_DEEPEST):
+            target = _target(unit, plan, position)
+            if target == _NOWHERE:
+                return False
+            plan = self._plan(unit, target)
+            position = unit.behind
+            if plan.role == _STRUCT:
+                return True
+            if plan.tag != _TYPEDEF and plan.tag not in QUALIFIERS:
+                return False
+        raise Damaged("typedefs stand for one another in a circle", position)
+
+    def _collect(self, unit: Unit, position: int, found: list[int], depth: int) -> None:
+        if self._told[position - unit.offset] != _UNKNOWN:
+            return
+        self._told[position - unit.offset] = _YES
+        plan = self._plan(unit, position)
+        start = unit.behind
+        if plan.role == _LEAF:
+            return
+        if depth > _DEEPEST:
+            raise Damaged("types refer to one another in a circle", position)
+        if plan.kind != _OTHER:
+            found.append(position)
+        if plan.role != _STRUCT:
+            target = _target(unit, plan, start)
+            if target != _NOWHERE:
+                self._collect(unit, target, found, depth + 1)
+            return
+        position = unit.over(plan, start)
+        while plan.has_children:
+            member = unit.enter(position)
+            if member is None:
+                return
+            start = unit.behind
+            if member.tag == _MEMBER:
+                self._collect(unit, _target(unit, member, start), found, depth + 1)
+            position = unit.past(member, start)
+
+
+def _target(unit: Unit, plan: Plan, position: int) -> int:
+    """Where the type stands that an entry refers to, _NOWHERE for none. Raises Damaged, Crossing."""
+    if plan.type_at >= 0:
+        return _within(unit, unit.number(position + plan.type_at, 4), position)
+    recipe = plan.cook()
+    for step in range(0, recipe.size, 4):
+        width = recipe.steps[step + 1]
+        if recipe.steps[step] == _REFER:
+            if recipe.steps[step + 3]:
+                raise Crossing
+            return _within(unit, unit.value(position, width), position)
+        position = position + width if width >= 0 else unit.step(position, width)
+    if plan.tag == _MEMBER or plan.tag == _ARRAY or _TYPE in plan.constants:
+        raise Damaged("a reference that is none", position)
+    return _NOWHERE
+
+
+def _within(unit: Unit, value: int, position: int) -> int:
+    if value >= unit.end - unit.offset:
+        raise Damaged("a reference leaves its unit", position)
+    return unit.offset + value

@@ -1,0 +1,136 @@
+"""Reading what holds a struct, and no more: the same containers as when everything is read."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint.containers import Container, Index
+from layoutlint.model import ReadOptions, Struct, Wanted
+from layoutlint.readers import read
+from tests.c_probe import compile_c, need
+from tests.test_containers import SOURCE
+
+BUILDS = [
+    # compiler, flags
+    ("gcc", ("-g",)),
+    ("gcc", ("-g", "-gdwarf-4")),
+    ("gcc", ("-g", "-gdwarf-2", "-gstrict-dwarf")),
+    ("gcc", ("-g", "-fdebug-types-section")),
+    ("gcc", ("-g", "-gdwarf64")),
+    ("clang", ("-g", "-fstandalone-debug")),
+]
+IDS = [" ".join((compiler, *flags)) for compiler, flags in BUILDS]
+TEMPLATE = """
+struct JOINED(NAME, _head) { int first, last; };
+typedef struct JOINED(NAME, _head) JOINED(NAME, _t);
+typedef struct { int first, last; } JOINED(NAME, _pair);
+struct JOINED(NAME, _user) { JOINED(NAME, _t) one; JOINED(NAME, _pair) two; };
+"""
+ALIKE = """
+#define JOIN(a, b) a##b
+#define JOINED(a, b) JOIN(a, b)
+#define NAME red
+#include "template.h"
+#undef NAME
+#define NAME blue
+#include "template.h"
+typedef struct { } gone_t;
+typedef struct { } lost_t;
+struct nothing { };
+struct both { red_t red; blue_t blue; struct red_user user; };
+struct empties { gone_t gone; lost_t lost[2]; struct nothing nothing; };
+struct deep { const blue_pair pairs[2][3]; volatile struct both both; };
+"""
+ALIKE_USED = ("both", "empties", "deep", "red_user", "blue_user")
+UNNAMED = """
+typedef union { int *one; long *two; } either_t __attribute__((transparent_union));
+void take(either_t either);
+struct seen { int a; };
+struct user { struct seen seen; };
+"""
+
+
+def used(text: str, names: tuple[str, ...]) -> str:
+    return text + "".join(f"struct {name} use_{name};\n" for name in names)
+
+
+SOURCES = {
+    "all kinds of holders": used(
+        SOURCE, ("outer", "named", "unnamed", "packed", "tail", "zero", "marked", "aligned", "holds_nothing", "of_titled", "nobody")
+    ),
+    "the same members": used(ALIKE, ALIKE_USED),
+}
+
+
+def way(container: Container) -> tuple[object, ...]:
+    arrays = tuple((array.path, array.count, array.bit_stride) for array in container.arrays)
+    return container.struct, container.written, container.bit_offset, arrays, container.through
+
+
+def told(index: Index, name: str) -> list[tuple[Struct, list[tuple[object, ...]]]]:
+    return [(each, [way(found) for found in index.containers(name, each)]) for each in index.definitions(name)]
+
+
+def index(path: Path, wanted: Wanted, jobs: int = 1) -> Index:
+    return Index(read(str(path), wanted, ReadOptions(jobs=jobs)).structs)
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=IDS)
+@pytest.mark.parametrize("text", SOURCES.values(), ids=SOURCES.keys())
+def test_every_struct_has_the_containers_that_it_has_among_everything(tmp_path, compiler, flags, text):
+    (tmp_path / "template.h").write_text(TEMPLATE)
+    path = compile_c(compiler, text, tmp_path / "all.o", "-c", *flags)
+    names = index(path, Wanted(everything=True)).names
+    assert len(names) > 8
+    held = 0
+    for name in names:
+        everything = index(path, Wanted(frozenset((name,)), everything=True))
+        unsettled = everything.unsettled(name)
+        if unsettled:
+            everything = index(path, Wanted(unsettled | {name}, everything=True))
+        expected = told(everything, name)
+        narrow = index(path, Wanted(held=frozenset((name,))))
+        assert narrow.unsettled(name) == unsettled
+        assert told(index(path, Wanted(frozenset(unsettled), held=frozenset((name,)))), name) == expected
+        held += sum(len(ways) for _, ways in expected)
+    assert held > 8
+
+
+UNITS = {
+    "one.c": "struct lock { int a; }; struct holder { struct lock lock; } holder;",
+    "two.c": "struct lock { int a; }; typedef struct lock lock_t; struct other { lock_t lock; } other;",
+    "three.c": "struct lock { int a; }; struct lock; struct third { struct lock locks[2]; } third;",
+}
+
+
+def test_a_typedef_that_only_one_unit_has_stands_for_the_struct_in_all(tmp_path):
+    (tmp_path / "lock.h").write_text("struct lock { int a; };\n")
+    for name, text in UNITS.items():
+        (tmp_path / name).write_text(text.replace("struct lock { int a; };", '#include "lock.h"\n'))
+    words = [need("gcc"), "-w", "-g", "-r", "-o", "all.o", *UNITS]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    found = read(str(tmp_path / "all.o"), Wanted(held=frozenset(("lock_t",))), ReadOptions()).structs
+    assert [(struct.name, struct.aliases) for struct in found] == [
+        ("lock", ("lock_t",)), ("holder", ()), ("other", ()), ("third", ()),
+    ]  # fmt: skip
+
+
+def test_nothing_else_is_read(tmp_path):
+    text = used(SOURCE, ("outer", "node"))
+    path = compile_c("gcc", text, tmp_path / "all.o", "-c", "-g")
+    found = read(str(path), Wanted(held=frozenset(("middle",))), ReadOptions()).structs
+    assert {struct.name for struct in found} == {
+        "middle", "outer", "either",  # and what these hold
+        "plain", "lock", "atomic_t", "arrays",
+    }  # fmt: skip
+
+
+def test_a_union_without_its_members_may_hold_it(tmp_path):
+    """GCC leaves out those of a transparent union that a typedef names."""
+    path = compile_c("gcc", UNNAMED + "struct user user; void take(either_t either) { }\n", tmp_path / "all.o", "-c", "-g")
+    everything = read(str(path), Wanted(everything=True), ReadOptions())
+    assert read(str(path), Wanted(held=frozenset(("seen",))), ReadOptions()).notes == everything.notes
+    assert [note for note in everything.notes if "either_t" in note]
