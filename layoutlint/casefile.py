@@ -12,7 +12,7 @@ from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.model import Source
 from layoutlint.rule import Outcome, Pack, Rule
 from layoutlint.rulefile import CASES
-from layoutlint.toml_lines import Document, Path
+from layoutlint.toml_lines import Document, Path, content
 from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table
 
@@ -32,13 +32,7 @@ def load(pack: Pack, file: str) -> tuple[Case, ...]:
     path = beside(file)
     if not os.path.exists(path):
         return ()
-    try:
-        with open(path, "rb") as opened:
-            text = opened.read().decode()
-    except OSError as error:
-        raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None
-    except UnicodeDecodeError as error:
-        raise RuleFileError((f"{path}: not UTF-8 (byte {error.start})",)) from None
+    text = content(path)
     return parse(text, beside(pack.path), pack)
 
 
