@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layoutlint import placed
+from layoutlint import placed, unused
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
@@ -27,7 +27,7 @@ from layoutlint.rule import (
     Verdict,
     unknown,
 )
-from layoutlint.when import dotted
+from layoutlint.when import excluded
 
 if TYPE_CHECKING:
     from layoutlint.intent.pack import Intent
@@ -47,6 +47,8 @@ class Options:
     allow_unknown: bool = False
     ignore_missing: bool = False
     """A struct that no input defines is passed over (for runs on a few changed files)."""
+    unused: bool = False
+    """A rule that judges nothing is a finding also where it is shipped, or its `when` leaves it out."""
     read: ReadOptions = field(default_factory=ReadOptions)
     annotations: bool = False
     """Whether what the inputs say themselves of their structs counts."""
@@ -116,8 +118,11 @@ def report(
         judged = taken.suppressed(judged, intents)
     if len(readings) > 1:
         judged = _merged(judged)
-    findings = (*judged, *_missing(rules, judged, readings, options))
-    return _report(readings, inputs.unread, rules, findings, options)
+    findings = tuple(judged)
+    if not options.ignore_missing:
+        findings += tuple(unused.rules(rules, judged, readings, options.unused))
+    vain = tuple(unused.accesses(readings, active))
+    return _report(readings, inputs.unread, rules, findings, options, vain)
 
 
 def _with_annotations(
@@ -186,7 +191,7 @@ def judge(
     """
     where = Where(pack, around or Surroundings(), options.line_size, options.min_align)
     for rule in pack.rules:
-        if _excluded(rule, reading):
+        if excluded(rule.when, reading):
             continue
         lenient = rule.shipped or options.ignore_missing
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
@@ -200,7 +205,7 @@ def judge(
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
-            is_lack = rule.shipped and reading.is_kernel and verdict.is_missing_field
+            is_lack = verdict.is_missing_field and rule.shipped and reading.is_kernel and not options.unused
             yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 
@@ -250,22 +255,6 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
 def _as_one(same: list[Finding]) -> Finding:
     files = dict.fromkeys(file for finding in same for file in (finding.input, *finding.also))
     return replace(same[0], input=next(iter(files)), also=tuple(files)[1:])
-
-
-def _excluded(rule: Rule, reading: Reading) -> str | None:
-    """Why a rule's `when` keeps it from an input; None when it applies or nothing says otherwise."""
-    name = reading.target.name
-    if rule.when.arch and not any(Wanted(patterns=(arch,)).matches(name) for arch in rule.when.arch):
-        return f"{rule.id}: for {', '.join(rule.when.arch)}, not {name}"
-    versions = rule.when.kernel
-    if versions is not None and reading.kernel is not None and reading.kernel not in versions:
-        return f"{rule.id}: for Linux {versions}, not {dotted(reading.kernel)}"
-    if reading.config is None:
-        return None
-    for option in rule.when.config:
-        if (option.removeprefix("!") in reading.config) == option.startswith("!"):
-            return f"{rule.id}: for a configuration with {option}, which {reading.path} has not"
-    return None
 
 
 Check = Callable[[Context], Verdict]
@@ -320,19 +309,6 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
     return verdict
 
 
-def _missing(
-    rules: tuple[Rule, ...], judged: list[Finding], readings: list[Reading], options: Options
-) -> Iterator[Finding]:
-    """A finding for each rule whose struct no input has; shipped ones may name what a kernel lacks."""
-    if options.ignore_missing:
-        return
-    found = {finding.rule for finding in judged}
-    for rule in rules:
-        if rule in found or rule.shipped or all(_excluded(rule, r) for r in readings):
-            continue
-        yield Finding(rule, None, unknown(f"struct {rule.struct} is in none of the inputs"), "")
-
-
 def _could_apply(rule: Rule, only: str | None) -> bool:
     return only is None or is_pattern(rule.struct) or Wanted(patterns=(only,)).matches(rule.struct)
 
@@ -343,9 +319,10 @@ def _report(
     rules: tuple[Rule, ...],
     findings: tuple[Finding, ...],
     options: Options,
+    vain: tuple[str, ...],
 ) -> Report:
     ordered = sorted(findings, key=order)
-    coverage = _coverage(readings, rules, ordered)
+    coverage = _coverage(readings, rules, ordered, vain)
     ordered = [finding for finding in ordered if not finding.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     if readings and not coverage.structs and not told and not options.ignore_missing:
@@ -369,9 +346,11 @@ def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
     return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
 
 
-def _coverage(readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding]) -> Coverage:
+def _coverage(
+    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[str, ...]
+) -> Coverage:
     found = {f.rule for f in findings if f.struct is not None}
-    skipped = {rule: reason for rule in rules for r in readings if (reason := _excluded(rule, r))}
+    skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
     lacking = [r for r in rules if r not in found and r not in skipped]
     unresolved = [f"{rule.id}: struct {rule.struct} is in none of the inputs" for rule in lacking]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in findings if f.verdict.is_missing_field]
@@ -379,8 +358,8 @@ def _coverage(readings: list[Reading], rules: tuple[Rule, ...], findings: list[F
         rules=len(rules),
         applied=len({f.rule for f in findings if f.verdict.outcome is not Outcome.UNKNOWN}),
         structs=len({(f.input, id(f.struct)) for f in findings if f.struct is not None}),
-        unresolved=tuple(dict.fromkeys(unresolved)),
-        skipped=tuple(reason for rule, reason in skipped.items() if rule not in found),
+        unresolved=tuple(dict.fromkeys((*unresolved, *vain))),
+        skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutlint.model import Version
+from layoutlint.model import Reading, Version, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +41,18 @@ class When:
 
 
 ALWAYS = When()
+
+
+def excluded(when: When, reading: Reading) -> str | None:
+    """Why a rule is not for an input; None when it is, or nothing says otherwise."""
+    name = reading.target.name
+    if when.arch and not any(Wanted(patterns=(arch,)).matches(name) for arch in when.arch):
+        return f"for {', '.join(when.arch)}, not {name}"
+    if when.kernel is not None and reading.kernel is not None and reading.kernel not in when.kernel:
+        return f"for Linux {when.kernel}, not {dotted(reading.kernel)}"
+    if reading.config is None:
+        return None
+    for option in when.config:
+        if (option.removeprefix("!") in reading.config) == option.startswith("!"):
+            return f"for a configuration with {option}, which {reading.path} has not"
+    return None

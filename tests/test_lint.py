@@ -173,6 +173,35 @@ def test_fields_that_a_kernel_lacks_are_counted_and_no_failure_of_shipped_rules(
     assert (report.coverage.rules, report.coverage.applied) == (2, 1)
 
 
+UNUSED = [
+    # rule, what is said of it with --unused; without, it is no finding
+    (SHIPPED, "struct lost is in none of the inputs"),
+    (replace(UNFIELDED, shipped=True), "struct ring has no field `haed` (did you mean `head`?)"),
+    (replace(LOST, when=When(arch=("s390x",))), "its `when` holds in none of the inputs: for s390x, not x86_64"),
+    (replace(APART, id="old", when=When(kernel=Versions((), (6, 1)))),
+     "its `when` holds in none of the inputs: for Linux before 6.1, not 6.12.0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "said"), UNUSED, ids=[rule.id for rule, _ in UNUSED])
+def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, said):
+    kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True, kernel=(6, 12, 0))
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: kernel)
+    pack = Pack("p", "p.toml", (APART, rule))
+    assert lint.check(["a"], (pack,), (), Options()).findings == ()
+    report = lint.check(["a"], (pack,), (), Options(unused=True))
+    assert [(f.rule, f.verdict.message) for f in report.findings] == [(rule, said)]
+    assert report.exit_status == 3
+
+
+def test_accesses_of_fields_that_no_struct_has(monkeypatch):
+    accesses = (Access("haed", "hot-read", source=Source("p.toml", 4)), Access("t*", "hot-write", source=Source("p.toml", 5)))
+    pack = Pack("p", "p.toml", (APART,), (StructIntent("ring", Source("p.toml", 3), accesses=accesses),))
+    for shipped, told in ((False, ("p.toml:4: struct ring has no field `haed` (did you mean `head`?)",)), (True, ())):
+        report = lint.check(inputs(monkeypatch, a=(FAR,)), (replace(pack, shipped=shipped),), (), Options())
+        assert report.coverage.unresolved == told
+
+
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):
     report = check(monkeypatch, [APART, replace(LOST, when=When((), ("arm*",)))], {"a": (FAR,)})
     assert report.coverage.skipped == ("lost: for arm*, not x86_64",)

@@ -53,6 +53,11 @@ if TYPE_CHECKING:
 )
 @randomising_options
 @placement_options
+@click.option(
+    "--unused",
+    is_flag=True,
+    help="Report every rule that judged nothing, shipped ones and those that their `when` leaves out too.",
+)
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @click.option(
     "--sources",
@@ -98,6 +103,7 @@ def check(
         min_align=more["min_align"],
         allow_unknown=more["allow_unknown"],
         ignore_missing=more["ignore_missing"],
+        unused=more["unused"],
         read=read_options(flags, more),
         randomised=randomisation(more, needs_seed=False),
     )
