@@ -20,16 +20,16 @@ from layoutlint.context import (
     used_as,
 )
 from layoutlint.layout import Layout, Place, steps_of, without
-from layoutlint.model import Struct
+from layoutlint.model import Reading, Struct
 from layoutlint.placed import Where
 from layoutlint.placement import Placements
-from layoutlint.rule import Around, Rule, Verdict, judge, unknown
+from layoutlint.rule import Around, Finding, Rule, Verdict, judge, unknown
 
 Uses = dict[Place, tuple[Access, ...]]
 """Fields with their declared accesses."""
 Check = Callable[[Context], Verdict]
 """What a kind says of a container in some placements."""
-Judging = Callable[[Struct, Check], Verdict]
+Judge = Callable[[Rule, Struct, Where, Check], Verdict]
 """The verdict on a container over all of its placements."""
 NOWHERE = Placements(1, (0,), "")
 
@@ -109,35 +109,40 @@ def _less(place: Place, chosen: Sequence[Place]) -> Iterator[Place]:
     return without(place, [steps_of(path) for path in inside if path[:1] in (".", "[", "")])
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The verdict on one place of an embedded struct."""
-
-    container: Struct
-    """The embedded struct itself where nothing can be told of its containers."""
-    verdict: Verdict
-    around: Around | None = None
-
-
-def judged(rule: Rule, struct: Struct, where: Where, judging: Judging) -> Iterator[Found]:
+def judged(rule: Rule, struct: Struct, reading: Reading, where: Where, judge: Judge) -> Iterator[Finding]:
     """A rule in every container of a struct of which the rule file declares what the rule speaks of.
 
     The answer is unknown where there is none.
     """
+    told = []
     try:
-        _refuse_missing(rule, Context(Layout(struct), NOWHERE))
-        ways = where.surroundings.containers(struct)
+        ways = _ways(rule, struct, where)
+        for way in ways:
+            verdict = judge(rule, way.struct, where, partial(_check, rule, struct, way, where))
+            if not verdict.is_missing_field:
+                told.append((way, verdict))
     except CannotTell as error:
-        yield Found(struct, unknown(str(error), isinstance(error, NoSuchField)))
+        yield Finding(rule, struct, unknown(str(error), isinstance(error, NoSuchField)), reading.path)
         return
-    verdicts = [judging(way.struct, partial(_check, rule, struct, way, where)) for way in ways]
-    told = [
-        (way, verdict) for way, verdict in zip(ways, verdicts, strict=True) if not verdict.is_missing_field
-    ]
     for way, verdict in told:
-        yield Found(way.struct, verdict, _around(way, struct, len(ways), len(told)))
+        first, *also = way.struct.files or (reading.path,)
+        place = _around(way, struct, len(ways), len(told))
+        yield Finding(rule, way.struct, verdict, first, tuple(also), place)
     if not told:
-        yield Found(struct, unknown(_why_nowhere(struct, ways), missing_field=True))
+        verdict = unknown(_why_nowhere(struct, ways), missing_field=True)
+        yield Finding(rule, struct, verdict, reading.path)
+
+
+def _ways(rule: Rule, struct: Struct, where: Where) -> list[Container]:
+    """The places of a struct in containers. Raises CannotTell."""
+    if where.surroundings.is_free:
+        raise CannotTell("what stands around a struct is not judged over every order: give the --seed")
+    if struct.problem is not None:
+        raise CannotTell(f"the layout of {struct.name} cannot be told: {struct.problem}")
+    if struct.bit_size is None:
+        raise CannotTell(f"{struct.aggregate} {struct.name} is declared but not defined")
+    _refuse_missing(rule, Context(Layout(struct), NOWHERE))
+    return where.surroundings.containers(struct)
 
 
 def _refuse_missing(rule: Rule, held: Context) -> None:

@@ -14,6 +14,7 @@ from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
 from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
+    VARIABLES,
     CannotTell,
     Context,
     Coverage,
@@ -169,12 +170,18 @@ def _wanted(packs: tuple[Pack, ...], options: Options) -> Wanted:
 
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
     """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
-    named = {rule.struct for pack in packs for rule in pack.rules}
+    rules = [rule for pack in packs for rule in pack.rules]
+    named = {rule.struct for rule in rules if rule.struct != VARIABLES}
     if only is not None:
         named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
     headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
     patterns = tuple(sorted(name for name in named if is_pattern(name)))
-    return Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
+    found = Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
+    if len(rules) == sum(rule.struct != VARIABLES for rule in rules):
+        return found
+    from layoutlint import variables
+
+    return variables.wanted(found, packs)
 
 
 def judge(
@@ -193,13 +200,20 @@ def judge(
     for rule in pack.rules:
         if excluded(rule.when, reading):
             continue
+        if rule.struct == VARIABLES:
+            from layoutlint import variables  # few rules are about those
+
+            yield from variables.judged(rule, reading, pack, options.line_size, _judged)
+            continue
         lenient = rule.shipped or options.ignore_missing
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
             if rule.around:
-                yield from _around(rule, struct, where, reading)
+                from layoutlint import around as surrounded  # few rules are about that
+
+                yield from surrounded.judged(rule, struct, reading, where, _verdict)
                 continue
             verdict = _verdict(rule, struct, where)
             if definitions[struct.name] > 1:
@@ -207,25 +221,6 @@ def judge(
             first, *also = struct.files or (reading.path,)
             is_lack = verdict.is_missing_field and rule.shipped and reading.is_kernel and not options.unused
             yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
-
-
-def _around(rule: Rule, struct: Struct, where: Where, reading: Reading) -> Iterator[Finding]:
-    """A rule on what is around a struct, in each of its containers."""
-    from layoutlint import around  # few rules are
-
-    def judging(container: Struct, check: around.Check) -> Verdict:
-        return _verdict(rule, container, where, check)
-
-    if where.surroundings.is_free:
-        verdict = unknown("what stands around a struct is not judged over every order: give the --seed")
-        yield Finding(rule, struct, verdict, reading.path)
-        return
-    if _only_declared(struct):
-        yield Finding(rule, struct, _verdict(rule, struct, where), reading.path)
-        return
-    for found in around.judged(rule, struct, where, judging):
-        first, *also = found.container.files or (reading.path,)
-        yield Finding(rule, found.container, found.verdict, first, tuple(also), found.around)
 
 
 def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
@@ -351,8 +346,8 @@ def _coverage(
 ) -> Coverage:
     found = {f.rule for f in findings if f.struct is not None}
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
-    lacking = [r for r in rules if r not in found and r not in skipped]
-    unresolved = [f"{rule.id}: struct {rule.struct} is in none of the inputs" for rule in lacking]
+    lacking = [r for r in rules if r not in found and r not in skipped and r.struct != VARIABLES]
+    unresolved = [f"{rule.id}: {rule.subject} is in none of the inputs" for rule in lacking]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in findings if f.verdict.is_missing_field]
     return Coverage(
         rules=len(rules),

@@ -196,6 +196,8 @@ class Struct:
     """How its fields were put into a random order; None for the declared one."""
     annotations: tuple[Annotation, ...] = ()
     """What the input says of its use, in the order of its fields, the struct itself first."""
+    address: int | None = None
+    """Of data in memory, whose fields are sections with variables: where it stands; else None."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
@@ -219,6 +221,9 @@ class Wanted:
     """So are those that are declared in these files, which are named as far as is known."""
     held: frozenset[str] = frozenset()
     """Names of structs that are asked for with all that holds them by value, at any depth."""
+    variables: tuple[str, ...] = ()
+    near: int = 0
+    """Names and patterns of variables, and how many bytes around them are asked for; 0 for nothing."""
 
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""
@@ -308,6 +313,10 @@ class Reading:
     """What decides of randomised layouts, where it was asked for and the input shows it."""
     kernel: Version | None = None
     """The version of Linux that it is; None for another input, or when it does not tell."""
+    data: tuple[Struct, ...] | None = None
+    """Data in memory with the variables that are asked for; None where the input tells of none."""
+    lacking: tuple[str, ...] = ()
+    """Variables that are asked for by name and are not there, each with the nearest that is."""
 
 
 Inner = tuple[str, tuple[int, ...]]

@@ -20,6 +20,8 @@ from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.placement import Placements
 from layoutlint.when import ALWAYS, When
 
+VARIABLES = "(variables)"
+"""Stands for the struct of a rule that is about variables."""
 REPORT_SCHEMA = "layoutlint/report/1"
 RULE_FILE = "rule file"
 
@@ -212,6 +214,11 @@ class Rule:
     """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
     around: bool = False
     """Whether it is about what stands around the struct in each of its containers."""
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as messages say it."""
+        return "variables" if self.struct == VARIABLES else f"struct {self.struct}"
     by: str = RULE_FILE
     """What states it."""
 
@@ -239,6 +246,8 @@ class Pack:
     path: str
     rules: tuple[Rule, ...]
     structs: tuple[StructIntent, ...] = ()
+    variables: tuple[Access, ...] = ()
+    """How variables are used; the paths begin with their names."""
     description: str = ""
     kernel: bool = False
     """Whether it is about Linux, and so is on by default for a kernel input."""

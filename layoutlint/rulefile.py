@@ -13,9 +13,9 @@ from typing import cast
 from layoutlint import toml_table as toml
 from layoutlint.around_keys import around_of
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
-from layoutlint.kinds import KINDS, every_kind, kind_named
+from layoutlint.kinds import KINDS, OF_VARIABLES, every_kind, kind_named
 from layoutlint.model import Source
-from layoutlint.rule import ACCESSES, Access, Kind, Pack, Rule, Severity, StructIntent
+from layoutlint.rule import ACCESSES, VARIABLES, Access, Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.storage_keys import STORAGE_KEYS, storage
 from layoutlint.toml_lines import content
 from layoutlint.toml_lines import parse as parse_toml
@@ -182,13 +182,14 @@ class _Reader:
 
     def pack(self) -> Pack:
         """The whole file."""
-        self._top.only(("pack", "struct", "rule"), _top_key)
+        self._top.only(("pack", "struct", "variables", "rule"), _top_key)
         self._header.only(PACK_KEYS)
         return Pack(
             name=self._name,
             path=self._path,
             rules=tuple(self._rules()),
             structs=tuple(self._structs()),
+            variables=tuple(self._variables()),
             description=self._header.get("description", toml.text) or "",
             kernel=self._header.get("for", toml.choice(("linux",))) == "linux",
             shipped=self._shipped,
@@ -214,6 +215,11 @@ class _Reader:
                 placement=storage(table, self._path),
                 annotated=table.get("annotated", toml.boolean) or False,
             )
+
+    def _variables(self) -> Iterator[Access]:
+        variables = self._top.table("variables", "[variables]")
+        for name in variables.data:
+            yield from self._field(variables, name)
 
     def _fields(self, struct: Table) -> Iterator[Access]:
         fields = struct.table("fields", f"{struct.called[:-1]}.fields]")
@@ -256,7 +262,7 @@ class _Reader:
             table.wrong(_taken(id_, self.ids[id_]), "id")
         elif id_ is not None:
             self.ids[id_] = source
-        struct = table.need("struct", _struct_name)
+        struct = _struct(table)
         kind = _kind(table)
         severity = table.get("severity", toml.choice(s.value for s in Severity))
         why = table.need("why", toml.text)
@@ -281,6 +287,15 @@ class _Reader:
             self._shipped,
             around,
         )
+
+
+def _struct(table: Table) -> str | None:
+    """What a rule is about: a struct, or the variables of a program."""
+    if table.data.get("kind") not in OF_VARIABLES:
+        return table.need("struct", _struct_name)
+    if "struct" in table.data:
+        table.wrong(f"kind `{table.data['kind']}` is about variables, and takes no `struct`", "struct")
+    return VARIABLES
 
 
 def _kind(table: Table) -> Kind | None:

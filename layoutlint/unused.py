@@ -25,7 +25,7 @@ def rules(
         left_out = all(reasons)
         if rule in found or not reasons or ((rule.shipped or left_out) and not everything):
             continue
-        why = f"struct {rule.struct} is in none of the inputs"
+        why = f"{rule.subject} is in none of the inputs"
         if left_out:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "")

@@ -7,6 +7,7 @@ A comment at the end of the file gives the rules, as TOML between `check-rule-st
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from layoutlint import lint, rulefile
 from layoutlint.model import ReadOptions
 from layoutlint.rule import Pack
+from tests.c_probe import need
 from tests.command import ROOT
 
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "fixtures").rglob("*.c"))
@@ -34,11 +36,20 @@ def packs(path: str, text: str) -> tuple[Pack, ...]:
     return (*shipped, rulefile.parse(rules, path)) if rules else shipped
 
 
+def compiled(path: str, folder: Path) -> Path:
+    """An object file of a fixture that is about more than its text."""
+    need("gcc")
+    made = folder / "fixture.o"
+    subprocess.run(["gcc", "-g", "-O0", "-fno-common", "-c", "-o", made, path], check=True)
+    return made
+
+
 @pytest.mark.parametrize("path", FIXTURES)
-def test_what_it_says_is_found(path, monkeypatch):
+def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     text = Path(path).read_text()
-    report = lint.check([path], packs(path, text), (), lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
+    given = str(compiled(path, tmp_path)) if "check-compiled" in text else path
+    report = lint.check([given], packs(path, text), (), lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
     found = [
         f"{finding.rule.id} {finding.verdict.outcome.value} {finding.verdict.message}"
         for finding in (*report.findings, *report.kept)

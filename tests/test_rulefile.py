@@ -362,7 +362,7 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
         rulefile.load([one, two, three, four, five, str(empty)])
     assert caught.value.messages == (
         f"{three}:1: not UTF-8 (byte 0xe9)",
-        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, rule)",
+        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, rule)",
         f"{five}: no such file or directory",
         f"{empty}: there is no *.toml in this folder",
         f"{two}:2: `id` `r` is already that of the rule at {one}:1",
@@ -399,7 +399,8 @@ def test_the_examples_of_the_manual_are_rule_files():
     examples = re.findall(r"^```toml\n(.*?)^```", DOCUMENT, re.M | re.S)
     packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
-        "ring-head-apart-from-tail", "ring-stays-small", "count-with-owner", "rwsem-owner-apart-from-what-is-read",
+        "ring-head-apart-from-tail", "ring-stays-small", "committed-as-apart-from-what-is-read", "tasklist-lock-alone",
+        "count-with-owner", "rwsem-owner-apart-from-what-is-read",
     ]  # fmt: skip
     (case_file,) = [example for example in examples if "[[case]]" in example]
     (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])

@@ -27,8 +27,12 @@ KINDS = {
     "allocation": "Allocation",
     "group": "MarkedGroup",
     "complete": "Complete",
+    "neighbours": "Neighbours",
 }
 """Each kind's class, in the order of the manual; its module is called as the kind is."""
+
+OF_VARIABLES = ("neighbours",)
+"""The kinds whose rules are about variables, and name no struct."""
 
 
 @cache

@@ -71,9 +71,13 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     from layoutlint.readers import elf
 
     with elf.opened(path) as image:
+        if wanted.near and not (wanted.names or wanted.patterns or wanted.everything):
+            none = Reading(path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel)
+            return _with_variables(_with_version(none, image), image, wanted, options)
         choice = options.reader or image.debug_information
         if choice and image.has(choice):
-            return _with_version(_read_image(image, choice, wanted, options), image)
+            reading = _with_version(_read_image(image, choice, wanted, options), image)
+            return _with_variables(reading, image, wanted, options)
         from layoutlint.readers import separate
 
         other = separate.debug_file(image, choice, options)
@@ -84,6 +88,15 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
             build_id=image.build_id or reading.build_id,
             notes=(f"its debug information was read from {other.path}", *reading.notes),
         )
+
+
+def _with_variables(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
+    """A reading with the variables that are asked for, also of a stripped file."""
+    if not wanted.near:
+        return reading
+    from layoutlint.readers import variables
+
+    return variables.add(reading, image, wanted, options)
 
 
 def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadOptions) -> Reading:

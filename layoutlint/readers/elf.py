@@ -104,6 +104,15 @@ class Image:
         return self._mapped
 
     @property
+    def headers(self) -> tuple[Section, ...]:
+        """What the section headers say."""
+        return self._headers
+
+    def raw(self, header: Section) -> memoryview:
+        """What stands in the file for a section. Raises ReadError when the file ends inside it."""
+        return self._raw(header)
+
+    @property
     def has_dwarf(self) -> bool:
         """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
         names = (".debug_info", ".zdebug_info", ".debug_info.dwo", ".debug_types")

@@ -15,7 +15,7 @@ RELA, NOTE, NOBITS, REL = 4, 7, 8, 9
 """Types of sections: sh_type."""
 
 _OBJECT: Final = 1  # ET_REL
-_SECTION_64, _SECTION_32 = "IIQQQQII16x", "IIIIIIII8x"
+_SECTION_64, _SECTION_32 = "IIQQQQIIQ8x", "IIIIIIIII4x"
 _FILE_64, _FILE_32 = "HHI8x8xQI6xHHH", "HHI4x4xII6xHHH"
 _IN_SECTION_0 = 0xFFFF  # SHN_XINDEX
 _LONGEST_NAME = 256
@@ -33,6 +33,9 @@ class Section:
     size: int
     link: int
     info: int
+    address: int
+    """Where it stands in memory; 0 in an object file."""
+    align: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,11 @@ def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, i
     _, _, _, _, start, size, *_ = shape.unpack_from(content, table + names * entry)
     end = min(start + size, len(content)) if names else 0
     for number in range(count):
-        name, kind, flags, _, offset, length, link, info = shape.unpack_from(content, table + number * entry)
-        yield Section(_name(content, start + name, end), kind, flags, offset, length, link, info)
+        name, kind, flags, address, offset, length, link, info, align = shape.unpack_from(
+            content, table + number * entry
+        )
+        called = _name(content, start + name, end)
+        yield Section(called, kind, flags, offset, length, link, info, address, align)
 
 
 def _name(content: mmap, start: int, end: int) -> str:

@@ -15,7 +15,7 @@ def explain_rule(rule: Rule) -> str:
 
 def _lines(rule: Rule) -> Iterator[str]:
     pack = f" of pack {rule.pack}" if rule.pack else ""
-    yield f"{rule.id}: {rule.severity.value}, kind {rule.kind.name}, on struct {rule.struct}"
+    yield f"{rule.id}: {rule.severity.value}, kind {rule.kind.name}, on {rule.subject}"
     yield ""
     yield from _wrapped("asks: ", rule.kind.summary)
     for key in rule.kind.keys:

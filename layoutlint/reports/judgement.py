@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.reports import words
-from layoutlint.rule import CONFIDENCE, Finding, Orders, Outcome, Report, Verdict
+from layoutlint.rule import CONFIDENCE, VARIABLES, Finding, Orders, Outcome, Report, Verdict
 
 
 def struct_name(finding: Finding) -> str:
@@ -15,6 +15,8 @@ def struct_name(finding: Finding) -> str:
 
 def described(finding: Finding) -> str:
     """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
+    if finding.rule.struct == VARIABLES:
+        return "variables" if finding.struct is None else f"variables in {finding.struct.name}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
     return f"{aggregate} {struct_name(finding)}{around}"

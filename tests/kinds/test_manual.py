@@ -7,7 +7,7 @@ import re
 import pytest
 
 from layoutlint import lint, rulefile
-from layoutlint.kinds import every_kind, manual
+from layoutlint.kinds import OF_VARIABLES, every_kind, manual
 from layoutlint.model import ReadOptions
 from layoutlint.rule import Outcome
 from tests.command import ROOT
@@ -26,6 +26,8 @@ def test_the_document_is_what_the_kinds_say():
 @pytest.mark.parametrize(("kind", "which"), EXAMPLES, ids=[f"{kind.name}-{which}" for kind, which in EXAMPLES])
 def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     example = getattr(kind.manual, which)
+    if kind.name in OF_VARIABLES:
+        pytest.skip("C text gives no addresses: test_neighbours compiles the examples")
     (tmp_path / "example.c").write_text(example.code)
     (name,) = re.findall(r"^struct (\w+) {$", example.code, re.M)
     accesses = ACCESSES if kind.name in ("access", "complete") else ""

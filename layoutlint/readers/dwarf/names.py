@@ -9,21 +9,20 @@ from __future__ import annotations
 from typing import Final
 
 ATTRIBUTES: Final = {
-    "sibling": 0x01, "name": 0x03, "byte_size": 0x0B, "bit_offset": 0x0C, "bit_size": 0x0D, "stmt_list": 0x10,
-    "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C, "lower_bound": 0x22,
-    "prototyped": 0x27, "upper_bound": 0x2F, "count": 0x37, "data_member_location": 0x38,
-    "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C,
-    "encoding": 0x3E, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B,
-    "str_offsets_base": 0x72, "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107,
-    "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
+    "sibling": 0x01, "location": 0x02, "name": 0x03, "byte_size": 0x0B, "bit_offset": 0x0C, "bit_size": 0x0D,
+    "stmt_list": 0x10, "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C,
+    "lower_bound": 0x22, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31, "count": 0x37,
+    "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C, "encoding": 0x3E,
+    "specification": 0x47, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B, "str_offsets_base": 0x72,
+    "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107, "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
 }  # fmt: skip
 
 TAGS: Final = {
     "array_type": 0x01, "enumeration_type": 0x04, "formal_parameter": 0x05, "member": 0x0D,
     "pointer_type": 0x0F, "structure_type": 0x13, "subroutine_type": 0x15, "typedef": 0x16,
     "union_type": 0x17, "unspecified_parameters": 0x18, "subrange_type": 0x21, "base_type": 0x24,
-    "const_type": 0x26, "volatile_type": 0x35, "restrict_type": 0x37, "unspecified_type": 0x3B,
-    "partial_unit": 0x3C, "imported_unit": 0x3D, "atomic_type": 0x47,
+    "const_type": 0x26, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
+    "unspecified_type": 0x3B, "partial_unit": 0x3C, "imported_unit": 0x3D, "atomic_type": 0x47,
 }  # fmt: skip
 
 FORMS: Final = {

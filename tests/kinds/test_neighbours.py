@@ -1,0 +1,176 @@
+"""`neighbours`: against the addresses that running programs print, and word for word."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from layoutlint import lint, rulefile
+from layoutlint.kinds.neighbours import Neighbours
+from layoutlint.rule import Outcome, Report
+from tests.c_probe import need
+from tests.command import run
+from tests.kinds.cases import Refusal, refused, table
+
+RULE = '[[rule]]\nid = "r"\nkind = "neighbours"\nwhy = "a test"\n'
+LINE = 64
+
+
+def built(folder: Path, code: str, *flags: str) -> Path:
+    """What gcc makes of some C: a program, or with `-c` an object file."""
+    need("gcc")
+    (folder / "a.c").write_text(code)
+    subprocess.run(["gcc", "-w", "-g", "-O0", *flags, "-o", folder / "a", folder / "a.c"], check=True)
+    return folder / "a"
+
+
+def judged(made: Path, rules: str, **options: object) -> Report:
+    return lint.check([str(made)], (rulefile.parse(rules, "r.toml"),), (), lint.Options(**options))
+
+
+SORTS = ("long {}", "char {}[{n}]", "int {}", "struct {{ long head; char rest[{n}]; }} {}")
+
+
+def program(seed: int) -> tuple[str, dict[str, str]]:
+    """Variables of all sorts, with their accesses; run, it prints where each one is, and its size."""
+    chance = random.Random(seed)
+    words = {f"v{number}": chance.choice(["hot-read", "hot-write", "read-mostly", "cold"]) for number in range(40)}
+    lines = ["#include <stdio.h>"]
+    for name in words:
+        declared = chance.choice(SORTS).format(name, n=chance.randint(1, 90))
+        static = chance.choice(["", "static "])
+        attribute = chance.choice(["", "", "", " __attribute__((aligned(64)))", ' __attribute__((section(".data.quiet")))'])
+        value = " = { 1 }" if chance.random() < 0.6 or "section" in attribute else ""
+        lines.append(f"{static}{declared}{attribute}{value};")
+    says = "".join(f'printf("{name} %lu %lu\\n", (unsigned long)&{name}, sizeof {name});' for name in words)
+    return "\n".join([*lines, f"int main(void) {{ {says} return 0; }}\n"]), words
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-gdwarf-4",), ("-g0",)], ids=lambda flags: " ".join(flags) or "pie")
+@pytest.mark.parametrize("seed", range(3))
+def test_it_says_what_a_running_program_says(tmp_path, seed, flags):
+    code, words = program(seed)
+    made = built(tmp_path, code, *flags)
+    told = [line.split() for line in subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()]
+    lines = {name: range(int(at) // LINE, (int(at) + int(size) - 1) // LINE + 1) for name, at, size in told}
+    shared = {
+        (a, b) for a, b in product(words, words)
+        if words[a] in ("hot-read", "read-mostly") and words[b] == "hot-write" and set(lines[a]) & set(lines[b])
+    }  # fmt: skip
+    declared = "[variables]\n" + "".join(f'{name} = {{ access = "{word}" }}\n' for name, word in words.items())
+    report = judged(made, declared + RULE)
+    found = {place.path for finding in report.findings for place in finding.verdict.evidence}
+    assert shared
+    assert found == {name for pair in shared for name in pair}
+    assert {finding.verdict.outcome for finding in report.findings} == {Outcome.BROKEN}
+    for name in ("v3", "v7"):
+        alone = judged(made, f'{RULE}variables = ["{name}"]\nalone = true\n')
+        company = {p.path for f in alone.findings for p in f.verdict.evidence} - {name}
+        assert company & words.keys() == {other for other in words if other != name and set(lines[name]) & set(lines[other])}
+
+
+CODE = """\
+long limit = 1;
+long packets = 1;
+struct { long a, b; } pair __attribute__((aligned(64))) = { 1, 1 };
+long last[6] __attribute__((aligned(16))) = { 1 };
+static long quiet __attribute__((section("read_mostly"), aligned(64))) = 1;
+long loud __attribute__((section("read_mostly"))) = 1;
+extern long other __attribute__((alias("packets")));
+int main(void) { static long count = 1; return (quiet + count++) * 0; }
+"""
+READ, WRITTEN = '{ access = "hot-read" }', '{ access = "hot-write" }'
+VERDICTS = [
+    # what it shows, [variables], the keys of the rule, outcomes, what the message has
+    ("read beside written", f"limit = {READ}\npackets = {WRITTEN}\n", "", ["broken"], "`limit` (hot-read) at 0x"),
+    ("the section says that it is read", f"loud = {WRITTEN}\n", "", ["broken"], "`quiet` (read-mostly) at 0x"),
+    ("both written", f"limit = {WRITTEN}\npackets = {WRITTEN}\n", 'variables = ["limit", "packets"]', ["kept"], "2 variables share"),
+    ("a written one by its name", f"limit = {READ}\npackets = {WRITTEN}\n", 'variables = ["packets"]', ["broken"], "`limit` (hot-read) at"),
+    ("by an access", f"limit = {READ}\npackets = {WRITTEN}\n", 'variables = ["@hot-write"]', ["broken"], "`limit` (hot-read) at"),
+    ("a pattern", f"limit = {READ}\npackets = {WRITTEN}\n", 'variables = ["pack*"]', ["broken"], "`limit` (hot-read) at"),
+    ("a part is written", f'limit = {READ}\n"pair.b" = {WRITTEN}\nlast = {READ}\n', "", ["broken"], "with `pair.b` (hot-write)"),
+    ("the other part is not", f'"pair.a" = {WRITTEN}\n"pair.b" = {READ}\n', 'variables = ["pair"]', ["kept"], "1 variable shares"),
+    ("alone", "", 'variables = ["pair"]\nalone = true', ["broken"], "shares a line with `last`"),
+    ("alone but for some", "", 'variables = ["pair"]\nalone = true\nexcept = ["last"]', ["kept"], "1 variable shares"),
+    ("two names for one place", f"other = {WRITTEN}\npackets = {READ}\n", "", ["kept"], ""),
+    ("a part that it has not", "", 'variables = ["pair.c"]\nalone = true', ["unknown"], "no part `pair.c`"),
+    ("a name that nothing has", "", 'variables = ["limt"]\nalone = true', ["unknown"], "no variable is called `limt` (did you mean `limit`?)"),
+    ("nothing is declared", "", 'variables = ["@hot-write"]', ["unknown"], "no variable that the rule is about is there"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("declared", "keys", "outcomes", "message"), [c[1:] for c in VERDICTS], ids=[c[0] for c in VERDICTS])
+def test_verdicts(tmp_path, declared, keys, outcomes, message):
+    report = judged(built(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
+    every = [f for f in (*report.findings, *report.kept) if "quiet" not in f.verdict.message or "section" in message or "quiet" in message]
+    assert message in " ".join(f.verdict.message for f in every)
+    assert sorted({f.verdict.outcome.value for f in every}) == outcomes
+
+
+def test_the_examples_of_the_manual(tmp_path):
+    declared = f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n"
+    for example in (Neighbours.manual.breaks, Neighbours.manual.keeps):
+        report = judged(built(tmp_path, example.code, "-c"), declared + RULE)
+        (verdict,) = [f.verdict for f in (*report.findings, *report.kept)]
+        assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
+
+
+@pytest.mark.parametrize("name", ["a.h", "blob.btf"])
+def test_an_input_without_symbols_is_unknown(tmp_path, name):
+    if name == "a.h":
+        (tmp_path / name).write_text("struct s { long a; };\n")
+    else:
+        need("pahole")
+        made = built(tmp_path, CODE, "-c")
+        subprocess.run(["pahole", "-J", made], check=True)
+        subprocess.run(["objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc", made, tmp_path / name],
+                       check=True)  # fmt: skip
+    (tmp_path / "r.toml").write_text(RULE + 'variables = ["limit"]\nalone = true\n')
+    done = run("check", tmp_path / name, "--rules", tmp_path / "r.toml", "--format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["message"] == f"{tmp_path / name}: it has no symbol table, which would tell where variables stand"
+    assert done.returncode == 3
+
+
+def test_a_stripped_program_is_unknown(tmp_path):
+    made = built(tmp_path, CODE)
+    subprocess.run(["strip", made], check=True)
+    report = judged(made, RULE + 'variables = ["limit"]\nalone = true\n')
+    assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, whi"]
+
+
+def test_lines_longer_than_what_is_read_are_unknown(tmp_path):
+    report = judged(built(tmp_path, CODE), RULE + 'variables = ["limit"]\nalone = true\n', line_size=1024)
+    assert [f.verdict.outcome for f in report.findings] == [Outcome.UNKNOWN]
+
+
+MISTAKES = [
+    (RULE + 'struct = "s"\n', "r.toml:5: kind `neighbours` is about variables, and takes no `struct`"),
+    (RULE + 'variables = ["@hot-raed"]\n', "`variables` cannot have `@hot-raed` (did you mean `hot-read`?)"),
+    ("[variables]\nlimit = { access = \"hot\" }\n" + RULE, "`access` cannot be `hot`"),
+    (RULE + "around = true\n", "`around` is for the kinds"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
+def test_mistakes_of_the_rule_file(rules, message):
+    with pytest.raises(rulefile.RuleFileError) as caught:
+        rulefile.parse(rules, "r.toml")
+    assert any(message in told for told in caught.value.messages)
+
+
+REFUSALS = [
+    Refusal("except without alone", {"variables": ("a",), "except_": ("b",)},
+            "`except` says who may be beside a variable that is otherwise `alone`"),
+    Refusal("no readers", {"readers": ()}, "`readers` needs at least one access"),
+]  # fmt: skip
+
+
+@table(REFUSALS)
+def test_parameters_that_make_no_sense(case):
+    refused(Neighbours, case)
