@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import __version__
+from layoutlint.commands.allocations import allocations
 from layoutlint.commands.check import check
 from layoutlint.commands.containers import containers
 from layoutlint.commands.explain import explain
@@ -86,7 +87,7 @@ def app() -> None:
     """
 
 
-for command in (check, show, containers, explain, rules_group, init):
+for command in (check, show, containers, allocations, explain, rules_group, init):
     app.add_command(command)
 for command in (rules_import, rules_asserts):
     rules_group.add_command(command)

@@ -123,6 +123,10 @@ def report(
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
     vain = tuple(unused.accesses(readings, active))
+    if any(reading.reader == "clang" for reading in readings):
+        from layoutlint import proposals
+
+        readings = [proposals.noted(r, active[id(r)], options.line_size, options.min_align) for r in readings]
     return _report(readings, inputs.unread, rules, findings, options, vain)
 
 

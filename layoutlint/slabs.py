@@ -61,11 +61,11 @@ def stride(storage: Storage | None, wanted: Wanting) -> int | None:
         storage = replace(storage, word="slab") if storage else Storage("slab", Source(""))
     if storage.word == LINE:
         size = wanted.size * (storage.array or 1)
-        storage = replace(storage, word="slab", align=_line_part(size, wanted.target.line_size))
+        storage = replace(storage, word="slab", align=line_part(size, wanted.target.line_size))
     return allocators.blocks(storage, wanted).distance
 
 
-def _line_part(size: int, line_size: int) -> int:
+def line_part(size: int, line_size: int) -> int:
     """What SLAB_HWCACHE_ALIGN aligns a size to: calculate_alignment() in mm/slab_common.c, Linux v6.12."""
     align = line_size
     while align > 1 and size <= align // 2:

@@ -90,7 +90,7 @@ class TestCommandLine:
         spelled = {
             (path.name, match[1])
             for path in DOCUMENTS
-            for line in re.findall(r"layoutlint (?:check|show|containers|explain|rules)[^`\n]*", path.read_text())
+            for line in re.findall(r"layoutlint (?:check|show|containers|allocations|explain|rules)[^`\n]*", path.read_text())
             for match in re.finditer(r"(?:^|\s)(--[a-z][a-z-]+)", line.split(" -- ")[0])
         }
         assert {found for found in spelled if found[1] not in options} == set()
@@ -230,6 +230,13 @@ class TestJson:
         tested = json.loads(run("rules", "test", tmp_path, "--format", "json").stdout)
         assert tested["packs"][0]["uncovered"]
         assert keys(tested) == self.documented("layoutlint rules test")
+
+
+    def test_allocations(self, tmp_path):
+        (tmp_path / "made.c").write_text("int f(void)\n{\n\tkmalloc(sizeof(struct s), 0);\n}\n")
+        (tmp_path / "gone.c").symlink_to(tmp_path / "nowhere.c")
+        listed = json.loads(run("allocations", tmp_path, "--format", "json").stdout)
+        assert keys(listed) == self.documented("layoutlint allocations")
 
 
 def test_every_document_that_the_code_names_exists():

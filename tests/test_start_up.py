@@ -67,6 +67,8 @@ TABLE = [
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
     (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT, *CONTAINERS)),
     (("containers", "--help"), NO_VERSION),
+    (("allocations", "--help"), NO_VERSION),
+    (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
     (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.shown", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """

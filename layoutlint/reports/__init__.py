@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from layoutlint.allocations.listing import Listing
     from layoutlint.cases import Trial
     from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
@@ -38,6 +39,13 @@ CONTAINERS_FORMATS: dict[str, ContainersFormat] = {
     "json": _render("containers.json"),
 }
 """Formats of `layoutlint containers`."""
+
+ALLOCATIONS_FORMATS: dict[str, Callable[[Listing], Iterator[str]]] = {
+    "text": _render("allocations.text"),
+    "toml": _render("allocations.toml"),
+    "json": _render("allocations.json"),
+}
+"""Formats of `layoutlint allocations`."""
 
 TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
     "text": _render("trials.text"),

@@ -1,0 +1,73 @@
+"""C sources below some folders, read by several processes where there are many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from layoutlint.allocations import Allocation
+from layoutlint.allocations.find import find
+from layoutlint.errors import ReadError
+from layoutlint.model import Progress, Unread, Wanted
+
+_MANY = 400
+"""Files from which on processes are worth their start."""
+_CHUNK = 100
+Found = tuple[list[Allocation], list[Unread]]
+
+
+def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Progress) -> Found:
+    """The allocations in some files and in all C sources below some folders, in the order of their names.
+
+    Raises ReadError for a path that is not there.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    chunks = [files[at : at + _CHUNK] for at in range(0, len(files), _CHUNK)]
+    found: list[Allocation] = []
+    unread: list[Unread] = []
+    for number, (told, failed) in enumerate(_each(partial(_chunk, wanted=wanted), chunks, jobs, len(files))):
+        progress("sources", min((number + 1) * _CHUNK, len(files)), len(files))
+        found += told
+        unread += failed
+    return found, unread
+
+
+def _each(
+    work: Callable[[list[str]], Found], chunks: list[list[str]], jobs: int, files: int
+) -> Iterator[Found]:
+    number = jobs or (os.cpu_count() or 1 if files >= _MANY else 1)
+    if number < 2 or len(chunks) < 2:
+        yield from map(work, chunks)
+        return
+    from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
+
+    with ProcessPoolExecutor(number) as executor:
+        yield from executor.map(work, chunks)
+
+
+def _chunk(files: list[str], wanted: Wanted | None) -> Found:
+    found: list[Allocation] = []
+    unread: list[Unread] = []
+    for file in files:
+        try:
+            with open(file, "rb") as opened:
+                text = opened.read().decode("latin-1")
+        except OSError as error:
+            unread.append(Unread(file, (error.strerror or str(error)).lower()))
+            continue
+        found += find(text, file, None if wanted is None else wanted.matches)
+    return found, unread
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):
+        if not os.path.exists(path):
+            raise ReadError(path, "no such file or directory")
+        yield path
+        return
+    found: list[str] = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
+    yield from sorted(found)

@@ -1,0 +1,43 @@
+"""Format `json` of `allocations`: every call, on a line of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from layoutlint.allocations import Allocation
+from layoutlint.allocations.listing import Listing
+from layoutlint.allocators import ANY
+
+_dumps = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def render(listing: Listing) -> Iterator[str]:
+    """One JSON object; calls by struct, those of which it is not known at the end."""
+    calls = [
+        call
+        for struct in listing.structs
+        for call in (*(place for proposal in struct.proposals for place in proposal.places), *struct.untold)
+    ]
+    yield '{\n  "schema": "layoutlint/allocations/1",\n  "allocations": ['
+    for number, call in enumerate((*calls, *listing.untold)):
+        yield (",\n    " if number else "\n    ") + _dumps(_row(call))
+    unread = [{"path": each.origin, "reason": each.reason} for each in listing.unread]
+    yield f'\n  ],\n  "typedefs": {listing.typedefs},\n  "unread": {_dumps(unread)}\n}}\n'
+
+
+def _row(call: Allocation) -> dict[str, Any]:
+    storage = call.storage
+    array = storage.array if storage is not None else None
+    return {
+        "struct": call.struct or None,
+        "call": call.call,
+        "file": call.source.file,
+        "line": call.source.line,
+        "placement": storage.spelling if storage is not None else None,
+        "constructor": storage.has_constructor if storage is not None else None,
+        "array": True if array == ANY else array,
+        "details": list(call.details),
+        "problem": call.problem or None,
+    }

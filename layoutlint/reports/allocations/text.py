@@ -1,0 +1,44 @@
+"""Format `text` of `allocations`: every struct with the calls that make objects of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.allocations import Allocation
+from layoutlint.allocations.listing import Listing, Proposed, described, keys
+from layoutlint.reports.words import counted
+
+
+def render(listing: Listing) -> Iterator[str]:
+    """A paragraph for each struct, and at the end how much could not be told."""
+    for proposed in listing.structs:
+        yield "\n".join((f"struct {proposed.struct}", *_rows(proposed), "", ""))
+    for call in listing.untold if not listing.structs else ():
+        yield f"{call.source}  {described(call)}: {call.problem}\n"
+    yield from (f"{line}\n" for line in _end(listing))
+
+
+def _rows(proposed: Proposed) -> Iterator[str]:
+    if len(proposed.proposals) > 1:
+        yield f"  {len(proposed.proposals)} proposals contradict one another: the rule file must say one"
+    for proposal in proposed.proposals:
+        yield f"  {', '.join(keys(proposal.storage))}"
+        yield from (f"    {call.source}  {described(call)}" for call in proposal.places)
+    if proposed.untold:
+        yield "  cannot be told"
+        yield from (f"    {_untold(call)}" for call in proposed.untold)
+
+
+def _untold(call: Allocation) -> str:
+    return f"{call.source}  {described(call)}: {call.problem}"
+
+
+def _end(listing: Listing) -> Iterator[str]:
+    proposals = sum(len(struct.proposals) for struct in listing.structs)
+    yield f"{counted(len(listing.structs), 'struct')}, {counted(proposals, 'proposal')}"
+    if listing.untold:
+        number = counted(len(listing.untold), "call")
+        yield f"{number} of which the struct cannot be told (--format json has them)"
+    if listing.typedefs:
+        number = counted(listing.typedefs, "call")
+        yield f"{number} for types that are one word (--struct NAME lists those of one)"

@@ -1,0 +1,181 @@
+"""`layoutlint allocations` as its users run it: formats, exit statuses, folders, and the note of `check`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from layoutlint import lint, rulefile
+from layoutlint.allocations import sources
+from layoutlint.allocations.listing import of
+from layoutlint.model import ReadOptions, no_progress
+from layoutlint.reports.allocations import toml
+from tests.command import run
+
+RING = """\
+int f(struct ring *p, int n)
+{
+	p = kmalloc(sizeof(*p), GFP_KERNEL);
+	q = kzalloc(sizeof(*p), GFP_KERNEL);
+	cache = kmem_cache_create("lock", sizeof(struct lock), 0, SLAB_HWCACHE_ALIGN, init);
+}
+"""
+OTHER = """\
+static int g(struct ring *p)
+{
+	cache = KMEM_CACHE(ring, SLAB_TYPESAFE_BY_RCU);
+	all = kcalloc(8, sizeof(struct slot), GFP_KERNEL);
+	p = kmalloc(sizeof(struct lock) + n, GFP_KERNEL);
+	p = kmalloc(sizeof(*dev->x), GFP_KERNEL);
+	p = kmalloc(sizeof(slot_t), GFP_KERNEL);
+}
+"""
+TEXT = """\
+struct lock
+  placement = "line"
+    src/a/ring.c:5  kmem_cache_create, SLAB_HWCACHE_ALIGN, a constructor
+  cannot be told
+    src/b.h:5  kmalloc: the size is `sizeof(struct lock) + n`
+
+struct ring
+  2 proposals contradict one another: the rule file must say one
+  placement = "kmalloc"
+    src/a/ring.c:3  kmalloc
+    src/a/ring.c:4  kzalloc
+  placement = "slab", constructor = true
+    src/b.h:3  KMEM_CACHE, SLAB_TYPESAFE_BY_RCU
+
+struct slot
+  placement = "kmalloc", array = 8
+    src/b.h:4  kcalloc
+
+3 structs, 4 proposals
+1 call of which the struct cannot be told (--format json has them)
+1 call for types that are one word (--struct NAME lists those of one)
+"""
+TOML = """\
+[struct.lock]
+placement = "line"  # src/a/ring.c:5 (kmem_cache_create, SLAB_HWCACHE_ALIGN, a constructor)
+# cannot be told: src/b.h:5 (kmalloc): the size is `sizeof(struct lock) + n`
+
+[struct.ring]
+# These contradict one another; choose the one that your rules are about.
+# placement = "kmalloc"  # src/a/ring.c:3 (kmalloc), src/a/ring.c:4 (kzalloc)
+# placement = "slab"  # src/b.h:3 (KMEM_CACHE, SLAB_TYPESAFE_BY_RCU)
+# constructor = true
+
+[struct.slot]
+placement = "kmalloc"  # src/b.h:4 (kcalloc)
+array = 8
+
+"""
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    (tmp_path / "src/a").mkdir(parents=True)
+    (tmp_path / "src/.hidden").mkdir()
+    (tmp_path / "src/a/ring.c").write_text(RING)
+    (tmp_path / "src/b.h").write_text(OTHER)
+    (tmp_path / "src/.hidden/ring.c").write_text(RING)
+    (tmp_path / "src/ring.txt").write_text(RING)
+    return tmp_path
+
+
+def listed(project: Path, *arguments: str) -> tuple[str, str, int]:
+    """What the command prints of the project's sources, with paths from its top."""
+    done = run("allocations", *(f"{project}/{argument}" if argument in ("src", "gone.c") else argument for argument in arguments))
+    return done.stdout.replace(f"{project}/", ""), done.stderr.replace(f"{project}/", ""), done.returncode
+
+
+def test_text(project):
+    assert listed(project, "src") == (TEXT, "", 0)
+
+
+def test_toml_is_a_rule_file(project):
+    assert listed(project, "src", "--format", "toml") == (TOML, "", 0)
+    said = {intent.struct: intent.placement for intent in rulefile.parse(TOML, "r.toml").structs}
+    assert {name: storage and storage.spelling for name, storage in said.items()} == {"lock": "line", "ring": None, "slot": "kmalloc"}
+
+
+def test_only_one_struct(project):
+    rows = json.loads(listed(project, "src", "--struct", "slot*", "--format", "json")[0])["allocations"]
+    assert [(row["struct"], row["line"], row["array"]) for row in rows] == [("slot", 4, 8), ("slot_t", 7, None)]
+
+
+def test_a_struct_that_nothing_allocates(project):
+    _, error, status = listed(project, "src", "--struct", "rong")
+    assert (error, status) == ("layoutlint: nothing in these sources is seen to allocate a struct rong\n", 3)
+
+
+def test_a_path_that_is_not_there(project):
+    assert listed(project, "src", "gone.c") == ("", "layoutlint: gone.c: no such file or directory\n", 3)
+
+
+def test_a_file_that_cannot_be_read(project):
+    (project / "src/dangling.c").symlink_to("nowhere.c")
+    assert listed(project, "src") == (TEXT, "layoutlint: src/dangling.c: no such file or directory\n", 3)
+
+
+def test_bytes_that_are_no_text(project):
+    (project / "src/a/ring.c").write_bytes(b"\xff\xfe\0" + RING.encode() + b"\0\x80")
+    assert listed(project, "src")[0] == TEXT
+
+
+def test_any_number_of_processes_finds_the_same(tmp_path):
+    for number in range(250):
+        (tmp_path / f"{number}.c").write_text(RING.replace("ring", f"ring_{number % 7}"))
+    found = [sources.read((str(tmp_path),), None, jobs, no_progress)[0] for jobs in (1, 3)]
+    assert len(found[0]) == 750
+    assert found[0] == found[1]
+
+
+def test_one_proposal_names_a_few_places(tmp_path):
+    for number in range(5):
+        (tmp_path / f"{number}.c").write_text(RING)
+    found, _ = sources.read((str(tmp_path),), None, 1, no_progress)
+    ring = "".join(toml.render(of(found))).split("[struct.ring]")[1]
+    assert ring.count("ring") == 0
+    assert "and 7 more" in ring
+
+
+DEFINED = """\
+typedef unsigned long size_t;
+struct kmem_cache;
+struct ring { long head, names[9], tail; };
+typedef struct { long a, b, c; } word_t;
+struct small { long a, b; };
+struct said { long a, b; };
+struct plain { long a, b; } __attribute__((aligned(64)));
+void *kmalloc(size_t, unsigned);
+struct kmem_cache *kmem_cache_create(const char *, unsigned, unsigned, unsigned long, void (*)(void *));
+#define SLAB_HWCACHE_ALIGN 8192
+void *f(struct ring *r, word_t *w, struct plain *p)
+{
+	kmem_cache_create("s", sizeof(struct small), 0, SLAB_HWCACHE_ALIGN, 0);
+	kmem_cache_create("s", sizeof(struct said), 0, SLAB_HWCACHE_ALIGN, 0);
+	p = kmalloc(sizeof(*p), 0);
+	w = kmalloc(sizeof(*w), 0);
+	return kmalloc(sizeof(*r), 0) ?: kmalloc(sizeof(struct ring), 0);
+}
+"""
+NOTES = [
+    "{0}:13 allocates struct small (kmem_cache_create, SLAB_HWCACHE_ALIGN): `placement = \"slab:16\"` would narrow 8 bases to 4",
+    "{0}:17 allocates struct ring (kmalloc) and 1 more: `placement = \"kmalloc\"` would narrow 8 bases to 2",
+    "{0}:16 allocates struct word_t (kmalloc): `placement = \"kmalloc\"` would narrow 8 bases to 2",
+]  # fmt: skip
+
+
+def test_check_says_what_a_call_would_change(tmp_path):
+    """For structs with rules and without a placement, where it is not as it would be without the call."""
+    path = tmp_path / "s.c"
+    path.write_text(DEFINED)
+    rule = '[[rule]]\nid = "{0}"\nstruct = "{0}"\nkind = "size"\nmax = 999\nwhy = "w"\n'
+    names = ("ring", "small", "said", "plain", "word_t")
+    text = '[struct.said]\nplacement = "static"\n' + "".join(rule.format(name) for name in names)
+    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    report = lint.check([os.fspath(path)], (rulefile.parse(text, "r.toml"),), (), options)
+    assert sorted(report.readings[0].notes) == sorted(note.format(path) for note in NOTES)
