@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,9 @@ from layoutlint import reports
 
 if TYPE_CHECKING:
     from layoutlint.model import ReadOptions
-    from layoutlint.randstruct import Randomisation, Version
+    from layoutlint.randstruct import Plugin, Randomisation
 
 _MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:[-.+~].*)?")
-_FIRST = (4, 13)
-"""The version of Linux that brought the plugin."""
 
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -65,8 +61,8 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--kernel-version",
-                metavar="X.Y[.Z]",
-                help="The Linux version whose GCC plugin it is, where the layout depends on it.",
+                metavar="X.Y[.Z]|FOLDER",
+                help="The Linux whose GCC plugin it is, or its source, where the layout depends on it.",
             ),
             click.option(
                 "--randomized",
@@ -96,19 +92,18 @@ def randomisation(more: dict[str, Any], needs_seed: bool = True) -> Randomisatio
 
     marked = names.read(more["randomized"]) if more["randomized"] else None
     read = None if given is None else seed.read(given)
-    return randstruct.Randomisation(mode, read, _version(more["kernel_version"]), marked)
+    return randstruct.Randomisation(mode, read, _plugin(more["kernel_version"]), marked)
 
 
-def _version(text: str | None) -> Version | None:
+def _plugin(text: str | None) -> Plugin:
+    from layoutlint.randstruct import plugins
+
     if text is None:
-        return None
-    found = _VERSION.fullmatch(text)
+        return plugins.ANY
+    found = plugins.of_source(text) if os.path.isdir(text) else plugins.of_version(text)
     if found is None:
-        raise click.UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12")
-    version = tuple(int(number) for number in found.groups() if number is not None)
-    if version < _FIRST:
-        raise click.UsageError(f"--kernel-version {text}: Linux randomises layouts since 4.13")
-    return version
+        raise click.UsageError(f"--kernel-version {text}: has no {plugins.SOURCE}")
+    return found
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

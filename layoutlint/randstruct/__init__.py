@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from layoutlint.model import Field, Reading, Struct
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.gcc import Behaviour
-from layoutlint.randstruct.modes import BEHAVIOURS, MODES, Scheme, Version, behaviour, first_behaviour
+from layoutlint.randstruct.modes import CLANG, MODES, Scheme
 from layoutlint.randstruct.names import Marks, Names
+from layoutlint.randstruct.plugins import ANY, Plugin
 from layoutlint.randstruct.redone import Input, Redoer
 from layoutlint.randstruct.seed import DIGITS, Seed
 
-__all__ = ["MODES", "Randomisation", "Seed", "Version", "embedded", "redone"]
+__all__ = ["MODES", "Plugin", "Randomisation", "Seed", "embedded", "redone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +25,44 @@ class Randomisation:
     """One of MODES."""
     seed: Seed | None
     """None for any seed, and so every order."""
-    version: Version | None = None
-    """Of Linux; None where it is not said."""
+    plugin: Plugin = ANY
+    """GCC's."""
     names: Names | None = None
     """The structs that are marked, for inputs that do not show it; None where none were given."""
 
     @property
     def scheme(self) -> Scheme:
-        """What is meant; without a seed, one of zeros stands for any."""
-        return Scheme(self.mode, self._seed, behaviour(self.version) if self.version else Behaviour())
-
-    @property
-    def _seed(self) -> Seed:
-        return self.seed or Seed("0" * DIGITS)
+        """What is meant, or likeliest; without a seed, one of zeros stands for any."""
+        return self._schemes[-1]
 
     @property
     def others(self) -> tuple[Scheme, ...]:
-        """What may be meant as well: other versions, or earlier releases of the series."""
-        if not self.scheme.is_gcc or (self.version and len(self.version) > 2):
-            return ()
-        others = BEHAVIOURS[:-1] if self.version is None else (first_behaviour(self.version),)
-        return tuple(Scheme(self.mode, self._seed, other) for other in others)
+        """What may be meant as well; the last are those of `Plugin.earlier`."""
+        return (*self._schemes[:-1], *(replace(self.scheme, behaviour=one) for one in self._earlier))
+
+    @property
+    def _earlier(self) -> tuple[Behaviour, ...]:
+        return self.plugin.earlier if self.mode.startswith("gcc") else ()
+
+    @property
+    def _schemes(self) -> tuple[Scheme, ...]:
+        behaviours = self.plugin.behaviours if self.mode.startswith("gcc") else CLANG
+        seed = self.seed or Seed("0" * DIGITS)
+        return tuple(Scheme(self.mode, seed, one) for one in behaviours)
+
+    def doubt(self, struct: Struct, differ: Sequence[bool]) -> str | None:
+        """What is to be said of a struct's orders when some of `others` give different ones.
+
+        Raises CannotLayOut where it is not known which of them is meant.
+        """
+        name = f"{struct.aggregate} {struct.name}"
+        if not any(differ):
+            return None
+        if not self.scheme.is_gcc:
+            return _CLANGS.format(name)
+        if any(differ[: len(differ) - len(self._earlier)]):
+            raise CannotLayOut(_VERSIONS if self.plugin.name is None else _SERIES.format(self.plugin.name))
+        return _RELEASES.format(name, self.plugin.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +130,31 @@ class _Redoer:
         try:
             found = self._first.struct(struct)
             others = [redoer.struct(struct) for redoer in self._others]
+            differ = [(one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others]
+            doubt = self._how.doubt(struct, differ)
         except CannotLayOut as why:
             return replace(struct, problem=f"its randomised layout cannot be told: {why}")
         if not is_told and not (found.randomised and found.randomised.is_own):
             return replace(struct, problem=UNMARKED)
-        if any((one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others):
-            if self._how.version is None:
-                return replace(struct, problem=VERSIONS)
-            series = ".".join(map(str, self._how.version))
-            self.notes.append(_RELEASES.format(f"{struct.aggregate} {struct.name}", series))
+        if doubt is not None:
+            self.notes.append(doubt)
         self.notes += (PACKED.format(name or "a struct without a name") for name in self._first.assumed)
-        if found.randomised is None or self._how.version is None or not self._how.scheme.is_gcc:
+        if found.randomised is None or not self._how.scheme.is_gcc:
             return found
-        kernel = ".".join(map(str, self._how.version))
-        return replace(found, randomised=replace(found.randomised, kernel=kernel))
+        return replace(found, randomised=replace(found.randomised, kernel=self._how.plugin.name))
 
 
+_CLANGS = (
+    "{}: taken as of clang 16 to 19; clang 22 shuffles structs of function pointers that hold others, "
+    "on which its layout depends"
+)
 UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
-VERSIONS = "its randomised layout depends on the version of Linux: give it with --kernel-version"
 _RELEASES = "{}: taken as of the last release of Linux {}, and earlier ones differ: give all three numbers"
+_VERSIONS = "it depends on the version of Linux: give it with --kernel-version"
+_SERIES = (
+    "it depends on which changes of the plugin Linux {} has: give the number of a stable release, or the "
+    "folder of its source, with --kernel-version"
+)
 _TAKEN = (
     "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
 )

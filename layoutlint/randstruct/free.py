@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.model import Reading, Struct
-from layoutlint.randstruct import HIDDEN, PACKED, UNMARKED, VERSIONS, Randomisation, redoers
+from layoutlint.randstruct import HIDDEN, PACKED, UNMARKED, Randomisation, redoers
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.shapes import Shape, Shapes
 
@@ -19,16 +19,16 @@ class Free:
         self._shapes = [Shapes(redoer) for redoer in self._redoers]
         self._hidden = HIDDEN.get(reading.reader, ())
         self._has_moved = False
+        self._doubts: list[str] = []
 
     def of(self, struct: Struct) -> Shape | None:
         """The shape of a struct; None where it is laid out as it is declared. Raises CannotLayOut."""
         shape, *others = [shapes.of(struct) for shapes in self._shapes]
         if not self._is_told and (shape is None or shape.stream is None):
             raise CannotLayOut(UNMARKED)
-        if any((one and one.stream) != (shape and shape.stream) for one in others):
-            raise CannotLayOut(VERSIONS)
-        if shape is not None and any(one is None or not shape.is_like(one) for one in others):
-            raise CannotLayOut(VERSIONS)
+        doubt = self.how.doubt(struct, [not _is_same(shape, one) for one in others])
+        if doubt is not None:
+            self._doubts.append(doubt)
         self._has_moved |= shape is not None
         return shape
 
@@ -37,4 +37,11 @@ class Free:
         """What was assumed of the structs that were asked for, as sentences."""
         names = dict.fromkeys(self._redoers[0].assumed)
         packed = (PACKED.format(name or "a struct without a name") for name in names)
-        return (*packed, *(self._hidden if self._has_moved else ()))
+        return (*packed, *dict.fromkeys(self._doubts), *(self._hidden if self._has_moved else ()))
+
+
+def _is_same(one: Shape | None, other: Shape | None) -> bool:
+    """Whether two shapes, of which None is the declared one, have the same orders."""
+    if one is None or other is None:
+        return one is other
+    return one.stream == other.stream and one.is_like(other)

@@ -24,7 +24,12 @@ class Behaviour:
     keeps_flexible_only: bool = True
     """Whether of last members only true flexible arrays stay there (1ee60356c2dc)."""
     opens_structs: bool = True
-    """Whether a struct of function pointers may hold others of the kind."""
+    """Whether a struct of function pointers may hold others of the kind (60f2c82ed20b)."""
+    opens_shuffled: bool = True
+    """Whether it may hold one that is shuffled itself, which no more starts with a void (e136a4062174)."""
+
+
+NEWEST = Behaviour()
 
 
 def is_kept_last(member: Field, how: Behaviour) -> bool:

@@ -108,9 +108,9 @@ class Redoer:
     def settled(self, members: Sequence[Field], ordered: Callable[[Sequence[Field]], Result]) -> Result:
         """What `ordered` makes of members; raises CannotLayOut where the input shows too little for it."""
         order = ordered(members)
-        last = members[-1]
-        if self._input.tells_arrays or not last.dims:
+        if self._input.tells_arrays or not members[-1].dims:
             return order
+        last = members[-1]
         # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round.
         for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1]):
             if ordered((*members[:-1], replace(last, dims=dims))) != order:
@@ -121,13 +121,34 @@ class Redoer:
 
     def is_taken(self, of: Type, fields: Sequence[Field]) -> bool:
         """Whether the members of a type are put into another order; raises CannotLayOut."""
-        if of.aggregate != "struct":
+        if of.aggregate != "struct" or not of.fields:
             return False
         shown = self._of_text(of)
         marked, kept = of.key in self._given.randomised, of.key in self._given.kept
         if shown is not None and not marked and not kept:
             marked, kept = shown.is_randomised, shown.is_kept
-        return self.scheme.takes(ways.whole(fields, shown), of.tag, marked, kept)
+        members = ways.whole(fields, shown)
+        count = len(members)
+        return self.scheme.takes(of.tag, count, marked, kept, lambda: self._is_pure(of, members))
+
+    def _is_pure(self, of: Type, members: Sequence[Field]) -> bool:
+        """Whether a type holds nothing but pointers to functions, and structs of them where those count."""
+        is_gcc = self.scheme.is_gcc
+        if not all(one.is_function_pointer for one in members if one.aggregate is None):
+            return False
+        if not is_gcc and any(one.dims or one.aggregate == "union" for one in members):
+            return False
+        embedded = [(at, field) for at, field in enumerate(of.fields) if field.aggregate is not None]
+        if embedded and not self.scheme.behaviour.opens_structs:
+            return False
+        return all(self._is_opened(of, at, field) for at, field in embedded if field.members)
+
+    def _is_opened(self, of: Type, at: int, field: Field) -> bool:
+        """Whether an embedded struct or union is taken for one of function pointers."""
+        inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
+        if not self._is_pure(inner, self.members(inner, inner.fields)):
+            return False
+        return self.scheme.behaviour.opens_shuffled or not self.is_taken(inner, inner.fields)
 
     def _inner(self, of: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
         """A member whose type is as the build has it, and whether anything in that has moved."""
@@ -188,12 +209,14 @@ class Redoer:
             if way.gives(of) or resized.gives(of):
                 found.append(resized)
         if not found:
-            raise CannotLayOut(_UNEXPLAINED)
-        if shown is not None and not shown.has_pragma:
-            found = found[:1]
+            raise CannotLayOut(_UNEXPLAINED if shown is None else _READ_OTHERWISE)
         return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
 
 
+_READ_OTHERWISE = (
+    "clang, which reads it, and GCC lay out its declaration differently "
+    "(a bit-field that is `aligned`, or a `#pragma pack` of another file)"
+)
 _UNEXPLAINED = (
     "its declared layout is not what the members that this input shows give: "
     "there is an attribute, or a bit-field without a name, that it does not show"

@@ -62,10 +62,10 @@ class Way:
 
 
 def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
-    """How a type may be declared, the likeliest first; C text leaves open which `#pragma pack` holds."""
+    """How a type may be declared, the likeliest first: C text leaves open whether a `#pragma pack` holds."""
     is_union = of.aggregate == "union"
     if declared is not None:
-        for pragma in (None, *abi.PRAGMAS):
+        for pragma in (None, *(abi.PRAGMAS if declared.has_pragma else ())):
             rules = Rules(target, is_union, declared.align, pragma)
             yield Way(rules, declared.members, declared.fields)
         return
