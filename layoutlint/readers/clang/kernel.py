@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers.clang import search, units
+from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.readers.clang import makefile, search, units
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
 from layoutlint.readers.clang.tree import Tree
@@ -58,12 +58,17 @@ class _KernelReader:
     """Names that are known not to be in this tree."""
     no_structs: set[str] = field(default_factory=set)
     """Names that its headers give to something else."""
+    in_no_text: set[str] = field(default_factory=set)
+    """Names that none of its files seems to define."""
 
     def reading(self, path: str) -> Reading:
         if not self.outcome.parsed and not self.outcome.failed:
             # Nothing wanted is here; an empty unit still tells the target.
             self.run([self.group([])])
-        told = units.reading(path, self.outcome, self.wanted, self.notes)
+        self._drop_repeated()
+        # What no text defines, in this configuration, cannot have been lost to an error.
+        wanted = replace(self.wanted, names=self.wanted.names - self.in_no_text - self.no_structs)
+        told = units.reading(path, self.outcome, wanted, self.notes)
         return replace(told, config=self.tree.config, is_kernel=True, kernel=self.tree.version)
 
     def run(self, parts: Sequence[Unit]) -> None:
@@ -144,15 +149,15 @@ class _KernelReader:
 
     def group(self, headers: Sequence[str]) -> Unit:
         """One unit that includes some headers."""
-        names = [self.include_name(header) for header in headers]
-        text = "".join(
-            f"#include <{name}>\n" if name else f'#include "{header}"\n'
-            for name, header in zip(names, headers, strict=True)
-        )
+        text = "".join(map(self._directive, headers))
         shown = [relative_to(self.tree.roots, header) for header in headers]
         origin = shown[0] if len(shown) == 1 else f"{len(shown)} headers"
         main = os.path.join(self.tree.source, _SYNTHETIC)
         return self._unit(main, origin, (), text)
+
+    def _directive(self, header: str) -> str:
+        name = self.include_name(header)
+        return f"#include <{name}>\n" if name else f'#include "{header}"\n'
 
     def _unit(self, main: str, origin: str, more: tuple[str, ...], text: str | None) -> Unit:
         marks = self.options.marks
@@ -171,7 +176,8 @@ class _KernelReader:
         if source is None:
             return self.group([file])
         folders = tuple(f"-I{folder}" for folder in dict.fromkeys(map(os.path.dirname, (source, file))))
-        return self._unit(source, relative_to(self.tree.roots, source), folders, None)
+        more = (*folders, *makefile.added(source, self.tree.source))
+        return self._unit(source, relative_to(self.tree.roots, source), more, None)
 
     def _includer(self, header: str) -> str | None:
         """The first source beside a private header that includes it: it knows what must come before."""
@@ -184,19 +190,21 @@ class _KernelReader:
                     return source
         return None
 
-    def missing(self) -> Wanted:
-        """What is asked for by name or pattern and not read yet."""
-        found = {n for s in self.outcome.structs if s.bit_size is not None for n in (s.name, *s.aliases)}
+    def missing(self, is_sound: bool = False) -> Wanted:
+        """What is asked for by name or pattern and not read yet, or not yet without an error."""
+        defined = [s for s in self.outcome.structs if s.bit_size is not None and not (is_sound and s.problem)]
+        found = {name for struct in defined for name in (struct.name, *struct.aliases)}
         patterns = tuple(p for p in self.wanted.patterns)
         return Wanted(self.wanted.names - found - self.given_up, patterns)
 
     def search_public(self) -> None:
-        """Headers below include/ and arch/*/include that define what is missing."""
-        missing = self.missing()
+        """Headers below include/ and arch/*/include that define what is missing, or was not read well."""
+        missing = self.missing(is_sound=True)
         if not missing.names and not missing.patterns:
             return
         self.options.progress("searching headers", 0, 1)
         places = search.definitions(self._public_files(), missing, stop_when_found=False)
+        self.in_no_text = set(missing.names) - places.keys()
         places = {name: self._for_machine(files) for name, files in places.items()}
         self._try(self._without_settled(places, missing), every=True)
         self._tell_no_structs(places)
@@ -246,7 +254,9 @@ class _KernelReader:
         self.options.progress("searching sources", 0, 1)
         roots = [f"arch/{self.tree.arch}", *_SOURCES]
         below = search.files([os.path.join(self.tree.source, root) for root in roots], (".h", ".c"))
-        self._try(search.definitions(below, missing))
+        places = search.definitions(below, missing)
+        self.in_no_text -= places.keys()
+        self._try(places)
         left = self.missing().names - self.no_structs
         self.notes += [f"no file of this tree defines struct {name}" for name in sorted(left)]
 
@@ -267,6 +277,12 @@ class _KernelReader:
         if every:
             self._drop_failed({name for name, files in places.items() if len(files) > 1})
 
+    def _drop_repeated(self) -> None:
+        """Leave out definitions that a unit with errors repeats of a header that others read without."""
+        believed = [s for s in self.outcome.structs if s.bit_size is not None and not s.problem]
+        sound = {(s.name, s.source) for s in believed}
+        self._drop({s for s in self.outcome.structs if s.problem and (s.name, s.source) in sound})
+
     def _drop_failed(self, names: set[str]) -> None:
         """Leave out definitions with errors, from headers of other configurations, where another is sound."""
         believed = [s for s in self.outcome.structs if s.bit_size is not None and not s.problem]
@@ -275,18 +291,23 @@ class _KernelReader:
             s for s in self.outcome.structs
             if s.problem and not sound.isdisjoint(names.intersection((s.name, *s.aliases)))
         }  # fmt: skip
-        if failed:
+        self._drop(failed)
+
+    def _drop(self, structs: set[Struct]) -> None:
+        if structs:
             parsed = (
-                replace(one, structs=tuple(s for s in one.structs if s not in failed))
+                replace(one, structs=tuple(s for s in one.structs if s not in structs))
                 for one in self.outcome.parsed
             )
             self.outcome = units.Outcome(tuple(parsed), self.outcome.failed)
 
     def _tell_no_structs(self, places: dict[str, list[str]]) -> None:
-        """Names that are typedefs of something else than a struct, such as gfp_t."""
-        if any(one.errors for one in self.outcome.parsed):
-            return
+        """Names of something else than a struct, such as gfp_t, or of one that depends on an option that is
+        off: all headers that name them were read, and without an error."""
+        read = "".join(one.unit.text or "" for one in self.outcome.parsed if not one.errors)
         for name in sorted(self.missing().names.intersection(places)):
+            if not all(self._directive(header) in read for header in places[name]):
+                continue
             at = relative_to(self.tree.roots, places[name][0])
             self.no_structs.add(name)
             self.notes.append(f"{name}, which {at} names, is no struct or union in this configuration")
