@@ -13,28 +13,29 @@ cdef Py_ssize_t _NOWHERE
 
 @cython.final
 cdef class Holders:
-    cdef Names _held
     cdef list _plans
     cdef unsigned char[::1] _told
 
     @cython.locals(position=Py_ssize_t, plan=Plan)
     cpdef list called(self, Unit unit, list positions, Names asked)
     @cython.locals(position=Py_ssize_t)
-    cpdef list among(self, Unit unit, list positions, Names held)
+    cpdef list among(self, Unit unit, list held, list others)
     @cython.locals(position=Py_ssize_t)
     cpdef list inside(self, Unit unit, list positions)
     cdef void _begin(self, Unit unit) except *
+    @cython.locals(position=Py_ssize_t, plan=Plan)
+    cdef void _mark(self, Unit unit, list held) except *
     @cython.locals(told=int, plan=Plan)
     cdef int _holds(self, Unit unit, Py_ssize_t position, int depth) except -1
     @cython.locals(code=Py_ssize_t, plan=Plan)
     cdef Plan _plan(self, Unit unit, Py_ssize_t position)
     @cython.locals(target=Py_ssize_t)
     cdef bint _is_struct(self, Unit unit, Plan plan, Py_ssize_t position) except -1
-    @cython.locals(held=Names, target=Py_ssize_t, is_named=bint)
+    @cython.locals(target=Py_ssize_t)
     cdef int _is_made(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(
         told=int, held=int, target=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, member=Plan, start=Py_ssize_t,
-        code=Py_ssize_t,
+        code=Py_ssize_t, at=Py_ssize_t, octets="const unsigned char[::1]",
     )
     cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(plan=Plan, member=Plan, start=Py_ssize_t, target=Py_ssize_t)

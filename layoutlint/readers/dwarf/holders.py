@@ -42,7 +42,6 @@ class Holders:
     """Finds the structs of some names in a unit, and the types that hold them by value, at any depth."""
 
     def __init__(self) -> None:
-        self._held: Names | None = None
         self._plans: list[Plan | None] = []
         """Those of the unit."""
         self._told = bytearray()
@@ -60,16 +59,16 @@ class Holders:
                 found.append(position)
         return found
 
-    def among(self, unit: Unit, positions: list[int], held: Names) -> list[int]:
-        """Of some types those that hold a struct of one of the names, or are one.
+    def among(self, unit: Unit, held: list[int], others: list[int]) -> list[int]:
+        """Of other types those that hold a struct that stands at `held`, or that a typedef there means.
 
         Damaged ones are given as well, and unions whose members are missing: they may hold one. Raises
         Crossing.
         """
         self._begin(unit)
-        self._held = held
+        self._mark(unit, held)
         found: list[int] = []
-        for position in positions:
+        for position in others:
             try:
                 if self._holds(unit, position, 0) != _NO:
                     found.append(position)
@@ -92,8 +91,19 @@ class Holders:
         self._plans = unit.table.plans
         self._told = bytearray(unit.end - unit.offset)
 
+    def _mark(self, unit: Unit, held: list[int]) -> None:
+        for position in held:
+            try:
+                plan = self._plan(unit, position)
+                if plan.role == _STRUCT or self._is_struct(unit, plan, unit.behind):
+                    self._told[position - unit.offset] = _YES
+            except DAMAGE:
+                continue  # told when the type itself is read
+
     def _holds(self, unit: Unit, position: int, depth: int) -> int:
         """Whether the type at a position is one of the structs, or holds one. Raises Damaged."""
+        if position >= unit.end:
+            raise Damaged("a reference leaves its unit", position)
         told = self._told[position - unit.offset]
         if told == _UNKNOWN:
             plan = self._plan(unit, position)
@@ -119,10 +129,6 @@ class Holders:
 
     def _is_made(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """What `_holds` says of a struct or union, or of what is made of another type."""
-        held = self._held
-        is_named = held is not None and plan.kind != _OTHER and held.has_name(unit, plan, position)
-        if is_named and (plan.tag != _TYPEDEF or self._is_struct(unit, plan, position)):
-            return _YES
         if plan.role != _STRUCT:
             target = _target(unit, plan, position)
             return _NO if target == _NOWHERE else self._holds(unit, target, depth)
@@ -135,9 +141,9 @@ class Holders:
     def _members(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """Whether one of the members that stand from a position on is one of the structs, or holds one."""
         told = _UNTOLD if plan.tag == _UNION else _NO
-        first, end = unit.offset, unit.end
+        first, end, octets = unit.offset, unit.end, unit.octets
         while position < end:
-            code = unit.octets[position]
+            code = octets[position]
             start = position + 1
             if code == 0:
                 return told
@@ -148,8 +154,15 @@ class Holders:
                 if member is None:
                     return told
             if member.tag == _MEMBER:
-                target = _target(unit, member, start)
-                held = self._told[target - first]
+                if member.type_at >= 0 and unit.is_little:  # as `_target`, and quicker
+                    at = start + member.type_at
+                    target = octets[at + 3]
+                    target = target << 8 | octets[at + 2]
+                    target = target << 8 | octets[at + 1]
+                    target = first + (target << 8 | octets[at])
+                else:
+                    target = _target(unit, member, start)
+                held = self._told[target - first] if target < end else _UNKNOWN
                 if held == _UNKNOWN:
                     held = self._holds(unit, target, depth)
                 if held == _YES:

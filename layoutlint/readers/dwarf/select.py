@@ -110,7 +110,8 @@ class Selection:
         if not self._wanted.held or is_annotated:
             return new(unit, sorted((*hits, *others)))
         named = self._holders.called(unit, hits, names)
-        found = new(unit, sorted((*named, *self._holders.among(unit, others, self._held(unit.sections)))))
+        held = self._holders.called(unit, hits, self._held(unit.sections))
+        found = new(unit, sorted((*named, *self._holders.among(unit, held, others))))
         # What they hold tells which struct the typedef of a field means, where several have the same members.
         return sorted({*found, *new(unit, self._holders.inside(unit, found))}) if found else []
 
