@@ -11,7 +11,7 @@ from layoutlint import placed, unused
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
-from layoutlint.model import Reading, ReadOptions, Struct, Unread, Wanted, some_of
+from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
 from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
     VARIABLES,
@@ -55,6 +55,8 @@ class Options:
     """Whether what the inputs say themselves of their structs counts."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None where nothing is said."""
+    kernel: Version | None = None
+    """The version of the kernels among the inputs that do not tell theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,13 @@ def read(
     kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
     names = placed.embedded(packs + kernel_packs)
     all_asked = replace(asked[1], kernel=kernel, annotated=options.annotations, files=_mentioning(options))
-    return Inputs(*_read(tuple(paths), all_asked, names, options))
+    readings, unread, around = _read(tuple(paths), all_asked, names, options)
+    return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around)
+
+
+def _dated(reading: Reading, kernel: Version | None) -> Reading:
+    """An input that is a kernel, with the version that is said to be its own unless it tells."""
+    return replace(reading, kernel=kernel) if reading.is_kernel and reading.kernel is None else reading
 
 
 def _mentioning(options: Options) -> frozenset[str]:

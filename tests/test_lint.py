@@ -156,6 +156,23 @@ def test_when_of_a_version(wanted, version, judges):
     assert bool(list(lint.judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
 
 
+@pytest.mark.parametrize(
+    ("is_kernel", "told", "said", "judges"),
+    [
+        (True, None, (6, 7), False),
+        (True, None, (6, 8), True),
+        (True, (6, 8, 1), (6, 7), True),
+        (False, None, (6, 7), True),
+    ],
+)
+def test_the_version_of_a_kernel_that_does_not_tell_it(monkeypatch, is_kernel, told, said, judges):
+    reading = Reading("a", "btf", X86_64, (FAR,), is_kernel=is_kernel, kernel=told)
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: reading)
+    pack = Pack("p", "p.toml", (JOINT, replace(APART, when=When(kernel=Versions((6, 8))))))
+    report = lint.check(["a"], (pack,), (), Options(kernel=said))
+    assert (report.coverage.applied == 2) == judges
+
+
 def test_a_range_of_versions_reads_as_words(monkeypatch):
     rules = [APART, replace(LOST, when=When(kernel=Versions((6, 8), (6, 12))))]
     old = Reading("a", "dwarf", X86_64, (FAR,), kernel=(6, 1, 3))

@@ -10,6 +10,7 @@ import click
 from layoutlint import reports
 from layoutlint.commands.options import (
     files_of,
+    kernel_version,
     placement_options,
     randomisation,
     randomising_options,
@@ -106,6 +107,7 @@ def check(
         unused=more["unused"],
         read=read_options(flags, more),
         randomised=randomisation(more, needs_seed=False),
+        kernel=kernel_version(more),
     )
     if builds:
         from layoutlint import matrix

@@ -11,7 +11,7 @@ import click
 from layoutlint import reports
 
 if TYPE_CHECKING:
-    from layoutlint.model import ReadOptions
+    from layoutlint.model import ReadOptions, Version
     from layoutlint.randstruct import Plugin, Randomisation
 
 _MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
@@ -62,7 +62,8 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--kernel-version",
                 metavar="X.Y[.Z]|FOLDER",
-                help="The Linux whose GCC plugin it is, or its source, where the layout depends on it.",
+                help="The Linux whose GCC plugin it is, or its source, where the layout depends on it; for "
+                "`check` a version is also that of kernels which do not tell theirs, for the `when` of rules.",
             ),
             click.option(
                 "--randomized",
@@ -82,6 +83,8 @@ def randomisation(more: dict[str, Any], needs_seed: bool = True) -> Randomisatio
     mode, given = more["randstruct"], more["seed"]
     if mode is None:
         without = [name for name in ("seed", "kernel_version", "randomized") if more[name]]
+        if not needs_seed and kernel_version(more) is not None:
+            without.remove("kernel_version")  # it is for rules
         if without:
             raise click.UsageError(f"--{without[0].replace('_', '-')} says nothing without --randstruct")
         return None
@@ -103,6 +106,19 @@ def _plugin(text: str | None) -> Plugin:
     found = plugins.of_source(text) if os.path.isdir(text) else plugins.of_version(text)
     if found is None:
         raise click.UsageError(f"--kernel-version {text}: has no {plugins.SOURCE}")
+    return found
+
+
+def kernel_version(more: dict[str, Any]) -> Version | None:
+    """The version of Linux that the options say; None where they say none, or name a source."""
+    text = more["kernel_version"]
+    if text is None or os.path.isdir(text):
+        return None
+    from layoutlint.readers import linux_version
+
+    found = linux_version.of_release(text.removeprefix("v"))
+    if found is None:
+        raise click.UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12")
     return found
 
 
