@@ -63,7 +63,7 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--kernel-version",
                 metavar="X.Y[.Z]|FOLDER",
                 help="The Linux whose GCC plugin it is, or its source, where the layout depends on it; for "
-                "`check` a version is also that of kernels which do not tell theirs, for the `when` of rules.",
+                "`check` a version is also that of kernels that do not tell theirs, for `when` in rules.",
             ),
             click.option(
                 "--randomized",
