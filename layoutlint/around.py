@@ -23,7 +23,7 @@ from layoutlint.layout import Layout, Place, steps_of, without
 from layoutlint.model import Reading, Struct
 from layoutlint.placed import Where
 from layoutlint.placement import Placements
-from layoutlint.rule import Around, Finding, Rule, Verdict, judge, unknown
+from layoutlint.rule import Around, Finding, Rule, Verdict, judge, paths_of, unknown
 
 Uses = dict[Place, tuple[Access, ...]]
 """Fields with their declared accesses."""
@@ -147,16 +147,9 @@ def _ways(rule: Rule, struct: Struct, where: Where) -> list[Container]:
 
 def _refuse_missing(rule: Rule, held: Context) -> None:
     """Raises NoSuchField for a field that the rule names and the embedded struct has not."""
-    for key in rule.kind.keys:
-        if key.type in ("paths", "groups"):
-            for path in _flat(getattr(rule.kind, key.parameter)):
-                if not path.startswith(SELECTOR):
-                    held.named(path)
-
-
-def _flat(paths: tuple[str | tuple[str, ...], ...]) -> Iterator[str]:
-    for path in paths:
-        yield from (path,) if isinstance(path, str) else path
+    for path in paths_of(rule.kind):
+        if not path.startswith(SELECTOR):
+            held.named(path)
 
 
 def _why_nowhere(struct: Struct, ways: list[Container]) -> str:

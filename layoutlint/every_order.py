@@ -19,7 +19,7 @@ from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.orders import TooManyOrders
 from layoutlint.randstruct.shapes import Chosen, Laid, Shape
 from layoutlint.randstruct.sights import Path, View
-from layoutlint.rule import CONFIDENCE, Orders, Outcome, Rule, Verdict, unknown
+from layoutlint.rule import CONFIDENCE, Orders, Outcome, Rule, Verdict, paths_of, unknown
 
 NAMED_ONLY = frozenset(
     (
@@ -205,23 +205,9 @@ def _keys(shape: Shape, asked: list[int]) -> Iterator[dict[int, float]]:
             yield {position: float(place) for place, position in enumerate(row)}
 
 
-def _patterns(rule: Rule) -> tuple[str, ...]:
-    """Everything that a rule says of fields."""
-    found: list[str] = []
-    for key in rule.kind.keys:
-        value = getattr(rule.kind, key.parameter)
-        if key.type == "path" and value is not None:
-            found.append(value)
-        elif key.type == "paths":
-            found += value or ()
-        elif key.type == "groups":
-            found += [path for group in value or () for path in group]
-    return tuple(found)
-
-
 def _named(rule: Rule, context: Context) -> tuple[Place, ...]:
     """All fields that a rule names, with all accesses where it speaks of those. Raises as kinds do."""
-    patterns = _patterns(rule)
+    patterns = paths_of(rule.kind)
     places = context.places(patterns, or_none=True)
     if rule.kind.name != "access" and not any(pattern.startswith(SELECTOR) for pattern in patterns):
         return places

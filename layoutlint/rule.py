@@ -149,6 +149,8 @@ class Key:
     type: Literal["paths", "groups", "path", "integer", "number", "boolean", "word", "words"]
     doc: str
     required: bool = False
+    inside: str = ""
+    """The key that names an array, where it is given and these are paths in one of its elements."""
 
     @property
     def parameter(self) -> str:
@@ -195,6 +197,22 @@ class Kind(Protocol):
         ...
 
 
+def paths_of(kind: Kind) -> tuple[str, ...]:
+    """Every path and pattern by which a kind names fields of the struct, in the order of its keys."""
+    found: list[str] = []
+    for key in kind.keys:
+        value = getattr(kind, key.parameter)
+        if value is None or (key.inside and getattr(kind, key.inside) is not None):
+            continue
+        if key.type == "path":
+            found.append(value)
+        elif key.type == "paths":
+            found += value
+        elif key.type == "groups":
+            found += [path for group in value for path in group]
+    return tuple(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One written rule on one struct, or on all that a pattern means."""
@@ -219,6 +237,7 @@ class Rule:
     def subject(self) -> str:
         """What it is about, as messages say it."""
         return "variables" if self.struct == VARIABLES else f"struct {self.struct}"
+
     by: str = RULE_FILE
     """What states it."""
 

@@ -40,8 +40,8 @@ class Stride:
     summary: ClassVar[str] = "objects in a row are far enough from one another to share no cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("array", "path", "judge the elements of this field, an array, instead of objects in a row"),
-        Key("fields", "paths", "fields that share no line with a neighbour; by default all"),
-        Key("against", "paths", "fields of the neighbour that count; by default all"),
+        Key("fields", "paths", "fields that share no line with a neighbour; by default all", inside="array"),
+        Key("against", "paths", "fields of the neighbour that count; by default all", inside="array"),
     )
     manual: ClassVar[Manual] = Manual(
         "Every one of `fields` in an object is held against every one of `against` in the next object, and\n"
@@ -124,6 +124,8 @@ class Stride:
         worst = sorted(found, key=lambda met: -len(found[met]))
         total = len(placements.bases)
         says = [f"{_says(*met, array)} in {len(found[met])} of {total} placements" for met in worst]
+        if len(says) > 1 and not (self.fields or self.against):
+            says = [says[0], f"and {len(says) - 1} more pairs"]
         if array is None:
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
         bases_of_all = placements.in_any(found.values())

@@ -9,7 +9,9 @@ import pytest
 
 from layoutlint import every_order as judged
 from layoutlint.kinds.adjacent import Adjacent
+from layoutlint.kinds.allocation import Allocation
 from layoutlint.kinds.distance import Distance
+from layoutlint.kinds.guards import Guards
 from layoutlint.kinds.holes import Holes
 from layoutlint.kinds.isolated import Isolated
 from layoutlint.kinds.line_start import LineStart
@@ -82,6 +84,11 @@ KINDS = {
     "distance": (lambda a, b: Distance((a, b), max=16), lambda o, a, b, base: abs(o.start(a) // 8 - o.start(b) // 8) > 16),
     "offset": (lambda a, b: Offset((a,), 0), lambda o, a, b, base: o.start(a) // 8 != 0),
     "adjacent": (lambda a, b: Adjacent((a, b), max_gap=64), lambda o, a, b, base: _between(o, a, b)),
+    "guards": (lambda a, b: Guards(a, (b,), True), _apart),
+    "guards that is not contended": (
+        lambda a, b: Guards(a, (b,), False), lambda o, a, b, base: len(o.lines(a, base) | o.lines(b, base)) > 1
+    ),
+    "allocation": (lambda a, b: Allocation(max_class=32), lambda o, a, b, base: o.placed.size > 32),
     "holes": (
         lambda a, b: Holes(7),
         lambda o, a, b, base: sum(
@@ -120,7 +127,7 @@ def cases(number, kinds, sizes, has_bits):
         type_ = brute.Drawer(chance).type(f"t{index}", chance.choice(sizes), max(sizes) < 7, has_bits)
         plain = [m.name for m in type_.members if not (m.dims and m.dims[0] is None)]
         kind = kinds[index % len(kinds)]
-        if len(plain) < 2 or (kind == "size" and len(plain) < len(type_.members)):
+        if len(plain) < 2 or (kind in ("size", "allocation") and len(plain) < len(type_.members)):
             continue
         a, b = chance.sample(plain, 2)
         yield pytest.param(type_, a, b, kind, id=f"{type_.name}-{kind}")
