@@ -135,8 +135,8 @@ def judged(rule: Rule, struct: Struct, reading: Reading, where: Where, judge: Ju
 
 def _ways(rule: Rule, struct: Struct, where: Where) -> list[Container]:
     """The places of a struct in containers. Raises CannotTell."""
-    if where.surroundings.is_free:
-        raise CannotTell("what stands around a struct is not judged over every order: give the --seed")
+    if where.surroundings.is_random:
+        raise CannotTell("what stands around a struct is not judged in builds that randomise layouts")
     if struct.problem is not None:
         raise CannotTell(f"the layout of {struct.name} cannot be told: {struct.problem}")
     if struct.bit_size is None:

@@ -224,6 +224,7 @@ class _Merged:
             notes=(*self._folder.notes, *_notes(readings, self._folder.files)),
             is_kernel=any(reading.is_kernel for reading in readings),
             kernel=_common_version(readings),
+            shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
             files=len(readings),
         )
 

@@ -153,17 +153,18 @@ def _with_annotations(
     return active, intents
 
 
-def _read(
-    paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options
-) -> tuple[list[Reading], list[Unread], Surroundings]:
+def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> placed.Found:
     """The inputs, with the layouts of the build that is judged."""
     if options.randomised is None:
-        return placed.read(paths, wanted, embedded, options.read)
+        found = placed.read(paths, wanted, embedded, options.read)
+        if not any(reading.shuffled for reading in found[0]):
+            return found
+        from layoutlint import randomised
+
+        return randomised.refused(found, embedded, options.read)
     from layoutlint import randomised
 
-    known, unread = randomised.read(paths, wanted, embedded, options.read)
-    readings, around = randomised.judged(known, options.randomised, options.line_size)
-    return readings, unread, around
+    return randomised.read(paths, wanted, embedded, options.read, options.randomised, options.line_size)
 
 
 def _wanted(packs: tuple[Pack, ...], options: Options) -> Wanted:

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from layoutlint.ctype import CType
+from layoutlint.shuffled import Randomised, Shuffled
 
 Aggregate = Literal["struct", "union"]
 
@@ -136,20 +137,6 @@ def written(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, 
             yield path, member
         if member.type.left.endswith("{...}"):
             yield from written(member.members, f"{path}." if member.name else prefix)
-
-
-@dataclass(frozen=True, slots=True)
-class Randomised:
-    """How the fields of a struct, or of structs inside it, came into another order than the declared one."""
-
-    mode: str
-    """`gcc-full`, `gcc-performance`, `clang` or `clang-libc++`."""
-    seed: str
-    """The SHA-256 of the seed, in hexadecimal."""
-    kernel: str | None
-    """The Linux version whose plugin it is; None where none was said, and none matters."""
-    is_own: bool
-    """Whether its own fields are in another order, not only those of structs inside it."""
 
 
 ANNOTATION = "layoutlint:"
@@ -309,6 +296,8 @@ class Reading:
     """How many files were read, where a folder of them is one input."""
     build: str | None = None
     """The build of a matrix that it is of."""
+    shuffled: Shuffled | None = None
+    """Which compiler put its fields into a random order; None where nothing says that one did."""
     declared: frozenset[Declared] | None = None
     """What decides of randomised layouts, where it was asked for and the input shows it."""
     kernel: Version | None = None

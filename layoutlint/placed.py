@@ -50,8 +50,8 @@ class Surroundings:
         return [struct for struct in found.values() if struct.bit_size is not None and struct.problem is None]
 
     @property
-    def is_free(self) -> bool:
-        """Whether structs may be laid out in orders of which none is known to be the one."""
+    def is_random(self) -> bool:
+        """Whether it is that of a build that randomises."""
         return False
 
     def shape(self, struct: Struct) -> Shape | None:
@@ -169,9 +169,11 @@ def embedded(packs: Iterable[Pack]) -> frozenset[str]:
     return frozenset(names)
 
 
-def read(
-    paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options: ReadOptions
-) -> tuple[list[Reading], list[Unread], Surroundings]:
+Found = tuple[list[Reading], list[Unread], Surroundings]
+"""Readings, what could not be read, and what can embed the structs."""
+
+
+def read(paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options: ReadOptions) -> Found:
     """The inputs; where structs of some names are embedded, with everything that can hold them.
 
     The readings have the wanted structs alone.

@@ -10,10 +10,11 @@ from layoutlint import inputs, placed, randstruct
 from layoutlint.containers import Container
 from layoutlint.context import CannotTell
 from layoutlint.definitions import element_bits
+from layoutlint.errors import UsageError
 from layoutlint.layout import Layout
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Target, Unread, Wanted
+from layoutlint.model import Field, Reading, ReadOptions, Struct, Target, Wanted
 from layoutlint.placed import Surroundings
-from layoutlint.randstruct import Randomisation, chances, sights
+from layoutlint.randstruct import Randomisation, chances, linux, sights
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.free import Free
 from layoutlint.randstruct.orders import TooManyOrders
@@ -40,19 +41,60 @@ class Known:
 
 
 def read(
-    paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options: ReadOptions
-) -> tuple[Known, list[Unread]]:
-    """The inputs; `names` are those of structs that rule files call embedded."""
+    paths: tuple[str, ...],
+    wanted: Wanted,
+    names: frozenset[str],
+    options: ReadOptions,
+    how: Randomisation,
+    line_size: int | None,
+) -> placed.Found:
+    """The inputs and what embeds their structs, as one seed lays them out, or as any may.
+
+    `names` are those of structs that rule files call embedded. Raises UsageError for a name of a member that
+    is not there, and for an input that was not built so.
+    """
     options = replace(options, marks=True)
     readings, unread, around = placed.read(paths, wanted, names, options)
+    for reading in readings:
+        _refuse_other_build(reading, how)
+    known = _known(readings, around, names, options)
+    readings, around = _free(known, how, line_size) if how.seed is None else _built(known, how)
+    return readings, unread, around
+
+
+def _refuse_other_build(reading: Reading, how: Randomisation) -> None:
+    """Raises UsageError when an input says of its build what contradicts the command line."""
+    found = reading.shuffled
+    if found is None:
+        return
+    if found.by == "clang":
+        raise UsageError(
+            f"{reading.path}: {found.sign}, and clang's debug information has the order of its build: "
+            "leave --randstruct out"
+        )
+    if how.mode.startswith("clang") or found.mode not in (None, how.mode):
+        raise UsageError(
+            f"--randstruct {how.mode}: {reading.path} was built with {found.mode or 'GCC'} ({found.sign})"
+        )
+    if how.seed is not None and found.seed not in (None, how.seed.hash):
+        raise UsageError(
+            f"--seed: its SHA-256 is {how.seed.hash}, and {reading.path} was built with that of {found.seed}"
+        )
+
+
+def _known(
+    readings: list[Reading], around: Surroundings, names: frozenset[str], options: ReadOptions
+) -> Known:
+    """What was read, with what the layouts depend on, which is read besides."""
     structs = [struct for reading in readings for struct in reading.structs]
     containers = {target: _holding(around, target, structs, names) for target in around.indices}
     holders = [struct for some in containers.values() for struct in some]
     more = randstruct.embedded((*structs, *holders)) | {struct.name for struct in holders}
     embedded: dict[str, list[Reading]] = {}
+    paths = tuple(dict.fromkeys(reading.path for reading in readings))
     for reading in inputs.read(paths, Wanted(more), options)[0] if more else ():
         embedded.setdefault(reading.path, []).append(reading)
-    return Known(readings, embedded, around, containers), unread
+    return Known(readings, embedded, around, containers)
 
 
 def _holding(
@@ -70,13 +112,72 @@ def _holding(
     return tuple(found.values())
 
 
-def judged(known: Known, how: Randomisation, line_size: int | None) -> tuple[list[Reading], Surroundings]:
-    """The readings and what embeds their structs, as one seed lays them out, or as any may.
+def refused(found: placed.Found, names: frozenset[str], options: ReadOptions) -> placed.Found:
+    """Readings of inputs that a compiler has shuffled, where nothing was said of how.
 
-    Raises UsageError for a name of a member that is not there.
+    Structs whose order in the build is not the declared one, which GCC's debug information has, are not told.
     """
-    if how.seed is not None:
-        return _built(known, how)
+    readings, unread, around = found
+    shuffled = [one for one in readings if one.shuffled is not None and one.shuffled.by == "gcc"]
+    known = _known(shuffled, around, names, options)
+    checked = {id(one): _refused(one, known.held(one.path)) for one in shuffled}
+    moved: dict[int, str] = {}
+    for one in shuffled:
+        structs = tuple(s for some in known.containers.values() for s in some if s.target == one.target)
+        for old, new in zip(
+            structs, _refused(replace(one, structs=structs), known.held(one.path)).structs, strict=True
+        ):
+            if new.problem is not None:
+                moved[id(old)] = f"{new.aggregate} {new.name}: {new.problem}"
+    return [checked.get(id(one), one) for one in readings], unread, _Refused(around.indices, moved)
+
+
+def _refused(reading: Reading, known: Iterable[Reading]) -> Reading:
+    """A reading whose shuffled structs have a problem."""
+    how = reading.shuffled
+    if how is None:
+        return reading
+    mode = how.mode or "gcc-full"
+    free = Free(reading, known, Randomisation(mode, None))
+    told = (
+        f"the build puts its fields into a random order ({how.sign}), and its debug information has the "
+        f"declared one: give --randstruct {mode}, with the --seed if it is known"
+    )
+    note = (
+        f"GCC put fields into a random order ({how.sign}): structs that Linux {linux.VERSION} marks for it, "
+        "and those of function pointers, are not judged; others are taken not to be marked"
+    )
+    structs = tuple(replace(one, problem=told) if _may_move(free, one) else one for one in reading.structs)
+    return replace(reading, structs=structs, notes=(*reading.notes, note))
+
+
+def _may_move(free: Free, struct: Struct) -> bool:
+    if struct.problem is not None or struct.bit_size is None:
+        return False
+    try:
+        return free.of(struct) is not None
+    except CannotLayOut:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused(Surroundings):
+    """Everything that embeds a struct, where some of it stands in an order that is not known."""
+
+    moved: dict[int, str] = field(default_factory=dict)
+    """Why containers cannot be told, by their identity."""
+
+    def containers(self, struct: Struct) -> list[Container]:
+        """Every place in which a struct is embedded; raises CannotTell."""
+        ways = super(_Refused, self).containers(struct)
+        why = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
+        if why is not None:
+            raise CannotTell(f"the layout of a container cannot be told: {why}")
+        return ways
+
+
+def _free(known: Known, how: Randomisation, line_size: int | None) -> tuple[list[Reading], Surroundings]:
+    """The readings, and what embeds their structs, as any seed may lay them out."""
     of_any = _Any(known.around.indices, line_size)
     readings = []
     for reading in known.readings:
@@ -109,14 +210,19 @@ class _Any(Surroundings):
     """By the identity of a struct."""
 
     @property
-    def is_free(self) -> bool:
-        """Whether structs may be laid out in orders of which none is known to be the one."""
+    def is_random(self) -> bool:
+        """Whether it is that of a build that randomises."""
         return True
 
     def shape(self, struct: Struct) -> Shape | None:
         """How a struct may be laid out; None where it is as declared. Raises CannotTell."""
+        free = self.frees.get(id(struct))
+        if free is None:
+            raise CannotTell(
+                f"how {struct.aggregate} {struct.name} is laid out in that build was not looked at"
+            )
         try:
-            return self.frees[id(struct)].of(struct)
+            return free.of(struct)
         except CannotLayOut as why:
             raise CannotTell(f"its randomised layouts cannot be told: {why}") from None
 
@@ -188,6 +294,11 @@ class _Built(Surroundings):
     """By the identity of a struct as it is built."""
     holders: dict[int, Struct] = field(default_factory=dict)
     """Containers as they are built, by the identity of what is declared."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether it is that of a build that randomises."""
+        return True
 
     def containers(self, struct: Struct) -> list[Container]:
         """Every place in which a struct is embedded; raises CannotTell."""

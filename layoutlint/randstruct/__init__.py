@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from layoutlint.model import Field, Reading, Struct
+from layoutlint.randstruct import linux
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.modes import CLANG, MODES, Scheme
@@ -96,8 +97,19 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     is_told, several = redoers(reading, known, how)
     redoer = _Redoer(how, several)
     structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
-    hidden = HIDDEN.get(reading.reader, ()) if any(struct.randomised for struct in structs) else ()
+    hidden = unseen(reading) if any(struct.randomised for struct in structs) else ()
     return Redone(structs, tuple(dict.fromkeys((*redoer.notes, *hidden))))
+
+
+def unseen(reading: Reading) -> tuple[str, ...]:
+    """What an input does not show of structs that are randomised, as sentences."""
+    hidden = _HIDDEN.get(reading.reader, ())
+    return (*hidden, _LISTED.format(linux.VERSION)) if _is_listed(reading) else hidden
+
+
+def _is_listed(reading: Reading) -> bool:
+    """Whether the list of what Linux marks stands for the attributes of an input."""
+    return reading.declared is None and (reading.is_kernel or reading.shuffled is not None)
 
 
 def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> tuple[bool, list[Redoer]]:
@@ -107,9 +119,13 @@ def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> t
     """
     readings = (reading, *known)
     definitions = _Definitions(struct for one in readings for struct in one.structs)
+    listed = linux.names().marks(definitions.named) if _is_listed(reading) else Marks()
     given = how.names.marks(definitions.named) if how.names else Marks()
+    given = Marks(
+        (listed.randomised | given.randomised) - given.kept, (listed.kept | given.kept) - given.randomised
+    )
     shown = [declared for one in readings for declared in one.declared or ()]
-    is_told = reading.declared is not None or how.names is not None
+    is_told = reading.declared is not None or how.names is not None or _is_listed(reading)
     tells = Input(reading.declared is not None, reading.reader != "btf")
     return is_told, [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
 
@@ -155,10 +171,13 @@ _SERIES = (
     "it depends on which changes of the plugin Linux {} has: give the number of a stable release, or the "
     "folder of its source, with --kernel-version"
 )
+_LISTED = (
+    "which structs are marked is taken from Linux {}; --randomized adds names, and takes some away with `!`"
+)
 _TAKEN = (
     "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
 )
-HIDDEN = {
+_HIDDEN = {
     "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
     "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
 }

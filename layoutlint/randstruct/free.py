@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.model import Reading, Struct
-from layoutlint.randstruct import HIDDEN, PACKED, UNMARKED, Randomisation, redoers
+from layoutlint.randstruct import PACKED, UNMARKED, Randomisation, redoers, unseen
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.shapes import Shape, Shapes
 
@@ -17,7 +17,7 @@ class Free:
         self.how = how
         self._is_told, self._redoers = redoers(reading, known, how)
         self._shapes = [Shapes(redoer) for redoer in self._redoers]
-        self._hidden = HIDDEN.get(reading.reader, ())
+        self._hidden = unseen(reading)
         self._has_moved = False
         self._doubts: list[str] = []
 

@@ -35,6 +35,8 @@ class Name:
     """Of a member: what is meant is the struct without a name that holds it."""
     is_kept: bool
     """Whether the struct is marked not to be randomised (`!NAME`)."""
+    is_optional: bool = False
+    """Whether an input may lack the member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
         return
     for struct in structs:
         positions = _positions(struct.fields, name.path, ())
+        if positions is None and name.is_optional:
+            continue
         if positions is None:
             path = ".".join(name.path)
             what = f"struct {name.struct} has no struct without a name that holds `{path}`"

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
-from layoutlint.model import Declared, Field, Inner, Randomised, Struct, Target
+from layoutlint.model import Declared, Field, Inner, Struct, Target
 from layoutlint.randstruct import ways
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.modes import Scheme
 from layoutlint.randstruct.names import Marks
 from layoutlint.randstruct.ways import Type, Way
+from layoutlint.shuffled import Randomised
 
 Result = TypeVar("Result")
 Definition = Callable[[Field], Struct | None]

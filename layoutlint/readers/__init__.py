@@ -73,17 +73,17 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     with elf.opened(path) as image:
         if wanted.near and not (wanted.names or wanted.patterns or wanted.everything):
             none = Reading(path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel)
-            return _with_variables(_with_version(none, image), image, wanted, options)
+            return _with_variables(_with_build(none, image, image, options), image, wanted, options)
         choice = options.reader or image.debug_information
         if choice and image.has(choice):
-            reading = _with_version(_read_image(image, choice, wanted, options), image)
+            reading = _with_build(_read_image(image, choice, wanted, options), image, image, options)
             return _with_variables(reading, image, wanted, options)
         from layoutlint.readers import separate
 
         other = separate.debug_file(image, choice, options)
         reading = _read_image(other, choice or other.debug_information, wanted, options)
         return replace(
-            _with_version(reading, image),
+            _with_build(reading, other, image, options),
             path=path,
             build_id=image.build_id or reading.build_id,
             notes=(f"its debug information was read from {other.path}", *reading.notes),
@@ -109,9 +109,14 @@ def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadO
     return dwarf.read_elf(image, wanted, options)
 
 
-def _with_version(reading: Reading, image: Image) -> Reading:
+def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptions) -> Reading:
+    """A reading of `image` with what that and `built`, whose debug information it is, say of the build."""
+    from layoutlint.readers import shuffling
+
+    is_searched = reading.is_kernel and (options.marks or reading.reader == "btf")
+    reading = replace(reading, shuffled=shuffling.of_image(image, built, is_searched))
     if not reading.is_kernel:
         return reading
     from layoutlint.readers import linux_version
 
-    return replace(reading, kernel=linux_version.of_image(image))
+    return replace(reading, kernel=linux_version.of_image(built))

@@ -8,10 +8,11 @@ from typing import Any
 
 from layoutlint.builds import Build
 from layoutlint.layout import Place
-from layoutlint.model import Randomised, Reading, Struct, Unread
+from layoutlint.model import Reading, Struct, Unread
 from layoutlint.reports.judgement import orders, struct_name
 from layoutlint.reports.outcomes import worst
 from layoutlint.rule import REPORT_SCHEMA, Around, Coverage, Finding, Report, Verdict
+from layoutlint.shuffled import Randomised
 
 
 def render(report: Report) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.model import Randomised, some_of
+from layoutlint.model import some_of
+from layoutlint.shuffled import Randomised
 
 
 def counted(number: int, what: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutlint.kinds.group import MarkedGroup
-from layoutlint.model import Randomised
 from layoutlint.rule import Access
+from layoutlint.shuffled import Randomised
 from tests.build import flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,

@@ -24,15 +24,15 @@ from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
 from layoutlint.model import Source
 from layoutlint.placed import Surroundings, Where
-from layoutlint.randstruct import Randomisation, names
+from layoutlint.randstruct import Randomisation, names, plugins
 from layoutlint.randstruct.free import Free
 from layoutlint.rule import Outcome, Pack, Rule, Severity
 from tests.randstruct import every_order as brute
 
 MODES = {
-    "gcc-full": ("gcc-full", (6, 12)),
-    "gcc-performance": ("gcc-performance", (6, 12)),
-    "gcc-performance of old": ("gcc-performance", (5, 0)),
+    "gcc-full": ("gcc-full", "6.12"),
+    "gcc-performance": ("gcc-performance", "6.12"),
+    "gcc-performance of old": ("gcc-performance", "5.4.0"),
     "clang": ("clang", None),
 }
 BASES = range(0, 64, 8)
@@ -101,7 +101,7 @@ KINDS = {
 def verdict(kind, type_, mode, version, where=None):
     rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
     reading, struct, marked = brute.reading(type_)
-    free = Free(reading, (), Randomisation(mode, None, version, names.read([marked])))
+    free = Free(reading, (), Randomisation(mode, None, plugins.of_version(version) if version else plugins.ANY, names.read([marked])))
     where = where or Where(Pack("p", "p.toml", (rule,)), Surroundings())
     return judged.verdict(rule, struct, free.of(struct), where)
 

@@ -1,0 +1,54 @@
+"""Whether an ELF file was built by a compiler that puts the fields of structs into a random order."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from layoutlint.shuffled import Shuffled
+
+if TYPE_CHECKING:
+    from layoutlint.readers.elf import Image
+
+_PLUGIN = b"randomize_layout_plugin.so"
+_PERFORMANCE = b"randomize_layout_plugin-performance-mode"
+_HASHED = re.compile(rb"RANDSTRUCT_(?:PLUGIN_)?([0-9a-f]{64})")
+_MARK = b"RANDSTRUCT_"
+_LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
+
+
+def of_image(image: Image, built: Image, searches_code: bool) -> Shuffled | None:
+    """What the debug information in `image` says of its compiler, and what the vermagic in `built` does.
+
+    With `searches_code` the vermagic of vmlinux is looked for as well, which stands among its constants. None
+    where nothing is said. Raises ReadError for a damaged file.
+    """
+    strings = image.span(".debug_str")
+    by_plugin = strings.find(_PLUGIN) >= 0
+    seed = _seed(built, ".modinfo")
+    if seed is None and (searches_code or by_plugin):
+        seed = _seed(built, ".rodata")
+    if by_plugin:
+        mode = "gcc-performance" if strings.find(_PERFORMANCE) >= 0 else "gcc-full"
+        return Shuffled("gcc", mode, seed, "DW_AT_producer names randomize_layout_plugin.so")
+    if seed is None:
+        return None
+    return Shuffled(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
+
+
+def _seed(image: Image, section: str) -> str | None:
+    """The SHA-256 of the seed that a section names (VERMAGIC_STRING in include/linux/vermagic.h)."""
+    span = image.span(section)
+    at = span.find(_MARK)
+    while at >= 0:
+        start = span.start + at
+        found = _HASHED.match(bytes(span.text[start : min(start + _LONGEST, span.end)]))
+        if found is not None:
+            return found[1].decode()
+        at = span.find(_MARK, at + 1)
+    return None
+
+
+def _compiler(image: Image) -> Literal["gcc", "clang"]:
+    """Clang where `.comment` says so; else GCC, whose debug information is the one not to be believed."""
+    return "clang" if image.span(".comment").find(b"clang version") >= 0 else "gcc"

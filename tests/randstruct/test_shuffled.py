@@ -1,0 +1,126 @@
+"""Builds that say of themselves that they are randomised: refused, or held against what the command line says."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from tests.c_probe import compile_c
+from tests.command import run
+from tests.randstruct.test_check import check, rules
+
+SEED = "0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988"
+OTHER = SEED[::-1]
+PLUGIN = "int plugin_is_GPL_compatible;\nint plugin_init(void *info, void *version) { return 0; }\n"
+"""Of a plugin GCC records the name and the arguments, whatever it does."""
+SOURCE = """
+struct path { char a; long b; short c; };
+struct plain { char a; long b; };
+struct calls { int (*one)(void); int (*two)(void); };
+struct holder { char before; struct path path; };
+struct inner { long x; };
+struct cred { char a; struct inner inner; };
+struct plain plain; struct calls calls; struct holder holder; struct cred cred;
+"""
+MODULE = f"""{SOURCE}
+char vermagic[] __attribute__((section(".modinfo"))) = "vermagic=6.1.0-9 SMP mod_unload RANDSTRUCT_{sha256(SEED.encode()).hexdigest()}";
+char this_module[8] __attribute__((section(".gnu.linkonce.this_module")));
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    return compile_c("gcc", PLUGIN, tmp_path / "randomize_layout_plugin.so", "-shared", "-fPIC")
+
+
+@pytest.fixture
+def full(plugin, tmp_path):
+    return compile_c("gcc", SOURCE, tmp_path / "full.o", "-g", "-c", f"-fplugin={plugin}")
+
+
+@pytest.fixture
+def performance(plugin, tmp_path):
+    mode = "-fplugin-arg-randomize_layout_plugin-performance-mode"
+    return compile_c("gcc", SOURCE, tmp_path / "performance.o", "-g", "-c", f"-fplugin={plugin}", mode)
+
+
+@pytest.fixture
+def module(tmp_path):
+    return compile_c("gcc", MODULE, tmp_path / "module.ko", "-g", "-c")
+
+
+@pytest.fixture
+def module_of_clang(tmp_path):
+    return compile_c("clang", MODULE, tmp_path / "module.ko", "-g", "-c")
+
+
+@pytest.fixture
+def plain(tmp_path):
+    return compile_c("gcc", SOURCE, tmp_path / "plain.o", "-g", "-c")
+
+
+STRUCTS = ("path", "plain", "calls", "holder", "inner")
+OUTCOMES = {
+    # Linux marks `path`; `calls` has pointers to functions only; `holder` has a `path` inside, and `inner` is in `cred`.
+    "full": ["unknown", "kept", "unknown", "unknown", "unknown"],
+    "performance": ["unknown", "kept", "unknown", "unknown", "unknown"],
+    "module": ["unknown", "kept", "unknown", "unknown", "unknown"],
+    "module_of_clang": ["kept"] * 5,
+    "plain": ["kept"] * 5,
+}
+
+
+def sizes(tmp_path):
+    rows = [(name, name, "size", "max_lines = 9") for name in STRUCTS]
+    return rules(tmp_path / "rules.toml", rows, [("inner", "embedded")])
+
+
+@pytest.mark.parametrize("build", list(OUTCOMES))
+def test_declared_order_is_not_taken_for_that_of_a_shuffled_build(build, request, tmp_path):
+    found = check(request.getfixturevalue(build), sizes(tmp_path), status=(0, 3))
+    assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES[build]
+
+
+SAID = [
+    ("full", "(DW_AT_producer names randomize_layout_plugin.so), and its debug information has the declared one: give --randstruct gcc-full"),
+    ("performance", "give --randstruct gcc-performance, with the --seed if it is known"),
+    ("module", "(its vermagic says RANDSTRUCT_)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("build", "said"), SAID)
+def test_the_reason_says_what_to_do(build, said, request, tmp_path):
+    found = check(request.getfixturevalue(build), sizes(tmp_path), status=(3,))
+    assert said in found["path"]["message"]
+    assert "the layout of a container cannot be told" in found["inner"]["message"]
+
+
+def seeded(mode, seed):
+    return ("--randstruct", mode, "--seed", seed, "--kernel-version", "6.12")
+
+
+CONTRADICTIONS = [
+    # build, options, what is said
+    ("module", seeded("gcc-full", OTHER), "was built with that of " + sha256(SEED.encode()).hexdigest()),
+    ("module", seeded("clang", SEED), "--randstruct clang: "),
+    ("module_of_clang", seeded("clang", SEED), "clang's debug information has the order of its build: leave --randstruct out"),
+    ("full", ("--randstruct", "gcc-performance", "--kernel-version", "6.12"), "was built with gcc-full"),
+    ("performance", seeded("gcc-full", SEED), "was built with gcc-performance"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("build", "options", "said"), CONTRADICTIONS)
+def test_another_build_than_the_command_line_says(build, options, said, request, tmp_path):
+    done = run("check", request.getfixturevalue(build), "--rules", sizes(tmp_path), "--no-packs", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(("build", "mode"), [("full", "gcc-full"), ("performance", "gcc-performance"), ("module", "gcc-full")])
+@pytest.mark.parametrize("seed", [(), ("--seed", SEED)])
+def test_what_linux_marks_needs_no_names(build, mode, seed, request, tmp_path):
+    found = check(request.getfixturevalue(build), sizes(tmp_path), "--randstruct", mode, "--kernel-version", "6.12", *seed)
+    assert {name: finding["outcome"] for name, finding in found.items()} == dict.fromkeys(STRUCTS, "kept")
+    shuffled = [bool(found[name]["placements"]["orders"] or found[name]["randomised"]) for name in STRUCTS]
+    assert shuffled == [True, False, True, True, False]
