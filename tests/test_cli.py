@@ -229,6 +229,11 @@ def test_any_file_name_in_any_locale(project, locale, format_):
         assert json.loads(done.stdout) == json.loads((project / "written").read_text("utf-8"))
 
 
+def test_explain_says_when(project):
+    done = run("explain", "vma-refcount-apart-from-range", cwd=project)
+    assert "\nwhen: SMP, PER_VMA_LOCK, Linux from 6.15 on\n" in done.stdout
+
+
 def test_explain_says_why(project):
     done = run("explain", "ring-sides-apart", cwd=project)
     told = " ".join(done.stdout.split())

@@ -25,8 +25,9 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _wrapped("why: ", rule.why)
     for evidence in rule.evidence:
         yield from _wrapped("evidence: ", evidence)
-    if rule.when.config or rule.when.arch:
-        yield from _wrapped("when: ", ", ".join((*rule.when.config, *rule.when.arch)))
+    when = (*rule.when.config, *rule.when.arch, *([f"Linux {rule.when.kernel}"] if rule.when.kernel else []))
+    if when:
+        yield from _wrapped("when: ", ", ".join(when))
     if rule.tolerate:
         yield f"tolerates: at-risk in up to {rule.tolerate:.1%} of the placements"
     yield f"written in: {rule.source}{pack}"
