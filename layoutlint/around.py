@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
-from layoutlint.beside import Spot, TooManySpots, spots, spots_in
+from layoutlint.beside import Spot, TooManySpots, in_each_element, spots, spots_in
 from layoutlint.containers import Container
 from layoutlint.context import (
     SELECTOR,
@@ -186,13 +186,13 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
 
 def _surrounded(spot: Spot, own: Context, held: Context, where: Where) -> Surrounded:
     """A container with the accesses inside and beside: its own word goes before those of structs in it."""
-    inside, beside = _uses(held, spot), Uses()
-    low, high = reach(spot, held.layout, own.placements.line_size)
+    near = reach(spot, held.layout, own.placements.line_size)
+    inside, beside = _uses(held, near, spot), Uses()
     for way, other in where.declared_in(own.layout.struct, own.placements):
-        for there in spots_in(way, other.layout.struct, low, high):
+        for there in spots_in(way, other.layout.struct, *near):
             if spot.has_own(there.path):
-                beside.update(_uses(other, there))
-    stated = {place.path: (place, by) for place, by in _uses(own).items()}
+                beside.update(_uses(other, near, there))
+    stated = {place.path: (place, by) for place, by in _uses(own, near).items()}
     for known in (inside, beside):
         for place in [place for place in known if place.path in stated]:
             del known[place]
@@ -211,15 +211,25 @@ def _surrounded(spot: Spot, own: Context, held: Context, where: Where) -> Surrou
     )
 
 
-def _uses(context: Context, spot: Spot | None = None) -> Uses:
-    """The fields with declared accesses, in a container those of an embedded struct; none is no error."""
+def _uses(context: Context, near: tuple[int, int], spot: Spot | None = None) -> Uses:
+    """The fields with declared accesses, of a struct in a container where that has them; none is no error.
+
+    Of arrays each element, as far as it reaches into the bits of the container that are near.
+    """
     try:
         uses = context.uses()
     except NothingDeclared:
         return {}
     except NoSuchField as error:
         raise CannotTell(str(error)) from None
-    return uses if spot is None else {moved(place, spot): by for place, by in uses.items()}
+    start = 0 if spot is None else spot.bit_offset
+    low, high = near[0] - start, near[1] - start
+    every = (
+        (each, by)
+        for place, by in uses.items()
+        for each in in_each_element(context.layout.struct, place, low, high)
+    )
+    return {(each if spot is None else moved(each, spot)): by for each, by in every}
 
 
 def _outside_first(verdict: Verdict, spot: Spot) -> Verdict:

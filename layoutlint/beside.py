@@ -8,6 +8,7 @@ from itertools import product
 from math import gcd, prod
 
 from layoutlint.containers import Array, Container
+from layoutlint.definitions import element_bits
 from layoutlint.layout import Place, named
 from layoutlint.model import Field, Source, Struct
 
@@ -167,6 +168,29 @@ def spots_in(way: Container, held: Struct, low: int, high: int) -> Iterator[Spot
             yield from chosen(number + 1, start + index * strides[number], (*indices, index))
 
     return chosen(0, way.bit_offset, ())
+
+
+def in_each_element(struct: Struct, place: Place, low: int, high: int) -> Iterator[Place]:
+    """A field of a struct; where its path leads through arrays without an index, that of each element.
+
+    Of elements, those that reach into bits [low, high).
+    """
+    if "[" in place.path:
+        yield place
+        return
+    waiting = [(place.path.split("."), "", struct.fields, struct.aggregate == "union", 0)]
+    while waiting:
+        (name, *names), prefix, fields, is_union, start = waiting.pop()
+        found = next((p for p in named(fields, prefix, start, is_union) if p.field.name == name), place)
+        if not names:
+            yield Place(found.path, found.bit_offset, place.bit_size, place.field, place.is_marker)
+            continue
+        dims, stride = found.field.dims, element_bits(found.field) or 0
+        count = prod(count or 0 for count in dims) or None
+        inside = found.field.members, found.field.aggregate == "union"
+        for index in _reaching(found.bit_offset, stride, count, low, high) if dims else (0,):
+            path = f"{found.path}{_spelled(dims, index)}."
+            waiting.append((names, path, *inside, found.bit_offset + index * stride))
 
 
 def _reaching(

@@ -31,6 +31,9 @@ class Place:
     is_marker: bool = False
     """An array without length that has members behind it, or ends a group, and so holds nothing."""
 
+    def __hash__(self) -> int:
+        return hash((self.path, self.bit_offset))  # what the field holds can be a thousand others
+
     @property
     def offset(self) -> int:
         """The first byte that the field touches."""
@@ -102,10 +105,9 @@ class Hole:
     @property
     def size(self) -> int:
         """Its length in bytes; raises ValueError when it starts or ends inside a byte."""
-        return self.bit_size // 8 if self.is_whole else self._refuse()
-
-    def _refuse(self) -> int:
-        raise ValueError(f"the hole at bit {self.bit_offset} has no length in bytes")
+        if not self.is_whole:
+            raise ValueError(f"the hole at bit {self.bit_offset} has no length in bytes")
+        return self.bit_size // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +144,7 @@ class Layout:
         return tuple(named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
     def expanded(self, depth: int | None = None) -> Iterator[Place]:
-        """Every named field at every depth, an outer one before its members; of arrays the first element.
-
-        With a depth, only those whose path has at most so many dots.
-        """
+        """Every named field, outer ones first, of arrays the first element; `depth` is the most dots."""
         return _deep((self.struct.fields, "", 0, self.struct.aggregate == "union"), depth)
 
     def find(self, path: str) -> Place | None:

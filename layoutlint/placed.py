@@ -80,8 +80,8 @@ class Where:
     min_align: int | None = None
     _known: dict[int, tuple[Case, ...]] = field(default_factory=dict)
     """Of embedded structs, which have hundreds of containers and several rules, by identity."""
-    _held: dict[int, list[tuple[Container, Context]]] = field(default_factory=dict)
-    """By containers, what `declared_in` says."""
+    _held: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
+    """What `declared_in` says, by the identity of containers; empty until it is asked."""
 
     def cases(self, layout: Layout) -> tuple[Case, ...]:
         """The placements of a struct; two where it depends on an alignment that the input does not state.
@@ -105,12 +105,13 @@ class Where:
     def declared_in(self, container: Struct, placements: Placements) -> list[tuple[Container, Context]]:
         """The structs in a container of which the rule file declares accesses. Raises CannotTell."""
         if not self._held:
-            self._held[0] = []  # searched, even if nothing is found
+            found: dict[int, list[tuple[Container, Context]]] = {}
             for struct in self.surroundings.answering(container.target, self.pack.declared):
                 held = self.context(Layout(struct), placements)
                 for way in self.surroundings.containers(struct):
-                    self._held.setdefault(id(way.struct), []).append((way, held))
-        return self._held.get(id(container), [])
+                    found.setdefault(id(way.struct), []).append((way, held))
+            self._held.append(found)
+        return self._held[0].get(id(container), [])
 
     def _of(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
         return placement.of(layout, self.line_size, self.min_align, storage, align)

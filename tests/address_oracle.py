@@ -171,9 +171,7 @@ def _own_read(record: Record, at: str) -> Iterator[str]:
             yield f"{at}{member.name}"
         elif member.inner is not None and member.inner.tag is None:
             on = at if member.name.startswith("?") else f"{at}{member.name}."
-            for element in range(member.count or 1):
-                inner = on if member.count is None else f"{at}{member.name}[{element}]."
-                yield from _own_read(member.inner, inner)
+            yield from _own_read(member.inner, on)
 
 
 def sharing(made: list[Record], folder: Path) -> dict[tuple[str, str], tuple[frozenset[int], frozenset[int]]]:

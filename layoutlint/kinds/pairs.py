@@ -96,6 +96,8 @@ _Met = tuple[Place, Place, Row]
 
 def _across(around: Beside, placements: Placements) -> dict[_Met, tuple[int, ...]]:
     """What shares a line with something of the next object, and the bases at which it does."""
+    if not around.rows:
+        return {}
     line, bases = placements.line_size, set(placements.bases)
     turned = dict.fromkeys((*around.pairs, *((b, a) for a, b in around.pairs)))
     met = {(a, b, row): next_shared(a, b, row, line) for row in around.rows for a, b in turned}

@@ -92,9 +92,16 @@ def _symbols(image: Image) -> list[Symbol] | None:
         if info & 15 <= _OBJECT and section < len(holding) and holding[section]:
             end = strings.find(b"\0", name)
             called = strings[name : end if end >= 0 else None].decode(errors="replace")
-            if called:
+            if called and _is_inside(image, section, address, size):
                 found.append(Symbol(called, address, size, section, info & 15 == _OBJECT))
     return found
+
+
+def _is_inside(image: Image, section: int, address: int, size: int) -> bool:
+    """Whether a symbol lies within its section; linker scripts set some outside, and damage others."""
+    header = image.headers[section]
+    start = 0 if image.is_relocatable else header.address
+    return start <= address and address + size <= start + header.size
 
 
 def _holds_data(header: Section) -> bool:
