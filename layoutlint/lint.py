@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layoutlint import placed, unused
+from layoutlint import asked, placed, unused
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
@@ -31,6 +31,7 @@ from layoutlint.rule import (
 from layoutlint.when import excluded
 
 if TYPE_CHECKING:
+    from layoutlint.intent.claims import Claims
     from layoutlint.intent.pack import Intent
     from layoutlint.randstruct import Randomisation
 
@@ -53,6 +54,8 @@ class Options:
     read: ReadOptions = field(default_factory=ReadOptions)
     annotations: bool = False
     """Whether what the inputs say themselves of their structs counts."""
+    claims: Claims | None = None
+    """What comments claim about cache lines, where that is to be judged."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None where nothing is said."""
     kernel: Version | None = None
@@ -86,11 +89,10 @@ def read(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Inputs:
     """What the inputs at some paths say of the structs that the packs' rules name."""
-    asked = _wanted(packs, options), _wanted(packs + kernel_packs, options)
-    kernel = frozenset((*asked[1].names, *asked[1].patterns)) - {*asked[0].names, *asked[0].patterns}
+    own, every = _asked(packs, options), _asked(packs + kernel_packs, options)
+    kernel = frozenset((*every.names, *every.patterns)) - {*own.names, *own.patterns}
     names = placed.embedded(packs + kernel_packs)
-    all_asked = replace(asked[1], kernel=kernel, annotated=options.annotations, files=_mentioning(options))
-    readings, unread, around = _read(tuple(paths), all_asked, names, options)
+    readings, unread, around = _read(tuple(paths), replace(every, kernel=kernel), names, options)
     return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around)
 
 
@@ -99,13 +101,12 @@ def _dated(reading: Reading, kernel: Version | None) -> Reading:
     return replace(reading, kernel=kernel) if reading.is_kernel and reading.kernel is None else reading
 
 
-def _mentioning(options: Options) -> frozenset[str]:
-    """The C files that have annotations, below the folders with the sources of inputs."""
-    if not (options.annotations and options.read.sources):
-        return frozenset()
-    from layoutlint.intent.sources import Sources
-
-    return frozenset(Sources(options.read.sources).mentioning())
+def _asked(packs: tuple[Pack, ...], options: Options) -> Wanted:
+    named = asked.wanted(packs, options.only)
+    files = asked.mentioning(options.read.sources) if options.annotations else frozenset()
+    headers = options.claims.structs if options.claims else {}
+    besides = asked.besides(named, packs, options.only, headers, options.annotations)
+    return replace(besides, annotated=options.annotations, files=files)
 
 
 def report(
@@ -113,8 +114,8 @@ def report(
 ) -> Report:
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
-    asked = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
-    active, intents = _with_annotations(readings, asked, options)
+    known = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
+    active, intents = _with_annotations(readings, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules and not inputs.unread:
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
@@ -131,11 +132,12 @@ def report(
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
     vain = tuple(unused.accesses(readings, active))
+    stale = [one for r in readings for one in options.claims.stale(r)] if options.claims else []
     if any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals
 
         readings = [proposals.noted(r, active[id(r)], options.line_size, options.min_align) for r in readings]
-    return _report(readings, inputs.unread, rules, findings, options, vain)
+    return _report(readings, [*inputs.unread, *stale], rules, findings, options, vain)
 
 
 def _with_annotations(
@@ -150,6 +152,9 @@ def _with_annotations(
             active[id(reading)], intent = taken.beside(reading, packs[id(reading)])
             intents += [] if intent is None else [intent]
         active[id(reading)] += tuple(said.spoken(reading, packs[id(reading)]))
+    if options.claims is not None:
+        for reading in readings:
+            active[id(reading)] += options.claims.spoken(reading, packs[id(reading)])
     return active, intents
 
 
@@ -165,36 +170,6 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
     from layoutlint import randomised
 
     return randomised.read(paths, wanted, embedded, options.read, options.randomised, options.line_size)
-
-
-def _wanted(packs: tuple[Pack, ...], options: Options) -> Wanted:
-    """The structs that rules name; where it counts what structs say themselves, those asked for besides."""
-    asked, only = wanted(packs, options.only), options.only
-    if not options.annotations:
-        return asked
-    annotated = {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
-    if only is not None:
-        annotated = {name for name in annotated if Wanted(patterns=(only,)).matches(name)} | {only}
-    patterns = {name for name in annotated if is_pattern(name)}
-    return replace(
-        asked, names=asked.names | annotated - patterns, patterns=tuple(sorted({*asked.patterns, *patterns}))
-    )
-
-
-def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
-    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
-    rules = [rule for pack in packs for rule in pack.rules]
-    named = {rule.struct for rule in rules if rule.struct != VARIABLES}
-    if only is not None:
-        named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
-    headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
-    patterns = tuple(sorted(name for name in named if is_pattern(name)))
-    found = Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
-    if len(rules) == sum(rule.struct != VARIABLES for rule in rules):
-        return found
-    from layoutlint import variables
-
-    return variables.wanted(found, packs)
 
 
 def judge(

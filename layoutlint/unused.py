@@ -47,7 +47,11 @@ def _vain(intent: StructIntent, structs: tuple[Struct, ...]) -> Iterator[str]:
         return
     layouts = [Layout(s) for s in structs if s.answers_to(intent.struct) and s.bit_size and not s.problem]
     for access in intent.accesses if layouts else ():
-        if access.source is not None and not any(layout.match(access.path) for layout in layouts):
+        if (
+            access.source is not None
+            and not access.is_optional
+            and not any(layout.match(access.path) for layout in layouts)
+        ):
             names = {place.path for layout in layouts for place in layout.expanded(access.path.count("."))}
             near = did_you_mean(access.path, names)
             yield f"{access.source}: struct {intent.struct} has no field `{access.path}`{near}"

@@ -90,7 +90,7 @@ MISTAKES = [
     ("contended", "`contended` needs an access beside it: `hot-write, contended`"),
     ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
-    ("offset", "`offset` needs `at`: its offset in bytes"),
+    ("offset", "`offset`: needs `at` or `line`, and not both"),
     ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
     ("lines(b, max=two)", "`max` cannot be `two`: wanted a number"),
     ("ignore[any]", "`ignore[any]` needs a reason behind it"),

@@ -21,6 +21,7 @@ from layoutlint.commands.packs import discovered, packs_of
 
 if TYPE_CHECKING:
     from layoutlint.builds import Build
+    from layoutlint.intent.claims import Claims
 
 
 @click.command()
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
     "--no-annotations",
     is_flag=True,
     help="Leave out what structs say themselves: comments, macros, marks of groups.",
+)
+@click.option(
+    "--comments",
+    is_flag=True,
+    help="Judge what comments claim about cache lines, in trees of C text or below --sources.",
 )
 @click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
 @click.option(
@@ -99,6 +105,7 @@ def check(
     options = lint.Options(
         only=more["only"],
         annotations=not more["no_annotations"],
+        claims=_claims(inputs, more["sources"]) if more["comments"] else None,
         fail_on=Outcome(fail_on),
         line_size=more["line_size"],
         min_align=more["min_align"],
@@ -125,6 +132,17 @@ def check(
     else:
         click.echo(reports.FORMATS[format_](report), nl=False)
     sys.exit(report.exit_status)
+
+
+def _claims(inputs: tuple[str, ...], sources: tuple[str, ...]) -> Claims:
+    """What comments claim in inputs of C text and below --sources; raises UsageError for neither."""
+    from layoutlint.intent import claims
+    from layoutlint.readers.clang import tree
+
+    tops = [top for path in (*inputs, *sources) for top in tree.text_below(path)]
+    if not tops:
+        raise click.UsageError("--comments needs C text: as INPUT, or below --sources")
+    return claims.gather(tops)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...]) -> tuple[Build, ...]:

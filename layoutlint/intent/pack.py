@@ -131,7 +131,17 @@ class _Reader:
         id_ = "/".join((struct.name, said.word, *spellings(given)))
         self.rules.setdefault(
             id_,
-            Rule(id_, struct.name, built, Severity.ERROR, why, place, (f"annotation at {place}",), pack=NAME),
+            Rule(
+                id_,
+                struct.name,
+                built,
+                Severity.ERROR,
+                why,
+                place,
+                (f"annotation at {place}",),
+                pack=NAME,
+                by="annotation",
+            ),
         )
 
 

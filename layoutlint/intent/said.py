@@ -16,15 +16,15 @@ def spoken(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
     What the packs say of these structs (where objects start, who uses which field) counts for them as well.
     """
     rules: list[Rule] = []
-    known: list[StructIntent] = []
+    intents: list[StructIntent] = []
     for struct in reading.structs:
         if struct.bit_size is not None and struct.problem is None and _marks(struct.fields):
             from layoutlint.intent import groups  # few structs mark any
 
             rules.append(groups.rule(struct, reading.path))
-            known += _known(struct, packs)
-    intents = tuple(dict.fromkeys(known))
-    return (Pack("in structs", reading.path, tuple(dict.fromkeys(rules)), intents),) if rules else ()
+            intents += known(struct, packs)
+    spoken = Pack("in structs", reading.path, tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(intents)))
+    return (spoken,) if rules else ()
 
 
 def _marks(fields: tuple[Field, ...]) -> bool:
@@ -32,7 +32,7 @@ def _marks(fields: tuple[Field, ...]) -> bool:
     return any(_marks(f.members) if f.name is None else marker(f.name) is not None for f in fields)
 
 
-def _known(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructIntent]:
+def known(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructIntent]:
     """What packs say of a struct; where its objects start, the first that says so."""
     is_placed = False
     for pack in packs:

@@ -1,4 +1,4 @@
-"""Kind `offset`: a field stands at a fixed offset."""
+"""Kind `offset`: a field stands at a fixed offset, or on a fixed cache line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_one
-from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, settle, spell
+from layoutlint.layout import Place
+from layoutlint.placement import Placements
+from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, settle, spell
 
 _BREAKS = """\
 struct packet {
@@ -24,17 +26,22 @@ struct packet {
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A field's first byte is at a given offset."""
+    """A field's first byte is at a given offset, or on a given line."""
 
     name: ClassVar[str] = "offset"
-    summary: ClassVar[str] = "the field begins `at` bytes from the beginning of the struct"
+    summary: ClassVar[str] = (
+        "the field begins `at` bytes from the beginning of the struct, or on its cache line `line`"
+    )
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "one field", required=True),
-        Key("at", "integer", "its offset in bytes", required=True),
+        Key("at", "integer", "its offset in bytes"),
+        Key("line", "integer", "or the line on which it begins; 0 is the one on which the object begins"),
     )
     manual: ClassVar[Manual] = Manual(
         "What `offsetof` says. A bit-field, which has no `offsetof`, counts with the first byte that it\n"
-        "touches; a path goes as deep as you like (`lock.owner`, `ring[2].head`). The base plays no part.",
+        "touches; a path goes as deep as you like (`lock.owner`, `ring[2].head`). The base plays no part\n"
+        "for `at`; on which line of the object a field begins is told at every base. A rule needs one of\n"
+        "the two.",
         "Move the field back, or change what relies on the offset and then the rule.",
         'fields = ["type"]\nat = 0',
         Example(_BREAKS, Outcome.BROKEN, "`type` at 4..7 begins at 4, 4 bytes behind 0"),
@@ -42,18 +49,39 @@ class Offset:
     )
 
     fields: tuple[str, ...]
-    at: int
+    at: int | None = None
+    line: int | None = None
 
     def __post_init__(self) -> None:
         need_one(self.fields)
+        if (self.at is None) is (self.line is None):
+            raise ValueError("needs `at` or `line`, and not both")
         need_at_least("at", self.at, 0)
+        need_at_least("line", self.line, 0)
 
     def check(self, context: Context) -> Verdict:
         """Broken when the field's first byte is anywhere else."""
         place = context.place(self.fields[0])
+        if self.line is not None:
+            return _on_line(place, self.line, context.placements)
         message = f"{spell(place)} begins at {place.offset}"
-        off = place.offset - self.at
+        off = place.offset - (self.at or 0)
         if not off:
             return settle(True, message, (place,), "")
         message += f", {abs(off)} bytes {'behind' if off > 0 else 'before'} {self.at}"
         return settle(False, message, (place,), f"move `{place.path}` {-off:+} bytes, to {self.at}")
+
+
+def _on_line(place: Place, line: int, placements: Placements) -> Verdict:
+    size = placements.line_size
+    found = {base: (base + place.offset) // size for base in placements.bases}
+    bases = placements.violating(lambda base: found[base] != line)
+    total = len(placements.bases)
+    begins = f"{spell(place)} begins on line"
+    if not bases:
+        return judge(placements, (), f"{begins} {line} of the object in all {total} placements", (place,), "")
+    wrong = sorted({found[base] for base in bases})
+    message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, in {len(bases)} of {total} placements"
+    advice = f"move `{place.path}` to {line * size}..{(line + 1) * size - 1}"
+    advice += f" and align the struct to {size} bytes" if total > 1 else ""
+    return judge(placements, bases, message, (place,), advice)

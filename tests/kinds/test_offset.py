@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from layoutlint.kinds.offset import Offset
 from tests.kinds.cases import (
+    AT_RISK,
     BROKEN,
+    EVERY8,
     KEPT,
+    ONCE,
     Case,
     Refusal,
     Untold,
@@ -17,6 +20,7 @@ from tests.kinds.cases import (
 from tests.kinds.structs import (
     BITS,
     EMPTY,
+    LINES,
     NESTED,
     RING,
     TAIL,
@@ -36,11 +40,20 @@ CASES = [
     Case("union member", UNION, {"fields": ("text",), "at": 8}, KEPT, (), "`text` at 8..11 begins at 8"),
     Case("flexible array", TAIL, {"fields": ("body",), "at": 12}, BROKEN, (),
          "`body` at 16 and beyond begins at 16, 4 bytes behind 12"),
+    Case("on its line", LINES, {"fields": ("c",), "line": 1}, KEPT, (), "`c` at 64..71 begins on line 1 of the object in all 1 placements"),
+    Case("on another", LINES, {"fields": ("c",), "line": 2}, BROKEN, ONCE, "`c` at 64..71 begins on line 1, not 2, in 1 of 1 placements",
+         advice="move `c` to 128..191"),
+    Case("on its line at some bases", WORDS, {"fields": ("b",), "line": 0}, AT_RISK, (56,),
+         "`b` at 8..15 begins on line 1, not 0, in 1 of 8 placements", advice="move `b` to 0..63 and align the struct to 64 bytes"),
+    Case("on either of two", WORDS, {"fields": ("b",), "line": 2}, BROKEN, EVERY8, "`b` at 8..15 begins on line 0 or 1, not 2, in 8 of 8 placements"),
     Case("empty", EMPTY, {"fields": ("lock",), "at": 8}, KEPT, (), "`lock` at 8, empty begins at 8"),
 ]  # fmt: skip
 REFUSALS = [
     Refusal("two", {"fields": ("a", "b"), "at": 0}, "`fields` needs exactly one field, and no pattern"),
     Refusal("pattern", {"fields": ("a*",), "at": 0}, "`fields` needs exactly one field, and no pattern"),
+    Refusal("neither", {"fields": ("a",)}, "needs `at` or `line`, and not both"),
+    Refusal("both", {"fields": ("a",), "at": 0, "line": 0}, "needs `at` or `line`, and not both"),
+    Refusal("a negative line", {"fields": ("a",), "line": -1}, "`line` is -1, and must be at least 0"),
     Refusal("negative", {"fields": ("a",), "at": -1}, "`at` is -1, and must be at least 0"),
 ]
 UNTOLD = [

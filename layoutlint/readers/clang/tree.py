@@ -156,6 +156,23 @@ def enclosing(path: str) -> str | None:
     return None
 
 
+def text_below(path: str) -> list[tuple[str, list[str]]]:
+    """Where the C text of an input stands: folders that paths are relative to, with those to look through.
+
+    Of a configured kernel its headers, of other folders everything; nothing of an input that is no C text.
+    """
+    if not os.path.isdir(path):
+        return [(os.path.dirname(path) or ".", [path])] if path.endswith((".c", ".h")) else []
+    try:
+        found = find(path)
+    except ReadError:  # a kernel source that is not configured
+        found = None
+    if found is None:
+        return [(path, [path])]
+    inside = [(root, [f for f in found.folders if f.startswith(f"{root}{os.sep}")]) for root in found.roots]
+    return [(root, folders) for root, folders in inside if folders]
+
+
 def _is_source(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, _MARK)) and "PATCHLEVEL" in _text(folder, "Makefile")
 

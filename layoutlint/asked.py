@@ -1,0 +1,54 @@
+"""Which structs a run asks its inputs for: those that rules name, and others that may say something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from layoutlint.layout import is_pattern
+from layoutlint.model import Wanted
+from layoutlint.rule import VARIABLES, Pack
+
+
+def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
+    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
+    rules = [rule for pack in packs for rule in pack.rules]
+    named = {rule.struct for rule in rules if rule.struct != VARIABLES}
+    if only is not None:
+        named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
+    headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
+    patterns = tuple(sorted(name for name in named if is_pattern(name)))
+    found = Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
+    if len(rules) == sum(rule.struct != VARIABLES for rule in rules):
+        return found
+    from layoutlint import variables
+
+    return variables.wanted(found, packs)
+
+
+def besides(
+    asked: Wanted, packs: tuple[Pack, ...], only: str | None, headers: Mapping[str, str], annotations: bool
+) -> Wanted:
+    """Those as well that `headers` names, each with its file, and with `annotations` those of tables."""
+    known = set(headers)
+    if annotations:
+        known |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
+    if only is not None:
+        known = {name for name in known if Wanted(patterns=(only,)).matches(name)}
+        known |= {only} if annotations else set()
+    patterns = {name for name in known if is_pattern(name)}
+    return replace(
+        asked,
+        names=asked.names | known - patterns,
+        patterns=tuple(sorted({*asked.patterns, *patterns})),
+        headers=tuple(sorted({**headers, **dict(asked.headers)}.items())),
+    )
+
+
+def mentioning(folders: tuple[str, ...]) -> frozenset[str]:
+    """The C files that have annotations, below folders with the sources of inputs."""
+    if not folders:
+        return frozenset()
+    from layoutlint.intent.sources import Sources
+
+    return frozenset(Sources(folders).mentioning())
