@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import islice
 
 import pytest
@@ -72,6 +73,52 @@ def test_a_cell(state, place, kernel, said):
     first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
     assert {base % 64 for base in starts(cell) if sharing(base, first, second)} == set(cell.failing)
     assert {base % 64 for base in starts(cell)} == {base % 64 for base in range(0, 4096, 64 // cell.bases)}
+
+
+SEEDED = [(*key, is_seeded) for key in page.SHUFFLED for is_seeded in (False, True)]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("state", "place", "mode", "is_seeded"), SEEDED, ids=[" ".join(map(str, key)) for key in SEEDED]
+)
+def test_a_randomised_cell(state, place, mode, is_seeded, kernel, said):
+    chance, cell = page.SHUFFLED[state, place, mode]
+    options = ["--randstruct", mode, "--kernel-version", page.PLUGINS[state], "--randomized", "address_space,inode"]
+    options += ["--seed", page.SEED] if is_seeded else []
+    only = {"alone": "address_space", "inode": "inode", "bdev": "bdev_inode"}[place]
+    asked = [*rules(state, place), "--struct", only, *options]
+    finding = said(input_of(state, place, kernel), asked)[page.PLACES[place][0]]
+    placements = finding["placements"]
+    if not is_seeded:
+        orders = placements["orders"]
+        assert finding["outcome"] == "at-risk"
+        assert (round(orders["share"], 5), round(orders["error"], 5)) == (chance.share, chance.error)
+        return
+    assert (finding["outcome"], tuple(placements["bases"]), placements["total"]) == (cell.outcome, cell.failing, cell.bases)
+    first, second = sorted(finding["fields"][:2], key=lambda f: f["offset"])
+    assert {base % 64 for base in starts(cell) if sharing(base, first, second)} == set(cell.failing)
+
+
+SIZES = {"after": [8, 16, 40, 4, 4, 16, 8, 8, 8, 8, 4, 4, 16, 40, 8], "7.2": [8, 16, 32, 4, 4, 16, 8, 8, 8, 4, 4, 32, 8]}
+"""Of the fields, of which those of 4 bytes are aligned to 4 and the others to 8."""
+TREE, LOCK = 5, {"after": 13, "7.2": 11}
+"""Which of them are i_mmap and i_mmap_rwsem."""
+
+
+@pytest.mark.parametrize("state", SIZES)
+def test_the_share_is_that_of_orders_drawn_otherwise(state):
+    """Every order is as likely as another in the full mode; the order of the two does not matter."""
+    dice, sizes, fails, total = random.Random(5), SIZES[state], 0, 30_000
+    for _ in range(total):
+        order, end, at = dice.sample(range(len(sizes)), len(sizes)), 0, {}
+        for field in order:
+            step = min(sizes[field], 8)
+            at[field] = -(-end // step) * step
+            end = at[field] + sizes[field]
+        a, b = ({"offset": at[f], "size": sizes[f]} for f in (TREE, LOCK[state]))
+        fails += sum(sharing(base, a, b) for base in range(0, 64, 8)) / 8
+    assert abs(fails / total - page.SHUFFLED[state, "alone", "gcc-full"][0].share) < 0.01
 
 
 def test_the_page_is_that_of_the_table():
