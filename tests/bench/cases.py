@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.bench import peers
@@ -17,11 +18,13 @@ from tests.real import kernels
 
 FINDINGS = (0, 1)
 """Exit statuses of a `check` that did its work."""
-JOBS = RULED, EVERY, ONE, BTF, HEADERS, START = (
-    "structs of the rules", "every struct", "one struct", "from BTF", "from a header", "start-up",
+JOBS = RULED, EVERY, ONE, AROUND, BTF, HEADERS, START = (
+    "structs of the rules", "every struct", "one struct", "what embeds a struct", "from BTF", "from a header", "start-up",
 )  # fmt: skip
 """What is asked of the tools; cases of one job stand beside each other."""
 HEADER = "linux/fs.h"
+EMBEDDED = ("rw_semaphore", "spinlock", "address_space")
+"""Structs whose containers are asked for: of 55 structs, of 500, and of 11."""
 LOOK_UP = Path(__file__).with_name("look_up.py")
 CONSOLE_SCRIPT = Path(sys.executable).with_name("layoutlint")
 
@@ -49,7 +52,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What must hold: a quantity of one case is at most `limit` times that of another, or at most `limit` itself."""
+    """What must hold: a quantity of one case is at most `limit` times that of another, or at most `limit` itself.
+
+    With `is_more` it is at most `limit` more than that of the other.
+    """
 
     ours: str
     theirs: str | None
@@ -58,6 +64,7 @@ class Limit:
     limit: float
     demand: str
     """The limit in words."""
+    is_more: bool = False
 
 
 LIMITS = (
@@ -66,6 +73,8 @@ LIMITS = (
     Limit("check", "pahole-sizes", "private", 1 / 10, "at most a tenth"),
     Limit("show-all", "pahole", "wall", 1 / 4, "at least 4 times faster"),
     Limit("show", "drgn", "wall", 1.3, "at most 1.3 times"),
+    *(Limit(f"containers-{name}", "check", "wall", 0.3, "at most 0.3 s more", is_more=True) for name in EMBEDDED),
+    Limit("containers-btf", "check-btf", "wall", 0.3, "at most 0.3 s more", is_more=True),
     Limit("check-btf", "padlock", "wall", 1.5, "at most 1.5 times"),
     Limit("check-header", "libclang", "wall", 3, "at most 3 times"),
     Limit("version", None, "wall", 0.12, "within 0.12 s"),
@@ -91,6 +100,11 @@ def check(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
 def show(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
     """`show` of one struct, from DWARF."""
     return layoutlint("show", "--reader", "dwarf", str(vmlinux), inputs.struct, shows=inputs.struct, folder=folder)
+
+
+def containers(vmlinux: Path, reader: str, name: str) -> Command:
+    """`containers` of a struct of Linux."""
+    return layoutlint("containers", "--reader", reader, str(vmlinux), name, shows=f"struct {name}")
 
 
 def layout_audit(vmlinux: Path, inputs: Inputs) -> Command:
@@ -122,6 +136,10 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
         Case("show", "layoutlint", f"show {struct}", ONE, lambda: show(vmlinux, inputs)),
         Case("drgn", "drgn", f"look-up of {struct}", ONE, lambda: drgn(vmlinux, inputs)),
     ]  # fmt: skip
+    found += [
+        Case(f"containers-{name}", "layoutlint", f"containers {name}", AROUND, partial(containers, vmlinux, "dwarf", name))
+        for name in EMBEDDED
+    ]
     copy = inputs.interpreted
     if copy is not None:
         found += [
@@ -136,6 +154,8 @@ def _btf(inputs: Inputs) -> tuple[Case, ...]:
     return (
         Case("check-btf", "layoutlint", "check --reader btf", BTF,
              lambda: layoutlint("check", "--reader", "btf", vmlinux, shows=inputs.struct)),
+        Case("containers-btf", "layoutlint", f"containers --reader btf {EMBEDDED[0]}", BTF,
+             lambda: containers(inputs.vmlinux, "btf", EMBEDDED[0])),
         Case("padlock", "padlock", "bpf --no-cache --json", BTF,
              lambda: Command((*peers.padlock().words, "bpf", "--no-cache", "--json", vmlinux), f'"{inputs.struct}"')),
         Case("pahole-btf", "pahole", "-F btf --sizes", BTF,

@@ -81,13 +81,14 @@ def _places(bars: list[Measured]) -> list[float]:
 
 
 def _limits(axes: Axes, bars: dict[str, tuple[float, float]], judged: Iterable[Judged]) -> None:
-    """Where a bar must end at the latest: its limit, times the median of what it is held against."""
+    """Where a bar must end at the latest: its limit, times or more than the median of what it is held against."""
     label = "where the bar must end at the latest, by its limit"
     for one in judged:
         limit = one.limit
         if limit.quantity != "wall" or one.found is None:
             continue
-        at = limit.limit * (bars[limit.theirs][1] if limit.theirs else 1)
+        other = bars[limit.theirs][1] if limit.theirs else 1
+        at = limit.limit + other if limit.is_more else limit.limit * other
         place = bars[limit.ours][0]
         axes.plot([at, at], [place - 0.5, place + 0.5], color="#c1121f", linewidth=2.2, label=label)
         label = "_"

@@ -49,7 +49,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A limit with what was found: the share or the figure that must not exceed it, or why there is none."""
+    """A limit with what was found: the share, the difference or the figure that must not exceed it, or why there is none."""
 
     limit: Limit
     found: Spread | None
@@ -78,7 +78,7 @@ def measure(cases: Iterable[Case], rounds: int, say: Say = to_stderr) -> list[Me
 
 
 def judge(limit: Limit, measured: Iterable[Measured]) -> Judged:
-    """Hold a limit against the rounds: the share is taken in each round, between neighbours in time."""
+    """Hold a limit against the rounds: the share, or what is more, is taken in each, between neighbours in time."""
     by_key = {one.case.key: one for one in measured}
     sides = [by_key.get(key) for key in (limit.ours, limit.theirs) if key is not None]
     for side in sides:
@@ -87,7 +87,8 @@ def judge(limit: Limit, measured: Iterable[Measured]) -> Judged:
     figures = [side.each(limit.quantity) for side in sides if side is not None]
     if len(figures) == 1:
         return Judged(limit, _spread(figures[0]))
-    return Judged(limit, _spread([one / other for one, other in zip(*figures, strict=True)]))
+    pairs = zip(*figures, strict=True)
+    return Judged(limit, _spread([one - other if limit.is_more else one / other for one, other in pairs]))
 
 
 def _spread(figures: list[float]) -> Spread:

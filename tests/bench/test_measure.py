@@ -113,6 +113,15 @@ def test_a_limit_is_held_against_the_median_of_the_rounds(quantity, theirs, limi
     assert judged.holds is holds
 
 
+@pytest.mark.parametrize(("limit", "holds"), [(0.5, False), (1.0, True)])
+def test_a_difference_is_taken_in_each_round(limit, holds):
+    measured = [runs("ours", 4, 5, 7), runs("theirs", 3, 1, 6)]
+    judged = judge(Limit("ours", "theirs", "wall", limit, "", is_more=True), measured)
+    assert judged.found is not None
+    assert (judged.found.median, judged.found.least, judged.found.greatest) == pytest.approx((1, 1, 4))
+    assert judged.holds is holds
+
+
 @pytest.mark.parametrize(
     ("measured", "reason"),
     [
