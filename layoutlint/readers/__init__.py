@@ -55,7 +55,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if what == "btf":
         from layoutlint.readers import btf
 
-        return btf.read(path, wanted.widened(), options)
+        return btf.read(path, wanted, options)
     return _read_elf(path, wanted, options)
 
 
@@ -103,7 +103,7 @@ def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadO
     if choice == "btf":
         from layoutlint.readers import btf
 
-        return btf.read_elf(image, wanted.widened(), options)
+        return btf.read_elf(image, wanted, options)
     from layoutlint.readers import dwarf
 
     return dwarf.read_elf(image, wanted, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,7 @@ KINDS: Final = (
 _ONCE: Final = {INT: 1, ARRAY: 3, VAR: 1, DECL_TAG: 1}
 _EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64: 3}
 _NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3}
+_STANDS_FOR: Final = frozenset((TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG))
 _RECORD: Final = 3
 _KINDS_POSSIBLE: Final = 128
 _LONGEST_NAME: Final = 1 << 12
@@ -133,6 +134,26 @@ class Blob:
         name, info, value = self._words[start : start + _RECORD]
         extra = self._words[start + _RECORD : end]
         return Record(type_id, self.kinds[number], bool(info >> 31), self.text(name, type_id), value, extra)
+
+    def parts(self, type_id: int) -> Sequence[int]:
+        """The ids of the types that lie in one by value: its members', its elements', what it stands for.
+
+        Raises Damaged when there is no such type.
+        """
+        number = type_id - self.first_id
+        if number < 0 and self.base is not None and type_id:
+            return self.base.parts(type_id)
+        if not 0 <= number < len(self.kinds):
+            if type_id == 0:
+                return ()
+            raise Damaged(f"there is no type {type_id}: the last is {self.end_id - 1}")
+        start, kind = self._starts[number], self.kinds[number]
+        if kind in (STRUCT, UNION):
+            end = start + _RECORD + 3 * (self._words[start + 1] & 0xFFFFFF)
+            return self._words[start + _RECORD + 1 : end : 3]
+        if kind in _STANDS_FOR:
+            return (self._words[start + 2],)
+        return (self._words[start + _RECORD],) if kind == ARRAY else ()
 
     def text(self, offset: int, type_id: int) -> str:
         """The string at an offset, which `type_id` refers to. Raises Damaged."""

@@ -9,6 +9,7 @@ from layoutlint.model import Field, Struct, Target, Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.annotated import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
+from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
 
 _Key = tuple[str, int]
@@ -57,11 +58,13 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
 def _found(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Target]:
     """Those of wanted names, and those of annotated structs."""
     matches: dict[int, bool] = {0: False}
+    holders = Holders(source, wanted.held).ids() if wanted.held else frozenset()
     found = []
     for type_id, name in source.own(_NAMING):
         if name not in matches:
             matches[name] = wanted.matches(source.text(name, type_id))
-        if matches[name] or (annotated and name and _is_one(source, source.record(type_id), annotated)):
+        is_wanted = matches[name] or (name and type_id in holders)
+        if is_wanted or (annotated and name and _is_one(source, source.record(type_id), annotated)):
             target = _resolved(source, source.record(type_id), wanted)
             if target is not None:
                 found.append(target)
@@ -87,7 +90,7 @@ def _resolved(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
     own = target.name or naming
     if own == name:
         return _Target(own, target, None)
-    if wanted.everything and name not in wanted.names:
+    if (wanted.everything or wanted.held) and name not in wanted.names | wanted.held:
         return None  # everything has its own name already; only what is asked for gets others
     return _Target(own, target, name)
 
@@ -110,7 +113,7 @@ def _followed(source: Blob, record: Record) -> tuple[str, Record | None]:
 
 def _asked_for(wanted: Wanted, name: str) -> bool:
     """Whether a name is asked for by itself, not as a part of everything."""
-    return Wanted(wanted.names, wanted.patterns).matches(name)
+    return Wanted(wanted.names | wanted.held, wanted.patterns).matches(name)
 
 
 def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> Struct:

@@ -20,6 +20,7 @@ BUILDS = [
     ("gcc", ("-g", "-gdwarf-2", "-gstrict-dwarf")),
     ("gcc", ("-g", "-fdebug-types-section")),
     ("gcc", ("-g", "-gdwarf64")),
+    ("gcc", ("-gbtf",)),
     ("clang", ("-g", "-fstandalone-debug")),
 ]
 IDS = [" ".join((compiler, *flags)) for compiler, flags in BUILDS]
@@ -118,9 +119,10 @@ def test_a_typedef_that_only_one_unit_has_stands_for_the_struct_in_all(tmp_path)
     ]  # fmt: skip
 
 
-def test_nothing_else_is_read(tmp_path):
+@pytest.mark.parametrize("flag", ["-g", "-gbtf"])
+def test_nothing_else_is_read(tmp_path, flag):
     text = used(SOURCE, ("outer", "node"))
-    path = compile_c("gcc", text, tmp_path / "all.o", "-c", "-g")
+    path = compile_c("gcc", text, tmp_path / "all.o", "-c", flag)
     found = read(str(path), Wanted(held=frozenset(("middle",))), ReadOptions()).structs
     assert {struct.name for struct in found} == {
         "middle", "outer", "either",  # and what these hold
