@@ -14,6 +14,7 @@ ASKED = (
     ("check", "--format", "json"),
     ("show", "--format", "json", "--expand", "task_struct", "inode", "sk_buff", "net_device", "page"),
     ("show", "--format", "json", "--all"),
+    ("containers", "--format", "json", "rw_semaphore"),
 )
 
 

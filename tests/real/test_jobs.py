@@ -8,11 +8,15 @@ from tests import command
 
 pytestmark = pytest.mark.real
 
-ASKED = (("check", "--format", "json"), ("show", "--format", "json", "--all"), ("containers", "--format", "json", "rw_semaphore"))
+ASKED = (
+    ("check", "--format", "json"),
+    ("show", "--format", "json", "--all"),
+    *(("containers", "--format", "json", name) for name in ("rw_semaphore", "spinlock_t")),
+)
 
 
 @pytest.mark.parametrize("name", ["cloud", "newest"])
-@pytest.mark.parametrize("asked", ASKED, ids=[row[0] for row in ASKED])
+@pytest.mark.parametrize("asked", ASKED, ids=[f"{row[0]} {row[-1]}" for row in ASKED])
 def test_the_same_for_any_number_of_processes(kernel, name, asked):
     told = []
     for jobs in ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "5")):
