@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from layoutlint import toml_table as toml
@@ -11,7 +11,7 @@ from layoutlint.cases import Case, Expected
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.model import Source
 from layoutlint.rule import Outcome, Pack, Rule
-from layoutlint.rulefile import CASES
+from layoutlint.rulefile import CASES, file_of
 from layoutlint.toml_lines import Document, Path, content
 from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table
@@ -22,6 +22,20 @@ CASE_KEYS = ("name", "code", "expect", "flags")
 def beside(path: str) -> str:
     """Where the cases of a rule file are: `locks.cases.toml` beside `locks.toml`."""
     return f"{path.removesuffix('.toml')}{CASES}"
+
+
+def load_all(packs: Iterable[Pack]) -> list[tuple[Pack, tuple[Case, ...]]]:
+    """Packs with their cases; raises RuleFileError with all mistakes of all case files."""
+    loaded: list[tuple[Pack, tuple[Case, ...]]] = []
+    mistakes: list[str] = []
+    for pack in packs:
+        try:
+            loaded.append((pack, load(pack, file_of(pack))))
+        except RuleFileError as error:
+            mistakes += error.messages
+    if mistakes:
+        raise RuleFileError(tuple(mistakes))
+    return loaded
 
 
 def load(pack: Pack, file: str) -> tuple[Case, ...]:

@@ -135,10 +135,15 @@ def _read_path(path: str) -> Iterator[_Part]:
         return
     from pathlib import Path  # most rules are given as files
 
-    files = sorted(str(file) for file in Path(path).rglob("*.toml") if not file.name.endswith(CASES))
+    every = sorted(str(file) for file in Path(path).rglob("*.toml"))
+    files = [file for file in every if not file.endswith(CASES)]
     if not files:
         yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
     yield from map(_read_file, files)
+    for file in every:
+        rules = f"{file.removesuffix(CASES)}.toml"
+        if file.endswith(CASES) and rules not in files:
+            yield _Part(file, None, (f"{file}: holds the cases of {rules}, which is not there",))
 
 
 def _read_file(path: str) -> _Part:

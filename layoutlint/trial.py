@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 
-from layoutlint import casefile, lint, rulefile
+from layoutlint import casefile, lint
 from layoutlint.cases import BREAKING, KEEPING, Case, Expected, Result, Trial, Uncovered
 from layoutlint.model import ReadOptions
 from layoutlint.rule import Outcome, Pack, Report, Rule
@@ -21,7 +21,7 @@ def run(packs: Iterable[Pack], strict: bool = False) -> tuple[Trial, ...]:
 
     Raises RuleFileError for mistakes in case files.
     """
-    loaded = [(pack, casefile.load(pack, rulefile.file_of(pack))) for pack in packs]
+    loaded = casefile.load_all(packs)
     return tuple(_trial(pack, cases, strict or pack.shipped) for pack, cases in loaded)
 
 

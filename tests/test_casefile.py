@@ -105,6 +105,26 @@ def test_case_files_are_no_rule_files(tmp_path, as_folder):
         rulefile.load([str(path)])
 
 
+def test_cases_of_no_rule_file(tmp_path):
+    (tmp_path / "own.toml").write_text("")
+    path = tmp_path / "locks.cases.toml"
+    path.write_text("")
+    with pytest.raises(RuleFileError) as error:
+        rulefile.load([str(tmp_path)])
+    assert error.value.messages == (f"{path}: holds the cases of {tmp_path}/locks.toml, which is not there",)
+
+
+def test_mistakes_of_all_case_files_at_once(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text("")
+        (tmp_path / f"{name}.cases.toml").write_text("[[cases]]\n")
+    with pytest.raises(RuleFileError) as error:
+        casefile.load_all(rulefile.load([str(tmp_path)]))
+    assert [message.partition(" (")[0] for message in error.value.messages] == [
+        f"{tmp_path}/{name}.cases.toml:1: unknown key `cases` in a case file" for name in ("a", "b")
+    ]
+
+
 def test_every_key_is_in_the_manual():
     manual = (ROOT / "docs/rules.md").read_text()
     assert [key for key in (*casefile.CASE_KEYS, "prelude") if f"\n| `{key}` |" not in manual] == []

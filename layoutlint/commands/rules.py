@@ -45,12 +45,15 @@ def _listed(rule: Rule) -> str:
 @rules_group.command("check")
 @click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
 def rules_check(rule_paths: tuple[str, ...]) -> None:
-    """Say what is wrong with rule files: every mistake, each with file and line."""
-    from layoutlint import rulefile
+    """Say what is wrong with rule files, and with their cases: every mistake, each with file and line."""
+    from layoutlint import casefile, rulefile
 
-    packs = rulefile.load(rule_paths)
-    count = sum(len(pack.rules) for pack in packs)
-    click.echo(f"{_counted(count, 'rule')} in {_counted(len(packs), 'file')}: no mistakes")
+    loaded = casefile.load_all(rulefile.load(rule_paths))
+    count = sum(len(pack.rules) for pack, _ in loaded)
+    cases = sum(len(cases) for _, cases in loaded)
+    told = f"{_counted(count, 'rule')} in {_counted(len(loaded), 'file')}"
+    also = f", {_counted(cases, 'case')}" if cases else ""
+    click.echo(f"{told}{also}: no mistakes")
 
 
 @rules_group.command("test")
