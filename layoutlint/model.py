@@ -327,11 +327,6 @@ class Member:
     """Bytes in the declared type of a bit-field; 0 for what is none."""
     is_packed: bool = False
 
-    @property
-    def is_bitfield(self) -> bool:
-        """Whether it is placed as one."""
-        return bool(self.unit)
-
 
 @dataclass(frozen=True, slots=True)
 class Declared:

@@ -10,7 +10,6 @@ from layoutlint import inputs, placed, randstruct
 from layoutlint.containers import Container
 from layoutlint.context import CannotTell
 from layoutlint.definitions import element_bits
-from layoutlint.errors import UsageError
 from layoutlint.layout import Layout
 from layoutlint.model import Field, Reading, ReadOptions, Struct, Target, Wanted
 from layoutlint.placed import Surroundings
@@ -56,30 +55,10 @@ def read(
     options = replace(options, marks=True)
     readings, unread, around = placed.read(paths, wanted, names, options)
     for reading in readings:
-        _refuse_other_build(reading, how)
+        how.of(reading)
     known = _known(readings, around, names, options)
     readings, around = _free(known, how, line_size) if how.seed is None else _built(known, how)
     return readings, unread, around
-
-
-def _refuse_other_build(reading: Reading, how: Randomisation) -> None:
-    """Raises UsageError when an input says of its build what contradicts the command line."""
-    found = reading.shuffled
-    if found is None:
-        return
-    if found.by == "clang":
-        raise UsageError(
-            f"{reading.path}: {found.sign}, and clang's debug information has the order of its build: "
-            "leave --randstruct out"
-        )
-    if how.mode.startswith("clang") or found.mode not in (None, how.mode):
-        raise UsageError(
-            f"--randstruct {how.mode}: {reading.path} was built with {found.mode or 'GCC'} ({found.sign})"
-        )
-    if how.seed is not None and found.seed not in (None, how.seed.hash):
-        raise UsageError(
-            f"--seed: its SHA-256 is {how.seed.hash}, and {reading.path} was built with that of {found.seed}"
-        )
 
 
 def _known(

@@ -113,7 +113,7 @@ def check(
         ignore_missing=more["ignore_missing"],
         unused=more["unused"],
         read=read_options(flags, more),
-        randomised=randomisation(more, needs_seed=False),
+        randomised=randomisation(more, inputs, needs_seed=False),
         kernel=kernel_version(more),
     )
     if builds:

@@ -41,5 +41,5 @@ def show(
         raise click.UsageError("name some structs, or give --all")
     from layoutlint import shown
 
-    found = shown.of(input, names, read_options(flags, more), randomisation(more))
+    found = shown.of(input, names, read_options(flags, more), randomisation(more, (input,)))
     print_listing(reports.SHOW_FORMATS[format_](found.structs, show_options(more)), found, more)

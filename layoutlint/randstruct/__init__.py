@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.model import Field, Reading, Struct
 from layoutlint.randstruct import linux
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.modes import CLANG, MODES, Scheme
 from layoutlint.randstruct.names import Marks, Names
-from layoutlint.randstruct.plugins import ANY, Plugin
+from layoutlint.randstruct.plugins import ANY, Plugin, of_version
 from layoutlint.randstruct.redone import Input, Redoer
 from layoutlint.randstruct.seed import DIGITS, Seed
 
@@ -30,6 +31,35 @@ class Randomisation:
     """GCC's."""
     names: Names | None = None
     """The structs that are marked, for inputs that do not show it; None where none were given."""
+    notes: tuple[str, ...] = ()
+    """What is taken from where, as sentences."""
+
+    def of(self, reading: Reading) -> Randomisation:
+        """The same with what an input tells; raises UsageError or ReadError for another build's."""
+        self._refuse_other(reading)
+        if self.plugin is not ANY or reading.kernel is None:
+            return self
+        kernel = ".".join(map(str, reading.kernel))
+        # Whose release it is, and so whether it has later changes, is not known.
+        return replace(self, plugin=replace(of_version(f"{kernel}-"), name=kernel))
+
+    def _refuse_other(self, reading: Reading) -> None:
+        """Raises UsageError, or ReadError for a seed, when an input says another thing of its build."""
+        found = reading.shuffled
+        if found is None:
+            return
+        if found.by == "clang":
+            raise UsageError(
+                f"{reading.path}: {found.sign}, and clang's debug information has the order of its build: "
+                "leave --randstruct out"
+            )
+        if self.mode.startswith("clang") or found.mode not in (None, self.mode):
+            raise UsageError(
+                f"--randstruct {self.mode}: {reading.path} was built with {found.mode or 'GCC'} "
+                f"({found.sign})"
+            )
+        if self.seed is not None and found.seed not in (None, self.seed.hash):
+            raise ReadError(reading.path, self.seed.is_not(found.seed or ""))
 
     @property
     def scheme(self) -> Scheme:
@@ -94,11 +124,12 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     A struct whose layout cannot be told has a `problem`. Raises UsageError for a name of a member that is
     not there.
     """
+    how = how.of(reading)
     is_told, several = redoers(reading, known, how)
     redoer = _Redoer(how, several)
     structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
     hidden = unseen(reading) if any(struct.randomised for struct in structs) else ()
-    return Redone(structs, tuple(dict.fromkeys((*redoer.notes, *hidden))))
+    return Redone(structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *hidden))))
 
 
 def unseen(reading: Reading) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ class Free:
     """The shapes of one input's structs."""
 
     def __init__(self, reading: Reading, known: Iterable[Reading], how: Randomisation) -> None:
-        self.how = how
+        self.how = how = how.of(reading)
         self._is_told, self._redoers = redoers(reading, known, how)
         self._shapes = [Shapes(redoer) for redoer in self._redoers]
         self._hidden = unseen(reading)
@@ -37,7 +37,12 @@ class Free:
         """What was assumed of the structs that were asked for, as sentences."""
         names = dict.fromkeys(self._redoers[0].assumed)
         packed = (PACKED.format(name or "a struct without a name") for name in names)
-        return (*packed, *dict.fromkeys(self._doubts), *(self._hidden if self._has_moved else ()))
+        return (
+            *self.how.notes,
+            *packed,
+            *dict.fromkeys(self._doubts),
+            *(self._hidden if self._has_moved else ()),
+        )
 
 
 def _is_same(one: Shape | None, other: Shape | None) -> bool:

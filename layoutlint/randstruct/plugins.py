@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from layoutlint.errors import UsageError
+from layoutlint.kernel_build import PLUGIN
 from layoutlint.model import Version
 from layoutlint.randstruct.gcc import Behaviour
 
-SOURCE = "scripts/gcc-plugins/randomize_layout_plugin.c"
 _LARGEST = 1 << 20
 BEHAVIOURS = (
     Behaviour(False, False, False, False),
@@ -112,7 +112,7 @@ def _possible(maybe: Mapping[str, tuple[bool, ...]]) -> tuple[Behaviour, ...]:
 
 def of_source(tree: str) -> Plugin | None:
     """The plugin whose source a kernel tree has; None for another folder. Raises UsageError."""
-    path = os.path.join(tree, SOURCE)
+    path = os.path.join(tree, PLUGIN)
     if not os.path.isfile(path):
         return None
     try:

@@ -33,6 +33,10 @@ class Seed:
         """The SHA-256 of the text, which a kernel built with it has in its vermagic behind RANDSTRUCT_."""
         return sha256(self.text.encode()).hexdigest()
 
+    def is_not(self, hashed: str) -> str:
+        """What is said of a build whose seed has another hash."""
+        return f"was built with a seed that has the SHA-256 {hashed}; that of the seed given is {self.hash}"
+
 
 def read(given: str) -> Seed:
     """The seed that an option gives: its digits, or the name of a file that holds them.

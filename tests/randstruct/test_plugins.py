@@ -128,7 +128,7 @@ SOURCES = [("old", OLD, "0000"), ("new", NEW, "1111"), ("rewritten", "int main(v
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in SOURCES], ids=[case[0] for case in SOURCES])
 def test_sources(text, expected, tmp_path):
-    path = tmp_path / plugins.SOURCE
+    path = tmp_path / plugins.PLUGIN
     path.parent.mkdir(parents=True)
     path.write_text(text)
     found = plugins.of_source(str(tmp_path))
