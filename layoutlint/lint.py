@@ -122,16 +122,17 @@ def report(
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined, around)]
+    idle: list[str] = []
     if intents:
         from layoutlint.intent import taken
 
-        judged = taken.suppressed(judged, intents)
+        judged, idle = taken.suppressed(judged, intents)
     if len(readings) > 1:
         judged = _merged(judged)
     findings = tuple(judged)
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
-    vain = tuple(unused.accesses(readings, active))
+    vain = (*unused.accesses(readings, active), *idle)
     stale = [one for r in readings for one in options.claims.stale(r)] if options.claims else []
     if any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals

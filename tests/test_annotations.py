@@ -165,6 +165,32 @@ def test_a_source_that_is_newer_is_told(tmp_path):
     assert "ring.c is newer than ring.o: its comments may have come later" in " ".join(done.stdout.split())
 
 
+IGNORED = "struct s {{\n\tlong a; /* layoutlint: hot-write */\n\tlong b; /* layoutlint: hot-read */\n\t{at}\n\tlong c;\n}} s;\n"
+SUPPRESSIONS = [
+    # what stands at `c`, the exit status, whether the finding is suppressed, what is said of the annotation
+    ("/* layoutlint: ignore[s/access] it is measured */", 1, False, "made.c:4: `ignore[s/access]` at `c` of s ignores no finding"),
+    ("long d; /* layoutlint: ignore[s/*] no */", 1, False, "made.c:4: `ignore[s/*]` at `d` of s ignores no finding"),
+]
+
+
+@pytest.mark.parametrize(("at", "status", "is_suppressed", "said"), SUPPRESSIONS)
+def test_what_ignores_nothing_is_told(at, status, is_suppressed, said, tmp_path):
+    done = check_text(tmp_path, IGNORED.format(at=at), "--format", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == status
+    assert [f["suppressed"] is not None for f in report["findings"]] == [is_suppressed]
+    assert said in report["coverage"]["unresolved"]
+
+
+def test_what_is_ignored_does_not_count(tmp_path):
+    text = "/* layoutlint: ignore[s/access] it is measured */\n" + IGNORED.format(at="")
+    done = check_text(tmp_path, text, "--format", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert [f["suppressed"] for f in report["findings"]] == ["it is measured (made.c:1)"]
+    assert report["coverage"]["unresolved"] == []
+
+
 def test_annotations_can_be_passed_over(tmp_path):
     done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-reed */\n} s;\n", "--no-annotations")
     assert (done.returncode, done.stderr) == (2, "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME\n")

@@ -9,7 +9,7 @@ from layoutlint.errors import RuleFileError
 from layoutlint.intent.pack import Intent, Suppression, intent_of
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, Wanted
-from layoutlint.rule import ACCESSES, Access, Finding, Pack
+from layoutlint.rule import ACCESSES, Access, Finding, Outcome, Pack
 
 
 def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...], Intent | None]:
@@ -43,16 +43,25 @@ def _accesses(pack: Pack, struct: str) -> Iterator[Access]:
     return (access for intent in pack.structs if intent.struct == struct for access in intent.accesses)
 
 
-def suppressed(findings: Iterable[Finding], intents: Iterable[Intent]) -> list[Finding]:
-    """The findings; those that an annotation wants ignored say why."""
+def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[str]]:
+    """The findings, which say why if annotations want them ignored; and the annotations that ignore none."""
     ignored = [one for intent in intents for one in intent.suppressions]
-    return [_suppressed(finding, ignored) for finding in findings]
+    failing = [finding for finding in findings if finding.verdict.outcome is not Outcome.KEPT]
+    idle = [one for one in ignored if not any(_concerns(one, finding) for finding in failing)]
+    return [_suppressed(finding, ignored) for finding in findings], [_idle(one) for one in idle]
+
+
+def _idle(one: Suppression) -> str:
+    at = f"`{one.path}` of {one.struct}" if one.path else one.struct
+    return f"{one.source}: `ignore[{', '.join(one.ignored.rules)}]` at {at} ignores no finding"
 
 
 def _suppressed(finding: Finding, ignored: list[Suppression]) -> Finding:
+    if finding.verdict.outcome is Outcome.KEPT:
+        return finding
     for one in ignored:
-        if finding.suppressed is None and _concerns(one, finding):
-            finding = replace(finding, suppressed=f"{one.ignored.reason} ({one.source})")
+        if _concerns(one, finding):
+            return replace(finding, suppressed=f"{one.ignored.reason} ({one.source})")
     return finding
 
 
