@@ -134,10 +134,11 @@ def report(
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
     vain = (*unused.accesses(readings, active), *idle)
     stale = [one for r in readings for one in options.claims.stale(r)] if options.claims else []
-    if any(reading.reader == "clang" for reading in readings):
+    if options.read.sources or any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals
 
-        readings = [proposals.noted(r, active[id(r)], options.line_size, options.min_align) for r in readings]
+        folders = options.read.sources
+        readings = proposals.noted(readings, active, folders, options.line_size, options.min_align)
     return _report(readings, [*inputs.unread, *stale], rules, findings, options, vain)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from layoutlint import allocators, placement, slabs
-from layoutlint.allocations import listing, sources
+from layoutlint.allocations import Allocation, listing, sources
 from layoutlint.allocations.listing import Proposal, described, keys
 from layoutlint.allocators import LINE, Storage
 from layoutlint.layout import Layout
@@ -15,22 +15,68 @@ from layoutlint.model import Reading, Struct, Wanted, no_progress
 from layoutlint.rule import Pack
 
 
-def noted(reading: Reading, packs: tuple[Pack, ...], line_size: int | None, min_align: int | None) -> Reading:
-    """A reading of a C source, with a note for each struct whose allocation there changes its placements."""
-    if not reading.path.endswith((".c", ".h")) or not os.path.isfile(reading.path):
-        return reading
-    structs = {s.name: s for s in reading.structs if s.bit_size is not None and _is_open(s, packs)}
-    wanted = Wanted(frozenset((*structs, *(alias for s in structs.values() for alias in s.aliases))))
-    if not structs:
-        return reading
-    found, _ = sources.read((reading.path,), wanted, 1, no_progress)
-    named = {alias: s.name for s in structs.values() for alias in s.aliases}
-    renamed = (replace(call, struct=named.get(call.struct, call.struct)) for call in found)
-    told = listing.of(renamed, has_typedefs=True).structs
+def noted(
+    readings: list[Reading],
+    packs: Mapping[int, tuple[Pack, ...]],
+    folders: tuple[str, ...],
+    line_size: int | None,
+    min_align: int | None,
+) -> list[Reading]:
+    """Readings, with a note for each struct of which an allocation in the sources changes the placements.
+
+    The sources are those that were read, and all in some folders; `packs` are those of each reading, by its
+    identity.
+    """
+    unsaid = {id(reading): _unsaid(reading, packs[id(reading)]) for reading in readings}
+    names = frozenset(name for structs in unsaid.values() for name in structs)
+    if not names:
+        return readings
+    everywhere = _found(folders, names)
+    return [_noted(r, unsaid[id(r)], everywhere, line_size, min_align) for r in readings]
+
+
+def _noted(
+    reading: Reading,
+    structs: dict[str, Struct],
+    everywhere: list[Allocation],
+    line_size: int | None,
+    min_align: int | None,
+) -> Reading:
+    own = _found(_sources(reading), frozenset(structs)) if structs else []
+    found = own + [call for call in everywhere if call.struct in structs and call not in own]
+    renamed = (replace(call, struct=structs[call.struct].name) for call in found)
     notes = [
-        note for each in told for note in _notes(structs[each.struct], each.proposals, line_size, min_align)
+        note
+        for each in listing.of(renamed, has_typedefs=True).structs
+        for note in _notes(structs[each.struct], each.proposals, line_size, min_align)
     ]
-    return replace(reading, notes=(*reading.notes, *notes))
+    return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
+
+
+def _found(paths: tuple[str, ...], names: frozenset[str]) -> list[Allocation]:
+    return sources.read(paths, Wanted(names), 0, no_progress)[0] if paths else []
+
+
+def _sources(reading: Reading) -> tuple[str, ...]:
+    """The C sources that an input is or names."""
+    path = reading.path
+    if reading.reader != "clang":
+        return ()
+    if path.endswith((".c", ".h")):
+        return (path,) if os.path.isfile(path) else ()
+    from layoutlint.readers.clang import compdb
+
+    database = os.path.join(path, compdb.NAME) if os.path.isdir(path) else path
+    if not os.path.isfile(database) or not database.endswith(".json"):
+        return ()
+    units = (os.path.join(command.directory, command.file) for command in compdb.load(database))
+    return tuple(unit for unit in dict.fromkeys(units) if os.path.isfile(unit))
+
+
+def _unsaid(reading: Reading, packs: tuple[Pack, ...]) -> dict[str, Struct]:
+    """The structs with rules of whose placement nothing is said, by tag and by typedef."""
+    structs = [s for s in reading.structs if s.bit_size is not None and _is_open(s, packs)]
+    return {name: struct for struct in structs for name in (*struct.aliases, struct.name)}
 
 
 def _is_open(struct: Struct, packs: tuple[Pack, ...]) -> bool:

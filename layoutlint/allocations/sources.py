@@ -49,12 +49,15 @@ def _each(
 def _chunk(files: list[str], wanted: Wanted | None) -> Found:
     found: list[Allocation] = []
     unread: list[Unread] = []
+    names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for file in files:
         try:
             with open(file, "rb") as opened:
                 text = opened.read().decode("latin-1")
         except OSError as error:
             unread.append(Unread(file, (error.strerror or str(error)).lower()))
+            continue
+        if names and not any(name in text for name in names):
             continue
         found += find(text, file, None if wanted is None else wanted.matches)
     return found, unread

@@ -7,6 +7,8 @@ import subprocess
 from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.find import find
@@ -265,6 +267,21 @@ def test_sizes_mean_what_clang_says(tmp_path):
             assert said == tag, line
         told, untold = told + len([f for f in found if f != "??"]), untold + found.count("??")
     assert (told, untold) == (12, 4)
+
+
+PIECES = (
+    *"(){}[];,*&|#\"'/\\.>-=0p", "\n", "sizeof", "struct", "struct ring", "p->", "kmalloc(", "kcalloc(", "KMEM_CACHE(", "kmem_cache_create(",
+    "kmalloc_obj(", "alloc_percpu(", "DEFINE_PER_CPU(", "__cacheline_aligned", "struct_size(", "array_size(", "#if 0\n", "/*", "*/", "\n}\n",
+    "struct kmem_cache_args args = {", ".align", "&args", "SLAB_PANIC",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_no_text_is_too_strange(pieces):
+    """What is found has a struct and a placement, or a reason; nothing raises."""
+    for call in find("".join(pieces), "f.c"):
+        assert bool(call.problem) is (call.storage is None)
+        assert call.struct or call.problem
 
 
 @pytest.mark.parametrize("piece", [

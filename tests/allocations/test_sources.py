@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from layoutlint.allocations import sources
 from layoutlint.allocations.listing import of
 from layoutlint.model import ReadOptions, no_progress
 from layoutlint.reports.allocations import toml
+from tests.c_probe import need
 from tests.command import run
 
 RING = """\
@@ -179,3 +181,41 @@ def test_check_says_what_a_call_would_change(tmp_path):
     options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
     report = lint.check([os.fspath(path)], (rulefile.parse(text, "r.toml"),), (), options)
     assert sorted(report.readings[0].notes) == sorted(note.format(path) for note in NOTES)
+
+
+PART = """\
+typedef unsigned long size_t;
+#include "ring.h"
+void *kmalloc(size_t, unsigned);
+struct ring *f(void) { return kmalloc(sizeof(struct ring), 0); }
+"""
+RULE = '[[rule]]\nid = "r"\nstruct = "ring"\nkind = "size"\nmax = 999\nwhy = "w"\n'
+
+
+@pytest.fixture
+def built(tmp_path) -> Path:
+    (tmp_path / "ring.h").write_text("struct ring { long head, names[9], tail; };\n")
+    (tmp_path / "part.c").write_text(PART)
+    entry = {"directory": str(tmp_path), "file": "part.c", "arguments": ["cc", "--target=x86_64-linux-gnu", "-c", "part.c"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    return tmp_path
+
+
+def notes_of(built: Path, name: str, **read: object) -> list[str]:
+    options = lint.Options(read=ReadOptions(**read))
+    report = lint.check([f"{built}/{name}"], (rulefile.parse(RULE, "r.toml"),), (), options)
+    return [note for reading in report.readings for note in reading.notes if "allocates" in note]
+
+
+SAID = '{0}/part.c:4 allocates struct ring (kmalloc): `placement = "kmalloc"` would narrow 8 bases to 2'
+
+
+def test_check_looks_into_the_sources_of_a_database(built):
+    assert notes_of(built, "compile_commands.json") == [SAID.format(built)]
+
+
+def test_check_looks_into_the_sources_of_what_is_compiled(built):
+    need("gcc")
+    subprocess.run(["gcc", "-g", "-c", "part.c", "-o", "part.o"], cwd=built, check=True, timeout=60)
+    assert notes_of(built, "part.o") == []
+    assert notes_of(built, "part.o", sources=(str(built),)) == [SAID.format(built)]

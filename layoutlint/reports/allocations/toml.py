@@ -13,7 +13,9 @@ def render(listing: Listing) -> Iterator[str]:
     """One table for each struct; of proposals that contradict one another none is chosen."""
     for proposed in listing.structs:
         if proposed.proposals:
-            yield "\n".join((f"[struct.{proposed.struct}]", *_lines(proposed), "", ""))
+            name = proposed.struct if proposed.struct.isascii() else f'"{proposed.struct}"'
+            lines = (" ".join(line.splitlines()) for line in _lines(proposed))
+            yield "\n".join((f"[struct.{name}]", *lines, "", ""))
 
 
 def _lines(proposed: Proposed) -> Iterator[str]:
