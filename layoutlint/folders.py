@@ -226,6 +226,8 @@ class _Merged:
             kernel=_common_version(readings),
             shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
             files=len(readings),
+            data=_data(readings),
+            lacking=_lacking(readings),
         )
 
     def _unread(self) -> Iterator[Unread]:
@@ -243,6 +245,22 @@ def _common_version(readings: list[Reading]) -> Version | None:
     """That of all that tell one; None when they differ."""
     found = {reading.kernel for reading in readings if reading.kernel is not None}
     return found.pop() if len(found) == 1 else None
+
+
+def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
+    """The data of all files that tell of some; None where none does."""
+    told = [reading.data for reading in readings if reading.data is not None]
+    return tuple(data for several in told for data in several) if told else None
+
+
+def _lacking(readings: list[Reading]) -> tuple[str, ...]:
+    """The variables that no file has, as the first one says it."""
+    every = [{hint.split("`")[1]: hint for hint in r.lacking} for r in readings if r.data is not None]
+    return (
+        tuple(hint for name, hint in every[0].items() if all(name in others for others in every))
+        if every
+        else ()
+    )
 
 
 def _notes(readings: list[Reading], inside: tuple[str, ...]) -> Iterator[str]:

@@ -52,7 +52,7 @@ def judged(
         context = _context(data, pack.variables, line_size)
         if kind.concerns(context):
             told = True
-            yield Finding(rule, data, judge(rule, kind.check, context), reading.path)
+            yield Finding(rule, data, judge(rule, kind.check, context), data.origin)
     if not told and not lacking:
         message = f"{reading.path}: no variable that the rule is about is there, or declared to be used so"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)

@@ -181,7 +181,7 @@ def _areas(
         start = headers[numbers[0]].address
         parts = tuple(_part(headers[n], by_section.get(n, []), start) for n in numbers)
         yield Struct(
-            " ".join(dict.fromkeys(headers[n].name for n in numbers if n in wanted)),
+            ", ".join(dict.fromkeys(headers[n].name for n in numbers if n in wanted)),
             "struct",
             max(part.bit_offset + (part.bit_size or 0) for part in parts),
             headers[numbers[0]].align or 1,

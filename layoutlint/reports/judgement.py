@@ -16,7 +16,7 @@ def struct_name(finding: Finding) -> str:
 def described(finding: Finding) -> str:
     """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     if finding.rule.struct == VARIABLES:
-        return "variables" if finding.struct is None else f"variables in {finding.struct.name}"
+        return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
     return f"{aggregate} {struct_name(finding)}{around}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from layoutlint.builds import Build
 from layoutlint.layout import Layout, Place
+from layoutlint.model import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.builds import elsewhere, heading
 from layoutlint.reports.gathered import SHOWN, gathered, the_rest
@@ -122,13 +123,15 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
         return
     base = verdict.witness or 0
     line_size = verdict.line_size or struct.target.line_size
-    yield from paragraph("  ", _caption(verdict, base, line_size), width)
+    yield from paragraph("  ", _caption(struct, verdict, base, line_size), width)
     yield from drawing.draw(Layout(struct), verdict.evidence, base, line_size, width)
     yield line()
 
 
-def _caption(verdict: Verdict, base: int, line_size: int) -> str:
+def _caption(struct: Struct, verdict: Verdict, base: int, line_size: int) -> str:
     where = f"at byte {base}" if verdict.total else "at the start"
+    if struct.address is not None:
+        return f"lines of {line_size} bytes, from {struct.address:#x} on (`{drawing.OTHER}` something else):"
     marks = f"`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
     return f"an object {where} of a {line_size}-byte line ({marks}):"
 

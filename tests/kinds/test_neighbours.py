@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -142,6 +143,29 @@ def test_a_stripped_program_is_unknown(tmp_path):
     subprocess.run(["strip", made], check=True)
     report = judged(made, RULE + 'variables = ["limit"]\nalone = true\n')
     assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, whi"]
+
+
+def test_the_text_shows_the_lines(tmp_path):
+    made = built(tmp_path, CODE)
+    (tmp_path / "r.toml").write_text(f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
+    done = run("check", made, "--rules", tmp_path / "r.toml")
+    assert done.returncode == 1
+    assert re.search(r"^  data in .data(, read_mostly)? is broken in 1 of 1 placements$", done.stdout, re.M)
+    assert re.search(r"^  lines of 64 bytes, from 0x[0-9a-f]+ on", done.stdout, re.M)
+    assert re.search(r"^  A +\d+ +8  limit +a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
+    assert "give `packets` a line of its own" in " ".join(done.stdout.split())
+
+
+def test_a_folder_of_modules_is_judged_file_by_file(tmp_path):
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    for name, code in (("a.ko", "long limit = 1, packets = 1;"), ("b.ko", "long limit = 1;"), ("c.ko", "long other = 1;")):
+        built(tmp_path, code, "-c").rename(folder / name)
+    report = judged(folder, f'[variables]\npackets = {WRITTEN}\nlimit = {READ}\ngone = {READ}\n{RULE}variables = ["limit"]\n')
+    assert [Path(f.input).name for f in report.findings] == ["a.ko"]
+    assert [Path(f.input).name for f in report.kept] == ["b.ko"]
+    report = judged(folder, RULE + 'variables = ["gone"]\nalone = true\n')
+    assert [f.verdict.message.rpartition(": ")[2] for f in report.findings] == ["no variable is called `gone`"]
 
 
 def test_lines_longer_than_what_is_read_are_unknown(tmp_path):
