@@ -10,6 +10,7 @@ from layoutlint import allocators, placement, slabs
 from layoutlint.allocations import Allocation, listing, sources
 from layoutlint.allocations.listing import Proposal, described, keys
 from layoutlint.allocators import LINE, Storage
+from layoutlint.errors import ReadError
 from layoutlint.layout import Layout
 from layoutlint.model import Reading, Struct, Wanted, no_progress
 from layoutlint.rule import Pack
@@ -67,9 +68,11 @@ def _sources(reading: Reading) -> tuple[str, ...]:
     from layoutlint.readers.clang import compdb
 
     database = os.path.join(path, compdb.NAME) if os.path.isdir(path) else path
-    if not os.path.isfile(database) or not database.endswith(".json"):
-        return ()
-    units = (os.path.join(command.directory, command.file) for command in compdb.load(database))
+    try:
+        commands = compdb.load(database)
+    except ReadError:  # a folder without one, which for a kernel is too much to look through unasked
+        return (path,) if os.path.isdir(path) and not reading.is_kernel else ()
+    units = (os.path.join(command.directory, command.file) for command in commands)
     return tuple(unit for unit in dict.fromkeys(units) if os.path.isfile(unit))
 
 

@@ -214,6 +214,12 @@ def test_check_looks_into_the_sources_of_a_database(built):
     assert notes_of(built, "compile_commands.json") == [SAID.format(built)]
 
 
+def test_check_looks_into_a_folder(built):
+    assert notes_of(built, ".", flags=("--target=x86_64-linux-gnu",)) == [SAID.format(built)]
+    (built / "compile_commands.json").unlink()
+    assert notes_of(built, "", flags=("--target=x86_64-linux-gnu",)) == [SAID.format(built)]
+
+
 def test_check_looks_into_the_sources_of_what_is_compiled(built):
     need("gcc")
     subprocess.run(["gcc", "-g", "-c", "part.c", "-o", "part.o"], cwd=built, check=True, timeout=60)
