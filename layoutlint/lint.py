@@ -196,6 +196,7 @@ def judge(
             yield from variables.judged(rule, reading, pack, options.line_size, _judged)
             continue
         lenient = rule.shipped or options.ignore_missing
+        may_lack = rule.shipped and reading.is_kernel and not options.unused
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
@@ -203,13 +204,14 @@ def judge(
             if rule.around:
                 from layoutlint import around as surrounded  # few rules are about that
 
-                yield from surrounded.judged(rule, struct, reading, where, _verdict)
+                for found in surrounded.judged(rule, struct, reading, where, _verdict):
+                    yield replace(found, is_lack=may_lack and found.verdict.is_missing_field)
                 continue
             verdict = _verdict(rule, struct, where)
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
-            is_lack = verdict.is_missing_field and rule.shipped and reading.is_kernel and not options.unused
+            is_lack = may_lack and verdict.is_missing_field
             yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 

@@ -6,6 +6,7 @@ import json
 import random
 import re
 import subprocess
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -198,3 +199,12 @@ REFUSALS = [
 @table(REFUSALS)
 def test_parameters_that_make_no_sense(case):
     refused(Neighbours, case)
+
+
+def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
+    pack = rulefile.parse(RULE + 'variables = ["gone"]\nalone = true\n', "r.toml")
+    shipped = replace(pack, shipped=True, rules=tuple(replace(rule, shipped=True) for rule in pack.rules))
+    (tmp_path / "a.h").write_text("struct s { long a; };\n")
+    for made in (built(tmp_path, CODE), tmp_path / "a.h"):
+        report = lint.check([str(made)], (shipped,), (), lint.Options())
+        assert (report.findings, report.kept) == ((), ())
