@@ -71,32 +71,44 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     from layoutlint.readers import elf
 
     with elf.opened(path) as image:
-        if wanted.near and not (wanted.names or wanted.patterns or wanted.everything):
-            none = Reading(path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel)
-            return _with_variables(_with_build(none, image, image, options), image, wanted, options)
         choice = options.reader or image.debug_information
         if choice and image.has(choice):
             reading = _with_build(_read_image(image, choice, wanted, options), image, image, options)
-            return _with_variables(reading, image, wanted, options)
+            return _with_variables(reading, (image,), wanted, options)
         from layoutlint.readers import separate
 
-        other = separate.debug_file(image, choice, options)
+        try:
+            other = separate.debug_file(image, choice, options)
+        except ReadError:
+            if not wanted.near or wanted.names or wanted.patterns or wanted.everything or wanted.held:
+                raise
+            # Variables have their addresses without debug information.
+            none = Reading(path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel)
+            reading = _with_build(none, image, image, options)
+            return _with_variables(reading, (image,), wanted, options)
         reading = _read_image(other, choice or other.debug_information, wanted, options)
-        return replace(
+        reading = replace(
             _with_build(reading, other, image, options),
             path=path,
             build_id=image.build_id or reading.build_id,
             notes=(f"its debug information was read from {other.path}", *reading.notes),
         )
+        return _with_variables(reading, (other, image), wanted, options)
 
 
-def _with_variables(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
-    """A reading with the variables that are asked for, also of a stripped file."""
+def _with_variables(
+    reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
+) -> Reading:
+    """A reading with the variables that are asked for, by the first file that has a symbol table."""
     if not wanted.near:
         return reading
     from layoutlint.readers import variables
 
-    return variables.add(reading, image, wanted, options)
+    for image in images:
+        reading = variables.add(reading, image, wanted, options)
+        if reading.data is not None:
+            break
+    return reading
 
 
 def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadOptions) -> Reading:

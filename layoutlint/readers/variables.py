@@ -59,7 +59,8 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
     names = {symbol.name for symbol in symbols if symbol.has_type}
     lacking = [name for name in wanted.variables if not _is_pattern(name) and _first(name) not in there]
     hints = tuple(f"`{name}`{did_you_mean(_first(name), names)}" for name in sorted(lacking))
-    data = tuple(_areas(image, near, fields, {symbol.section for symbol in chosen}))
+    areas = _areas(image, near, fields, {symbol.section for symbol in chosen})
+    data = tuple(replace(area, origin=reading.path) for area in areas)
     return replace(reading, data=data, lacking=hints)
 
 

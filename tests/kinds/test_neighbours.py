@@ -139,11 +139,22 @@ def test_an_input_without_symbols_is_unknown(tmp_path, name):
     assert done.returncode == 3
 
 
+def test_a_stripped_program_with_a_debug_file_is_not(tmp_path):
+    made = built(tmp_path, CODE)
+    subprocess.run(["objcopy", "--only-keep-debug", made, tmp_path / "a.debug"], check=True)
+    subprocess.run(["strip", made], check=True)
+    subprocess.run(["objcopy", "--add-gnu-debuglink", tmp_path / "a.debug", made], check=True)
+    report = judged(made, f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
+    assert [(f.verdict.outcome, f.input) for f in report.findings] == [(Outcome.BROKEN, str(made))]
+    assert report.findings[0].place.line == 1
+
+
 def test_a_stripped_program_is_unknown(tmp_path):
     made = built(tmp_path, CODE)
     subprocess.run(["strip", made], check=True)
     report = judged(made, RULE + 'variables = ["limit"]\nalone = true\n')
     assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, whi"]
+    assert report.exit_status == 3
 
 
 def test_the_text_shows_the_lines(tmp_path):
