@@ -6,13 +6,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from layoutlint.model import Source
+from layoutlint.model import Source, Version
 
 EVERY = "*"
 """Stands for every value of an axis."""
 _MOST_NAMES = 6
 _MOST_AXES = 8
 """Names of builds with more axes are not put together: each axis doubles the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Randomised:
+    """What is said of how a build randomises layouts, as the options of the command line say it."""
+
+    mode: str | None = None
+    seed: str | None = None
+    """Digits, or a file."""
+    kernel: str | None = None
+    """A version of Linux, or a folder with its source."""
+    marked: tuple[str, ...] = ()
+    """Names of structs, or files of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,17 @@ class Build:
     """Kernel options that are on (`SMP`) or off (`!SMP`); None where nothing is said."""
     line_size: int | None = None
     min_align: int | None = None
+    randomised: Randomised = Randomised()
+    """What is said of how it randomises layouts."""
+    kernel: Version | None = None
+    """The version of kernels that do not tell theirs."""
+
+    @property
+    def text(self) -> object:
+        """What decides of all that is read for it, so that builds with the same are read once."""
+        # Every order is weighed by the lines on which fields fall.
+        lines = self.line_size if self.randomised.mode else None
+        return self.inputs, self.flags, self.target, self.config, self.kernel, self.randomised, lines
 
 
 def named(chosen: Iterable[str], builds: tuple[Build, ...]) -> str:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from layoutlint import lint
-from layoutlint.builds import Build, named
-from layoutlint.errors import UsageError
+from layoutlint import kernel_build, lint
+from layoutlint.builds import Build, Randomised, named
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.layout import is_pattern
 from layoutlint.model import Unread, no_progress
 from layoutlint.reports.outcomes import spread, worst_first
 from layoutlint.rule import Coverage, Finding, Outcome, Pack, Report, Rule
 
+if TYPE_CHECKING:
+    from layoutlint.randstruct import Randomisation
+
 Result = Report | Unread
-"""What became of a build; Unread where no rules apply to its inputs."""
+"""What became of a build; Unread where it cannot be judged."""
+_NO_RULES = "no rules apply to it"
 
 
 def check(
@@ -48,7 +53,7 @@ def _of_one_text(builds: tuple[Build, ...]) -> list[list[Build]]:
     """Builds that read the same differ in what is judged alone; they are read once."""
     groups: dict[object, list[Build]] = {}
     for build in builds:
-        groups.setdefault((build.inputs, build.flags, build.target, build.config), []).append(build)
+        groups.setdefault(build.text, []).append(build)
     return list(groups.values())
 
 
@@ -56,11 +61,40 @@ def _judge(
     group: list[Build], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: lint.Options
 ) -> list[tuple[Build, Result]]:
     """What becomes of builds that read the same."""
-    first = group[0]
-    flags = (*options.read.flags, *first.flags)
-    reading = replace(options.read, flags=flags, target=first.target, config=first.config)
-    inputs = lint.read(first.inputs, packs, kernel_packs, replace(options, read=reading))
-    return [(build, _report(build, inputs, packs, kernel_packs, options)) for build in group]
+    try:
+        randomised = options.randomised or _randomised(group[0])
+    except (ReadError, UsageError) as error:
+        path, reason = ", ".join(group[0].inputs), str(error)
+        return [(build, Unread(path, reason, builds=(build.name,))) for build in group]
+    options = replace(options, randomised=randomised)
+    inputs = lint.read(group[0].inputs, packs, kernel_packs, _options(group[0], options))
+    return [(build, _report(build, inputs, packs, kernel_packs, _options(build, options))) for build in group]
+
+
+def _randomised(build: Build) -> Randomisation | None:
+    """How a build randomises: what the matrix says, else the kernel build that its inputs stand in."""
+    said = build.randomised
+    if said == Randomised() and kernel_build.around(build.inputs, kernel_build.SEEDS) is None:
+        return None
+    from layoutlint.randstruct import asked
+
+    found = asked.randomisation(said.mode, said.seed, said.kernel, said.marked, build.inputs)
+    if found is None and (said.seed or said.marked):
+        word = "seed" if said.seed else "randomized"
+        raise UsageError(f"`{word}` of the build says nothing without `randstruct`")
+    return found
+
+
+def _options(build: Build, options: lint.Options) -> lint.Options:
+    """Those of the command line, and what a build says besides."""
+    flags = (*options.read.flags, *build.flags)
+    return replace(
+        options,
+        line_size=options.line_size or build.line_size,
+        min_align=options.min_align or build.min_align,
+        read=replace(options.read, flags=flags, target=build.target, config=build.config),
+        kernel=options.kernel or build.kernel,
+    )
 
 
 def _report(
@@ -70,15 +104,10 @@ def _report(
     kernel_packs: tuple[Pack, ...],
     options: lint.Options,
 ) -> Result:
-    own = replace(
-        options,
-        line_size=options.line_size or build.line_size,
-        min_align=options.min_align or build.min_align,
-    )
     try:
-        report = lint.report(inputs, packs, kernel_packs, own)
+        report = lint.report(inputs, packs, kernel_packs, options)
     except UsageError:
-        return Unread(", ".join(build.inputs), "no rules apply to it", builds=(build.name,))
+        return Unread(", ".join(build.inputs), _NO_RULES, builds=(build.name,))
     return replace(report, readings=tuple(replace(r, build=build.name) for r in report.readings))
 
 
@@ -91,7 +120,7 @@ def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint
     first = [finding.rule for finding in findings]
     of_id = {rule.id: rule for r in reports.values() for rule in r.rules} | {rule.id: rule for rule in first}
     rules = tuple(of_id.values())
-    if not rules and any(isinstance(result, Unread) for result in results.values()):
+    if not rules and any(isinstance(r, Unread) and r.reason == _NO_RULES for r in results.values()):
         raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
     unread = _unread(builds, results)
     return Report(

@@ -8,23 +8,35 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from layoutlint import toml_table as toml
-from layoutlint.builds import Build
-from layoutlint.errors import RuleFileError, did_you_mean
-from layoutlint.model import Source
+from layoutlint.builds import Build, Randomised
+from layoutlint.errors import RuleFileError, UsageError, did_you_mean
+from layoutlint.model import Source, Version
+from layoutlint.randstruct import MODES, asked
+from layoutlint.readers import linux_version
 from layoutlint.readers.clang import cross, flags
 from layoutlint.toml_lines import content, parse
 from layoutlint.toml_table import Misfit, Notes, Table, one_of
 
 T = TypeVar("T")
 
-BUILD_KEYS = ("input", "flags", "defines", "config", "target", "line_size", "min_align")
+
+class _Kernel(TypedDict):
+    randomised: Randomised
+    kernel: Version | None
+
+
+BUILD_KEYS = (
+    "input", "flags", "defines", "config", "target", "line_size", "min_align", "randstruct", "seed",
+    "randomized", "kernel_version",
+)  # fmt: skip
 TOP_KEYS = ("defaults", "axis", "build", "exclude")
 _MOST_BUILDS = 1000
 _LARGEST = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([^()]*\))?(?:=.*)?", re.DOTALL)
 
 
@@ -40,6 +52,10 @@ class _Part:
     target: str | None = None
     line_size: int | None = None
     min_align: int | None = None
+    randstruct: str | None = None
+    seed: str | None = None
+    randomized: tuple[str, ...] = ()
+    kernel_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +154,20 @@ class _Reader:
             table.get("target", _target),
             table.get("line_size", _power_of_two),
             table.get("min_align", _power_of_two),
+            table.get("randstruct", toml.choice(MODES)),
+            self._file(table.get("seed", toml.text)),
+            tuple(self._file(name) or name for name in table.get("randomized", toml.words) or ()),
+            self._file(table.get("kernel_version", toml.text)),
         )
+
+    def _file(self, text: str | None) -> str | None:
+        """A text, or the file that it names from the folder of the matrix."""
+        if text is None:
+            return None
+        at = self._here(text)
+        if os.path.exists(at) or "/" in text:
+            return at if os.sep in at else os.path.join(os.curdir, at)
+        return text
 
     def _here(self, path: str) -> str:
         """A path of the file, which is relative to the folder that the file is in."""
@@ -175,7 +204,39 @@ class _Reader:
             config=self._config(defaults, parts),
             line_size=self._one("line_size", lambda part: part.line_size, defaults, parts),
             min_align=self._one("min_align", lambda part: part.min_align, defaults, parts),
+            **self._kernel(plan, defaults),
         )
+
+    def _kernel(self, plan: _Plan, defaults: _Part) -> _Kernel:
+        """How a kernel is randomised, and its version."""
+        parts = plan.parts
+        said = Randomised(
+            self._one("randstruct", lambda part: part.randstruct, defaults, parts),
+            self._one("seed", lambda part: part.seed, defaults, parts),
+            self._one("kernel_version", lambda part: part.kernel_version, defaults, parts),
+            self._one("randomized", lambda part: part.randomized, defaults, parts),
+        )
+        kernel = None
+        if said.kernel is not None and not os.path.isdir(said.kernel):
+            kernel = linux_version.of_release(said.kernel.removeprefix("v"))
+            if kernel is None:
+                self._once(
+                    plan, f"`kernel_version` is `{said.kernel}`: wanted X.Y, such as 6.12, or a source"
+                )
+                return {"randomised": Randomised(), "kernel": None}
+        try:  # what can be said to be wrong before the inputs are looked at
+            asked.randomisation(
+                said.mode or MODES[0], said.seed, said.kernel if said.mode else None, said.marked, ()
+            )
+        except UsageError as error:
+            self._once(plan, _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", str(error)))
+        return {"randomised": said, "kernel": kernel}
+
+    def _once(self, plan: _Plan, message: str) -> None:
+        """Notes a mistake of many builds at the first of them."""
+        if ("", "", message) not in self.contradictions:
+            self.contradictions.add(("", "", message))
+            plan.wrong(message)
 
     def _one(self, key: str, of: Callable[[_Part], T], defaults: _Part, parts: tuple[_Part, ...]) -> T:
         """The value of a key that has one: that of an axis or build, else the default."""

@@ -12,8 +12,7 @@ from layoutlint import kernel_build, reports
 
 if TYPE_CHECKING:
     from layoutlint.model import ReadOptions, Version
-    from layoutlint.randstruct import Plugin, Randomisation
-    from layoutlint.randstruct.builds import Build
+    from layoutlint.randstruct import Randomisation
 
 _MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
 
@@ -86,50 +85,20 @@ def randomisation(
 
     None where they are not. Raises UsageError, and ReadError for a seed that is another build's.
     """
-    build = _build(paths)
-    mode, given = more["randstruct"], more["seed"]
-    if mode is None and (build is None or not build.is_for(paths)):
+    mode, found = more["randstruct"], None
+    if mode is not None or kernel_build.around(paths, kernel_build.SEEDS) is not None:
+        from layoutlint.randstruct import asked
+
+        words = more["seed"], more["kernel_version"], tuple(more["randomized"])
+        found = asked.randomisation(mode, *words, paths)
+    if found is None:
         without = [name for name in ("seed", "kernel_version", "randomized") if more[name]]
         if not needs_seed and kernel_version(more) is not None:
             without.remove("kernel_version")  # it is for rules
         if without:
             raise click.UsageError(f"--{without[0].replace('_', '-')} says nothing without --randstruct")
-        return None
-    if given is None and needs_seed and build is None:
+    elif found.seed is None and needs_seed:
         raise click.UsageError(f"--randstruct {mode} needs the seed of the build: --seed FILE|HEX")
-    from layoutlint import randstruct
-    from layoutlint.randstruct import names, seed
-
-    marked = names.read(more["randomized"]) if more["randomized"] else None
-    read = None if given is None else seed.read(given)
-    if build is None:
-        return randstruct.Randomisation(mode, read, _plugin(more["kernel_version"], paths), marked)
-    read = build.own_seed() if read is None else build.checked(read)
-    plugin = _plugin(more["kernel_version"], ()) if more["kernel_version"] else build.plugin
-    note = (build.note,) if mode is None or given is None else ()
-    return randstruct.Randomisation(mode or build.mode, read, plugin, marked, note)
-
-
-def _build(paths: tuple[str, ...]) -> Build | None:
-    """The randomising kernel build that all inputs stand in."""
-    folder = kernel_build.around(paths, kernel_build.SEEDS)
-    if folder is None:
-        return None
-    from layoutlint.randstruct import builds
-
-    return builds.of(folder)
-
-
-def _plugin(text: str | None, paths: tuple[str, ...]) -> Plugin:
-    """GCC's plugin: of a version, or a source, that is named, or of the source that the inputs stand in."""
-    from layoutlint.randstruct import plugins
-
-    if text is None:
-        text = kernel_build.around(paths, (kernel_build.PLUGIN,))
-        return plugins.ANY if text is None else plugins.of_source(text) or plugins.ANY
-    found = plugins.of_source(text) if os.path.isdir(text) else plugins.of_version(text)
-    if found is None:
-        raise click.UsageError(f"--kernel-version {text}: has no {kernel_build.PLUGIN}")
     return found
 
 

@@ -41,6 +41,7 @@ def _build(build: Build, report: Report) -> dict[str, Any]:
         "config": None if build.config is None else list(build.config),
         "line_size": build.line_size,
         "min_align": build.min_align,
+        "randstruct": build.randomised.mode,
         "read": len(read),
     }
 
