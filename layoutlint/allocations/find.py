@@ -84,7 +84,7 @@ def _told(at: int, call: str, making: Making, names: Names, source: Source) -> A
     """What a call says of a struct; None where its size is no struct's."""
     size = making.size
     if not size.operand:
-        return Allocation("", call, source, None, problem=size.problem)
+        return Allocation("", call, source, None, problem=size.problem) if size.problem else None
     meant = names.meaning(size.operand, at)
     problem = size.problem or making.problem
     if meant is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from layoutlint.allocations import members
 from layoutlint.allocations.expressions import Tokens, bare, spelled
 
 _QUALIFIERS = r"(?:(?:static|const|volatile|register|extern|__\w+)\s+)*"
@@ -76,6 +77,7 @@ class Names:
         self._local: dict[tuple[int, str], list[tuple[int, _Typed]]] = {}
         """By where a function begins and the name: where it is declared, and as what."""
         self._top: dict[str, set[_Typed]] | None = None
+        self._fields: dict[str, members.Fields] | None = None
 
     def meaning(self, operand: Tokens, at: int) -> Meaning:
         """The type of what stands in `sizeof` at a place of the text."""
@@ -93,7 +95,28 @@ class Names:
             return None if _NUMBERS.fullmatch(operand[0]) else self._declared(operand[0], 0, at)
         if operand[-1:] == ("*",) or (operand and _NUMBERS.fullmatch(operand[0])):
             return None
-        return Unclear(f"what `{spelled(operand)}` is, a declaration elsewhere tells")
+        found = self._reached(rest if first == ("*",) else operand, at)
+        if found is None:
+            return Unclear(f"what `{spelled(operand)}` is, a declaration elsewhere tells")
+        return found[0] if found[1] == (first == ("*",)) else None
+
+    def _reached(self, chain: Tokens, at: int) -> _Typed | None:
+        """What `a->b.c` is, by the structs that the text defines; None where they do not tell."""
+        names, signs = chain[::2], chain[1::2]
+        if not all(name.isidentifier() for name in names) or not set(signs) <= {"->", "."}:
+            return None
+        if self._fields is None:
+            self._fields = members.of(self._text)
+        known = self._in_function(names[0], at) or self._at_top().get(names[0], set()) if names else set()
+        for sign, name in zip(signs, names[1:], strict=False):
+            if len(known) != 1:
+                return None
+            ((kind, depth),) = known
+            if kind.is_typedef or depth != (sign == "->"):
+                return None
+            found = self._fields.get(kind.name, {}).get(name, set())
+            known = {(Named(tag), stars) for tag, stars in found}
+        return known.pop() if len(known) == 1 and len(names) == len(signs) + 1 else None
 
     def _declared(self, name: str, stars: int, at: int) -> Meaning:
         """What a variable is, after so many dereferences; a name that nothing declares stands for itself."""
