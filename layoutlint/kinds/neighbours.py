@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import ClassVar
 
-from layoutlint.context import SELECTOR, Context, NoSuchField
+from layoutlint.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.kinds.pairs import Pair, judge_apart
 from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.rule import Example, Key, Manual, Outcome, Verdict, judge
@@ -219,6 +219,8 @@ class _Known:
                     )
                 )
                 found = only.match(path)
+                if not found and not whole.field.members:
+                    raise CannotTell(f"what `{whole.path}` is made of is not known")
                 if not found:
                     raise NoSuchField(f"`{whole.path}` has no part `{path}`")
                 yield from ((whole, place) for place in found)

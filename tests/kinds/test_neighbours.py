@@ -114,6 +114,12 @@ def test_verdicts(tmp_path, declared, keys, outcomes, message):
     assert sorted({f.verdict.outcome.value for f in every}) == outcomes
 
 
+def test_a_part_of_what_is_not_known_is_unknown(tmp_path):
+    made = built(tmp_path, CODE, "-g0")
+    report = judged(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
+    assert [f.verdict.message for f in report.findings] == ["what `pair` is made of is not known"]
+
+
 def test_the_examples_of_the_manual(tmp_path):
     declared = f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n"
     for example in (Neighbours.manual.breaks, Neighbours.manual.keeps):
