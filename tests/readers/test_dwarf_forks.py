@@ -125,7 +125,7 @@ def read(path: str, wanted: Wanted, jobs: int) -> Reading:
 
 
 def same(path: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for wanted in (Wanted(frozenset(names)), Wanted(everything=True)):
+    for wanted in (Wanted(frozenset(names)), Wanted(everything=True), Wanted(held=frozenset(names))):
         alone = read(path, wanted, 1)
         with monkeypatch.context() as patched:
             patched.setattr(forks, "_UNIT_OF_WORK", 1)
