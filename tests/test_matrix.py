@@ -16,6 +16,7 @@ from layoutlint.readers.clang import parse
 from tests.c_probe import compile_c
 from tests.command import ROOT, run
 from tests.damaged import compiled
+from tests.readers.test_clang_inputs import CONFIGURED, KERNEL, lay
 
 FOLDER = ROOT / "fixtures/matrix"
 MATRIX, RULES = FOLDER / "matrix.toml", FOLDER / "rules.toml"
@@ -375,3 +376,30 @@ def test_what_a_struct_says_itself_is_one_rule_wherever_it_stands(project):
     [finding] = report["findings"]
     assert (status, {name: of["outcome"] for name, of in finding["builds"].items()}) == (1, {"old.h": "broken", "new.h": "kept"})
     assert (finding["rule"], report["coverage"]["rules"], report["coverage"]["applied"]) == ("marks/ring", 1, 1)
+
+
+TREES = [
+    # keys of a build of a tree that is configured for x86_64 with SMP; why it is not read, or the struct's bytes
+    ("", 8),
+    ('target = "x86_64"\nconfig = ["SMP", "!LOCKDEP"]', 8),
+    ('target = "aarch64"', "linux: is for x86_64, and aarch64 was asked for (in one)"),
+    ('config = ["!SMP"]', "linux: is configured with SMP, and `!SMP` was asked for (in one)"),
+    ('config = ["LOCKDEP"]', "linux: is configured without LOCKDEP, and `LOCKDEP` was asked for (in one)"),
+]
+
+
+@pytest.mark.parametrize(("keys", "expected"), TREES, ids=[keys or "nothing said" for keys, _ in TREES])
+def test_a_kernel_tree_is_what_it_is_configured_for(project, keys, expected):
+    lay(project / "linux", KERNEL | CONFIGURED)
+    (project / "s.toml").write_text('[[rule]]\nid = "s"\nstruct = "s"\nkind = "size"\nmax = 1\nwhy = "a test"\n')
+    (project / "matrix.toml").write_text(f'[build.one]\ninput = "linux"\n{keys}\n')
+    done = run("check", "--matrix", "matrix.toml", "--rules", "s.toml", "--no-packs", "--format", "json", cwd=project)
+    report = json.loads(done.stdout)
+    if isinstance(expected, int):
+        assert [finding["message"] for finding in report["findings"]] == [
+            f"broken in one: struct s has {expected} bytes, {expected - 1} more than 1"
+        ]
+    else:
+        [unread] = report["unread"]
+        assert f"{unread['origin']}: {unread['reason']} (in {', '.join(unread['builds'])})" == expected
+        assert done.returncode == 3
