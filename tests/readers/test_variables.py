@@ -50,6 +50,8 @@ BUILDS = [
     (("gcc",), 8),
     (("gcc", "-gdwarf-4"), 8),
     (("gcc", "-gdwarf-3"), 8),
+    (("clang", "-gdwarf-5"), 8),
+    (("clang", "--target=i386-linux-gnu", "-gdwarf-5"), 4),
     (("clang", "--target=i386-linux-gnu", "-gdwarf-4"), 4),
     (("clang", "--target=powerpc-linux-gnu", "-gdwarf-4"), 4),
     (("clang", "--target=s390x-linux-gnu", "-gdwarf-4"), 8),

@@ -14,7 +14,8 @@ ATTRIBUTES: Final = {
     "lower_bound": 0x22, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31, "count": 0x37,
     "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C, "encoding": 0x3E,
     "specification": 0x47, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B, "str_offsets_base": 0x72,
-    "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107, "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
+    "addr_base": 0x73, "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107, "GNU_dwo_name": 0x2130,
+    "GNU_dwo_id": 0x2131,
 }  # fmt: skip
 
 TAGS: Final = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutlint.model import Field, ReadOptions
@@ -12,13 +15,14 @@ from layoutlint.readers.dwarf.members import Decoder
 from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.types import TYPE
 from layoutlint.readers.dwarf.unit import NAME, Unit
-from layoutlint.readers.elf import Image
+from layoutlint.readers.elf import Data, Image
 
 _VARIABLE: Final = tag("variable")
 _LOCATION: Final = at("location")
 _SPECIFICATION: Final = at("specification")
 _ORIGIN: Final = at("abstract_origin")
-_ADDR: Final = 0x03  # DW_OP_addr
+_ADDR_BASE: Final = at("addr_base")
+_ADDR, _ADDRX = 0x03, 0xA1  # DW_OP_addr, DW_OP_addrx
 _MOST_ORIGINS: Final = 8
 
 
@@ -29,26 +33,78 @@ def described(
 
     They are found by their locations, which are searched as bytes: entries of variables are millions.
     """
-    width = image.bits // 8
-    order: Literal["little", "big"] = "little" if image.little_endian else "big"
     content = image.section(".debug_info")
-    if content is None or not wanted:
+    known = {address for address, _ in wanted if 0 <= address < 1 << image.bits}
+    if content is None or not known:
         return {}
     index = Index(image, options)
-    head = bytes((1 + width, _ADDR))
-    known = {address.to_bytes(width, order) for address, _ in wanted if 0 <= address < 1 << image.bits}
-    pattern = re.compile(re.escape(head) + b"(?:" + b"|".join(map(re.escape, sorted(known))) + b")")
     decoder = Decoder(image.target)
     found: dict[tuple[int, str], Field] = {}
-    for match in pattern.finditer(content):
-        address = int.from_bytes(match.group()[2:], order)
+    for hit in (*_direct(image, content, known), *_numbered(image, index, content, known)):
         try:
-            variable = _variable(index.holding(match.start()), match.start(), match.group()[1:], decoder)
+            variable = _variable(index.holding(hit.position), hit.position, hit.location, decoder)
         except DAMAGE:
             continue  # a part of other data that looks like a location, or an entry that tells nothing
-        if variable is not None and (address, variable.name or "") in wanted:
-            found.setdefault((address, variable.name or ""), variable)
+        if variable is not None and (hit.address, variable.name or "") in wanted:
+            found.setdefault((hit.address, variable.name or ""), variable)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """What looks like the location of a variable."""
+
+    position: int
+    location: bytes
+    address: int
+
+
+def _any_of(known: set[int], image: Image) -> bytes:
+    """A pattern of addresses as they stand in a file."""
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    packed = sorted(address.to_bytes(image.bits // 8, order) for address in known)
+    return b"(?:" + b"|".join(map(re.escape, packed)) + b")"
+
+
+def _direct(image: Image, content: Data, known: set[int]) -> Iterator[_Hit]:
+    """Locations that have the address in themselves."""
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    head = bytes((1 + image.bits // 8, _ADDR))
+    for match in re.finditer(re.escape(head) + _any_of(known, image), content):
+        location = match.group()[1:]
+        yield _Hit(match.start(), location, int.from_bytes(location[1:], order))
+
+
+def _numbered(image: Image, index: Index, content: Data, known: set[int]) -> Iterator[_Hit]:
+    """Locations that have the number of an address, as clang writes them from DWARF 5 on (section 7.27)."""
+    table, width = image.section(".debug_addr"), image.bits // 8
+    if table is None:
+        return
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    places = [match.start() for match in re.finditer(b"(?=" + _any_of(known, image) + b")", table)]
+    for unit in index.units:
+        try:
+            base = unit.root[1].get(_ADDR_BASE)
+        except DAMAGE:
+            continue
+        if not isinstance(base, int) or base < 8:
+            continue
+        end = base - 4 + int.from_bytes(table[base - 8 : base - 4], order)
+        for place in places[bisect_left(places, base) : bisect_left(places, end)]:
+            if (place - base) % width == 0:
+                location = bytes((_ADDRX, *_uleb((place - base) // width)))
+                needle = re.escape(bytes((len(location),)) + location)
+                for match in re.finditer(needle, content[unit.offset : unit.end]):
+                    address = int.from_bytes(table[place : place + width], order)
+                    yield _Hit(unit.offset + match.start(), location, address)
+
+
+def _uleb(number: int) -> Iterator[int]:
+    """The bytes of a number of any length (DWARF 5, section 7.6)."""
+    while number > 127:
+        yield number & 127 | 128
+        number >>= 7
+    yield number
 
 
 def _variable(unit: Unit, hit: int, location: bytes, decoder: Decoder) -> Field | None:
