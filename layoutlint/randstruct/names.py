@@ -94,15 +94,16 @@ def _positions(
 def read(given: Iterable[str]) -> Names:
     """Names, separated by commas, or files of them, one or more in a line; `#` starts a comment.
 
-    Raises UsageError, with the file and the line, for what is no name, or is given both ways.
+    Raises UsageError, with the file and the line, for what is no name, or is given twice.
     """
     names = tuple(name for text in given for name in _read(text))
     known: dict[tuple[str, tuple[str, ...]], Name] = {}
     for name in names:
         other = known.setdefault((name.struct, name.path), name)
-        if other.is_kept != name.is_kept:
+        if other is not name:
             spelled = ".".join((name.struct, *name.path))
-            raise UsageError(f"{name.place}: `{spelled}` is given both with and without `!` ({other.place})")
+            how = "twice" if other.is_kept == name.is_kept else "both with and without `!`"
+            raise UsageError(f"{name.place}: `{spelled}` is given {how} ({other.place})")
     return Names(names)
 
 

@@ -45,7 +45,8 @@ USAGE = [
     ("no source", (*RAND, "--kernel-version", "/"), "--kernel-version /: has no scripts/gcc-plugins/randomize_layout_plugin.c"),
     ("an early version", (*RAND, "--kernel-version", "4.9"), "Linux randomises layouts since 4.13"),
     ("no name", (*RAND, "--randomized", "struct marked"), "'struct marked' is no name of a struct"),
-    ("a name twice", (*RAND, "--randomized", "marked,!marked"), "`marked` is given both with and without `!`"),
+    ("a name both ways", (*RAND, "--randomized", "marked,!marked"), "`marked` is given both with and without `!`"),
+    ("a name twice", (*RAND, "--randomized", "marked", "--randomized", "tail,marked"), "`marked` is given twice"),
     ("no such member", (*RAND, "--randomized", "marked.none"), "struct marked has no struct without a name that holds `none`"),
 ]  # fmt: skip
 
