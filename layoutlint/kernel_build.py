@@ -1,10 +1,15 @@
-"""Kernel folders that inputs stand in: that they are there is seen without reading a file."""
+"""Ways in which kernels are built with fields in a random order, and folders of such builds.
+
+That an input stands in one is seen without reading a file.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
+MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
+"""Clang's order depends on the C++ library that it was built with: libstdc++, or libc++."""
 SEEDS = ("scripts/basic/randstruct.seed", "scripts/gcc-plugins/randomize_layout_seed.h")
 """Where a build that randomises layouts keeps its seed: since Linux 5.19, and for GCC's plugin."""
 PLUGIN = "scripts/gcc-plugins/randomize_layout_plugin.c"

@@ -13,8 +13,9 @@ from typing import TypedDict, TypeVar
 from layoutlint import toml_table as toml
 from layoutlint.builds import Build, Randomised
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
+from layoutlint.kernel_build import MODES
 from layoutlint.model import Source, Version
-from layoutlint.randstruct import MODES, asked
+from layoutlint.randstruct import asked
 from layoutlint.readers import linux_version
 from layoutlint.readers.clang import cross, flags
 from layoutlint.toml_lines import content, parse

@@ -11,7 +11,7 @@ class Randomised:
     """How the fields of a struct, or of structs inside it, came into another order than the declared one."""
 
     mode: str
-    """`gcc-full`, `gcc-performance`, `clang` or `clang-libc++`."""
+    """One of kernel_build.MODES."""
     seed: str
     """The SHA-256 of the seed, in hexadecimal."""
     kernel: str | None

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from layoutlint.model import ReadOptions, Version
     from layoutlint.randstruct import Randomisation
 
-_MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
-
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """A number of bytes that is a power of two, up to 1 MiB."""
@@ -50,7 +48,7 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.option(
                 "--randstruct",
-                type=click.Choice(_MODES),
+                type=click.Choice(kernel_build.MODES),
                 help="Take the layouts of a build that randomises in this way (clang: built with libstdc++).",
             ),
             click.option(

@@ -10,13 +10,13 @@ from layoutlint.model import Field, Reading, Struct
 from layoutlint.randstruct import linux
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.gcc import Behaviour
-from layoutlint.randstruct.modes import CLANG, MODES, Scheme
+from layoutlint.randstruct.modes import CLANG, Scheme
 from layoutlint.randstruct.names import Marks, Names
 from layoutlint.randstruct.plugins import ANY, Plugin, of_version
 from layoutlint.randstruct.redone import Input, Redoer
 from layoutlint.randstruct.seed import DIGITS, Seed
 
-__all__ = ["MODES", "Plugin", "Randomisation", "Seed", "embedded", "redone"]
+__all__ = ["Plugin", "Randomisation", "Seed", "embedded", "redone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Randomisation:
     """What the command line says of how a build randomises."""
 
     mode: str
-    """One of MODES."""
+    """One of kernel_build.MODES."""
     seed: Seed | None
     """None for any seed, and so every order."""
     plugin: Plugin = ANY

@@ -11,8 +11,6 @@ from layoutlint.randstruct.draws import Draw
 from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.seed import Seed
 
-MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
-"""Clang's order depends on the C++ library that it was built with: libstdc++, or libc++."""
 CLANG = (Behaviour(), Behaviour(opens_structs=False))
 """Clang 22 shuffles structs of function pointers that hold others, clang 16 to 19 do not."""
 _EXCEPT = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
@@ -24,7 +22,7 @@ class Scheme:
     """How one build randomises."""
 
     mode: str
-    """One of MODES."""
+    """One of kernel_build.MODES."""
     seed: Seed
     behaviour: Behaviour = gcc.NEWEST
     """Of GCC's plugin."""
