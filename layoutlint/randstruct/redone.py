@@ -166,12 +166,13 @@ class Redoer:
         found = self._definition(field)
         if found is not None and found.bit_size is not None:
             return declared(found, found.bit_size)
-        if not count or field.bit_size is None or field.aggregate is None:
+        if field.bit_size is None or field.aggregate is None:
             raise CannotLayOut(f"the size of the elements of `{field.name}` is not known")
+        size = field.bit_size // count if count else _end(field.members, field.align or 1)
         before: Inner | None = (of.key, ()) if isinstance(of.key, str) else of.key
         key = before and (before[0], (*before[1], position))
         return Type(
-            field.members, field.bit_size // count, field.aggregate, None, key, None, field.align
+            field.members, size, field.aggregate, None, key, None, field.align
         )  # fmt: skip
 
     def _laid(self, of: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target) -> _New:
@@ -212,6 +213,12 @@ class Redoer:
         if not found:
             raise CannotLayOut(_UNEXPLAINED if shown is None else _READ_OTHERWISE)
         return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
+
+
+def _end(members: Sequence[Field], align: int) -> int:
+    """The bits of a struct whose size is not told, as those of the elements of `x[]`."""
+    end = max(member.bit_offset + (member.bit_size or 0) for member in members)
+    return -(-end // (align * 8)) * align * 8
 
 
 _READ_OTHERWISE = (

@@ -161,6 +161,18 @@ def test_names_from_a_file(tmp_path, compiled):
     assert [shown[name]["randomised"] is None for name in ("marked", "calls")] == [False, True]
 
 
+def test_elements_of_an_array_without_a_length(tmp_path):
+    """Of a struct without a name: how large one is follows from its members."""
+    inner = "struct { char x; long y; short z; int w; }"
+    mark = "__attribute__((randomize_layout))"
+    text = f"struct one {{ int n; {inner} {mark} e; }};\nstruct many {{ int n; {inner} {mark} e[]; }};\nstruct plain {{ int n; {inner} e[0]; }};\n"
+    (tmp_path / "arrays.c").write_text(text)
+    shown, said, status = golden.show(tmp_path / "arrays.c", ["one", "many", "plain"], *RAND, "--kernel-version", "6.12")
+    assert (status, said) == (0, "")
+    assert golden.bits(shown["one"]) != golden.bits(shown["plain"])
+    assert [golden.bits(shown[name])["e"] for name in shown] == [64] * 3
+
+
 def test_a_bad_name_in_a_file(tmp_path, compiled):
     (tmp_path / "names").write_text("marked\n\nstruct*\n")
     done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
