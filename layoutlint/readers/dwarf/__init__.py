@@ -46,7 +46,7 @@ def _gathered(image: Image, wanted: Wanted, options: ReadOptions) -> Gathering:
             wanted = wanted.widened()
             continue
         meant = gathering.selection.meant()
-        if meant <= wanted.held:
+        if meant <= gathering.wanted.held:
             return gathering
         wanted = replace(wanted, held=wanted.held | meant)
 

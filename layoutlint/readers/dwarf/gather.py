@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 from layoutlint.errors import ReadError
@@ -20,6 +22,9 @@ _IMPORT = at("import")
 _PARTS = 64
 """Into so many parts of equal size the units are divided at least; each process takes one after another."""
 
+_FIRST = 64
+"""Units in which typedefs are looked up beforehand; most headers come in the first of a kernel."""
+
 _C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
 """What a unit turns out to be."""
 Sight = tuple[int, str, list[int], list[int]]
@@ -34,9 +39,13 @@ class Gathering:
         """Raises ReadError when there are no units."""
         suffix = "" if image.section(".debug_info") or image.section(".debug_types") else SPLIT
         self._path = image.path
-        self._wanted, self._target = wanted, image.target
+        self.wanted = wanted
+        """With what typedefs among the held names stand for, where that was found at once."""
+        self._target = image.target
         self._options = options
         self._index = Index(image, options, suffix)
+        if wanted.held and not self._index.has_supplement:
+            self.wanted = wanted = replace(wanted, held=wanted.held | self._meant(wanted.held))
         self._parts = Parts(image, options)
         self._has_skeletons = False
         self._skipped: Counter[str] = Counter()
@@ -48,6 +57,19 @@ class Gathering:
         """Places and reasons."""
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
+
+    def _meant(self, held: frozenset[str]) -> frozenset[str]:
+        """What structs are called for which typedefs among some names stand, as the first units tell."""
+        first = Selection(Wanted(held), self._target)
+        for unit in self._index.units[:_FIRST]:
+            with suppress(*DAMAGE):  # which is told when the unit is read
+                first.take(unit, first.look(unit))
+            unit.forget()
+            if held <= first.met():
+                break
+        for unit in self._index.units:
+            unit.home = None  # that of the first that refers to it when all are read
+        return first.met()
 
     def read(self) -> None:
         """Reads all units. Raises ReadError where there are only such as other files import."""
@@ -99,7 +121,7 @@ class Gathering:
         return sights
 
     def _start_again(self, units: list[Unit]) -> None:
-        self.selection = Selection(self._wanted, self._target)
+        self.selection = Selection(self.wanted, self._target)
         for unit in units:
             unit.home = None
 

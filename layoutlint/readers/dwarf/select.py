@@ -128,6 +128,10 @@ class Selection:
                 damaged.append(said(unit, position, error))
         return damaged
 
+    def met(self) -> frozenset[str]:
+        """The names of all structs that were found, and the typedefs that led to them."""
+        return frozenset(name for each in self._found.values() for name in (each.name, *each.aliases))
+
     def meant(self) -> frozenset[str]:
         """What structs are called that go by a typedef among the names of held structs."""
         found = (*self._found.values(), *self._incomplete.values())
