@@ -36,7 +36,9 @@ _FEW = 8
 """Fields of an order that messages name."""
 _DRAWN = (2_000, 10_000)
 """Orders that are drawn, at least and at most; between, as many as make _PLACED places of members."""
-_PLACED = 1_500_000
+_PLACED = 300_000
+_NEAR = frozenset(("isolated",))
+"""Kinds for which of what the rule does not name only that counts which can be on a line with it."""
 _CONSTRUCTED = 48
 """How many members may stand before those that the rule names, in orders that are put together."""
 
@@ -98,6 +100,8 @@ class _Judging:
         self.storage = where.pack.storage(struct)
         name = rule.kind.name
         needs_size = name not in _WITHOUT_SIZE or self.storage is not None
+        line = where.line_size or struct.target.line_size
+        self._reach = line * 8 if name in _NEAR and self.storage is None else None
         self._cases: dict[int, Case] = {}
         self._failing: dict[View, _Failing] = {}
         self.question = sights.question(shape, (), False, needs_size)
@@ -135,6 +139,8 @@ class _Judging:
 
     def failing(self, view: View) -> _Failing:
         """What becomes of the rule when the struct looks so; raises CannotTell."""
+        if self._reach is not None:
+            view = self.question.near(self.shape, view, self._reach)
         if view not in self._failing:
             self._failing[view] = self._judged(self._seen(view))
         return self._failing[view]

@@ -17,7 +17,7 @@ from layoutlint.randstruct.orders import One, Part, Row, Shuffle, Swaps, TooMany
 from layoutlint.randstruct.shapes import Chosen, Laid, Shape
 from layoutlint.randstruct.sights import Question, Spot, View
 
-MOST_STEPS = 400_000
+MOST_STEPS = 300_000
 """Steps of counting; more are too many."""
 SEED = 20_190_404
 """Of the numbers by which orders are drawn: the same in every run."""
@@ -179,6 +179,8 @@ class _Run:
         for part in parts:
             kinds.setdefault(self._kind(part), []).append(part)
         several = list(kinds.values())
+        if prod(len(some) + 1 for some in several) > MOST_STEPS:
+            raise TooManyOrders
         layers = {(0,) * len(several): states}
         for _ in parts:
             after: dict[tuple[int, ...], _States] = {}

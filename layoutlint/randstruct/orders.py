@@ -115,5 +115,5 @@ def sorted_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
     if len(rows) < len(inner):
         return None
     if isinstance(part, Shuffle):
-        rows.sort(key=lambda row: min(map(key, row)))
+        rows.sort(key=lambda row: min(map(key, row), default=0.0))
     return [position for row in rows for position in row]

@@ -96,23 +96,25 @@ class Shape:
 
     def start(self, position: int, end: int) -> int:
         """Where a member starts behind one that ends there, in bits; the same for each multiple of lines."""
-        if self.aggregate == "union":
-            return 0
-        if self.way is None:
-            return self.fields[position].bit_offset
+        if self.way is None or self.aggregate == "union":
+            return 0 if self.aggregate == "union" else self.fields[position].bit_offset
         key = (position, end % (self.align * 8))
-        if key not in self._gaps:
-            self._gaps[key] = self.way.rules.start(self.way.members[position], key[1]) - key[1]
-        return end + self._gaps[key]
+        gap = self._gaps.get(key)
+        if gap is None:
+            gap = self.way.rules.start(self.way.members[position], key[1]) - key[1]
+            self._gaps[key] = gap
+        return end + gap
 
     def lay_out(self, order: Sequence[int], sizes: Sequence[int]) -> Laid:
         """The layout for one order of the members and their sizes."""
         end = reached = 0
         offsets = [0] * len(sizes)
+        start = self.start
         for position in order:
-            offsets[position] = self.start(position, end)
-            end = offsets[position] + sizes[position]
-            reached = max(reached, end)
+            offsets[position] = at = start(position, end)
+            end = at + sizes[position]
+            if end > reached:
+                reached = end
         return Laid(self.whole(reached), tuple(offsets), order)
 
     def whole(self, end: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from layoutlint.model import Field
 from layoutlint.randstruct.shapes import Laid, Shape
@@ -17,8 +18,7 @@ View = tuple[int, tuple["Spot", ...]]
 """The size of a type in bits, and where the members stand that are looked at, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Where one member stands."""
 
     position: int
@@ -61,6 +61,24 @@ class Question:
             if position in sight.seen
         )
         return (laid.bit_size if self.needs_size or not is_top else 0), spots
+
+    def near(self, shape: Shape, view: View, bits: int) -> View:
+        """The same view without what is so many bits, or more, from all that the rule names."""
+        asked = self.sights[shape].asked
+        named = [self._extent(shape, spot) for spot in view[1] if spot.position in asked]
+        extents = ((spot, *self._extent(shape, spot)) for spot in view[1])
+        kept = (
+            spot
+            for spot, start, end in extents
+            if any(start < stop + bits and end > begin - bits for begin, stop in named)
+        )
+        return view[0], tuple(kept)
+
+    def _extent(self, shape: Shape, spot: Spot) -> tuple[int, int]:
+        size = shape.fields[spot.position].bit_size or 0
+        if spot.inner is not None:
+            size = spot.inner[0] * shape.inner[spot.position][1]
+        return spot.bit_offset, spot.bit_offset + max(size, 1)
 
     def _inner(self, shape: Shape, position: int, known: Mapping[Shape, Laid]) -> View | None:
         held = shape.inner.get(position)

@@ -24,7 +24,7 @@ from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
 from layoutlint.model import Source
 from layoutlint.placed import Surroundings, Where
-from layoutlint.randstruct import Randomisation, names, plugins
+from layoutlint.randstruct import Randomisation, chances, names, plugins
 from layoutlint.randstruct.free import Free
 from layoutlint.rule import Outcome, Pack, Rule, Severity
 from tests.randstruct import every_order as brute
@@ -166,3 +166,55 @@ def test_seven_fields(type_, a, b, kind, mode):
 @pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(2, ["distance", "order"], (8,), False)))
 def test_eight_fields(type_, a, b, kind, mode):
     holds_as_expected(type_, a, b, kind, mode)
+
+
+def one_by_chance(type_, mode, chance):
+    """A layout by one random order, of a type that holds no other that is shuffled."""
+    members = list(range(len(type_.members)))
+    tail = [members.pop()] if type_.members[-1].dims and type_.members[-1].dims[0] is None else []
+    chance.shuffle(members)
+    order = (*members, *tail)
+    starts, size, _ = brute.place([type_.members[p] for p in order], True)
+    return brute.Placed(order, dict(zip((type_.members[p].name for p in order), starts, strict=True)), size, {})
+
+
+@pytest.mark.parametrize("kind", ["separate", "together", "isolated", "distance", "size"])
+@pytest.mark.parametrize("count", [10, 20, 30])
+def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatch):
+    """Counting is forbidden; 10,000 orders and one base each, drawn by other numbers, are the measure."""
+    monkeypatch.setattr(chances, "MOST_STEPS", 0)
+    chance = random.Random(f"{kind} {count}")
+    type_ = brute.Type("large", tuple(brute.Drawer(chance).member(f"f{n}", 0, False) for n in range(count)), True)
+    a, b = chance.sample([member.name for member in type_.members], 2)
+    make, fails = KINDS[kind]
+    found = verdict(make(a, b), type_, "gcc-full", "6.12")
+    assert found.orders.counted == "sampled"
+    align, number = brute.declared(type_).align, 10_000
+    bases = range(0, 64, max(align, 8))
+    looks = (Look(type_, one_by_chance(type_, "gcc-full", chance), align) for _ in range(number))
+    share = sum(fails(look, a, b, chance.choice(bases)) for look in looks) / number
+    off = 3.3 * (max(share * (1 - share), 1 / number) / number) ** 0.5
+    assert abs(found.orders.share - share) <= found.orders.error + off
+
+
+@pytest.mark.parametrize("mode", ["gcc-full", "gcc-performance", "clang"])
+@pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(12, ["separate", "together", "order", "size"], (4, 5), False)))
+def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypatch):
+    """By the compilers' own algorithms with random numbers; a rule that cannot fail is unknown then, or proved."""
+    make, fails = KINDS[kind]
+    share = expected(fails, a, b, type_, mode, brute.declared(type_).align)
+    monkeypatch.setattr(chances, "MOST_STEPS", 0)
+    found = verdict(make(a, b), type_, *MODES[mode])
+    if share == 0:
+        assert (found.outcome, found.orders) == (Outcome.UNKNOWN, None)
+        assert "whether in any is not known" in found.message
+    else:
+        assert found.outcome is Outcome.AT_RISK
+        assert abs(found.orders.share - share) <= found.orders.error
+
+
+def test_the_same_in_every_run():
+    type_ = brute.Drawer(random.Random(4)).type("again", 25, 0, True)
+    first, second = (verdict(Isolated(("f1",)), type_, "gcc-performance", "6.12") for _ in range(2))
+    assert first == second
+    assert first.orders.counted == "sampled"
