@@ -19,6 +19,7 @@ from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.orders import TooManyOrders
 from layoutlint.randstruct.shapes import Chosen, Laid, Shape
 from layoutlint.randstruct.sights import Path, View
+from layoutlint.reports.words import percent
 from layoutlint.rule import CONFIDENCE, Orders, Outcome, Rule, Verdict, paths_of, unknown
 
 NAMED_ONLY = frozenset(
@@ -296,7 +297,7 @@ def _message(told: Verdict, over: Orders, outcome: Outcome, rule: Rule) -> str:
         return (
             f"{told.message}, {order}; it fails in every placement of every order that {over.mode} can choose"
         )
-    often = f"{over.share:.2%}"
+    often = percent(over.share)
     if over.drawn is not None:
         sure = (
             f"± {over.error:.2%} with {CONFIDENCE:.0%} confidence, by {over.drawn:,} orders drawn by chance"

@@ -24,10 +24,9 @@ def described(finding: Finding) -> str:
 
 def share(verdict: Verdict) -> str:
     """In how many placements the rule fails; empty for a verdict that does not depend on them."""
-    if verdict.orders is not None:
-        return (
-            f"in {verdict.orders.share:.2%} of the placements of all orders" if verdict.orders.share else ""
-        )
+    over = verdict.orders
+    if over is not None:
+        return f"in {words.percent(over.share)} of the placements of all orders" if over.share else ""
     if not verdict.total or not verdict.bases:
         return ""
     return f"in {len(verdict.bases)} of {verdict.total} placements"

@@ -13,6 +13,13 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """A share that is never rounded to nothing or to all: `12.34%`, `more than 99.99%`."""
+    if 0 < share < 0.0001:
+        return "less than 0.01%"
+    return "more than 99.99%" if 0.9999 < share < 1 else f"{share:.2%}"
+
+
 def found_in(files: Sequence[str]) -> str:
     """The files that have a definition: `a.ko`, or `312 files: a.ko, b.ko, c.ko and 309 more`."""
     if len(files) < 2:
