@@ -181,6 +181,8 @@ class Struct:
     """Whether `name` is its tag, and not a typedef's name."""
     randomised: Randomised | None = None
     """How its fields were put into a random order; None for the declared one."""
+    is_randomisable: bool = False
+    """Whether C text marks it for that, in a configuration that has it off."""
     annotations: tuple[Annotation, ...] = ()
     """What the input says of its use, in the order of its fields, the struct itself first."""
     address: int | None = None

@@ -87,6 +87,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fields": [_field(place) for place in verdict.evidence],
         "placements": _placements(verdict),
         "randomised": _randomised(finding.struct.randomised if finding.struct else None),
+        "randomisable": finding.struct is not None and finding.struct.is_randomisable,
         "around": _around(finding.around),
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,

@@ -35,7 +35,15 @@ def share(verdict: Verdict) -> str:
 def order(finding: Finding) -> str:
     """How the fields came into the order that was judged; empty for the declared one."""
     struct = finding.struct
-    return "" if struct is None or struct.randomised is None else words.order(struct.randomised)
+    if struct is None or struct.randomised is None:
+        return _RANDOMISABLE if struct is not None and struct.is_randomisable else ""
+    return words.order(struct.randomised)
+
+
+_RANDOMISABLE = (
+    "the declared one; the struct is marked `__randomize_layout`, and builds with CONFIG_RANDSTRUCT have "
+    "another (--randstruct judges them)"
+)
 
 
 def orders(over: Orders) -> dict[str, Any]:

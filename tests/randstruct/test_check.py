@@ -89,3 +89,25 @@ def test_embedded_structs_stand_where_the_compiler_put_them(seed, kind, tmp_path
     found = check(path, file, *options, "--line-size", "256", status=(0, 1))["inner"]
     assert found["placements"]["total"] == len({at % 256 for at in wanted})
     assert found["placements"]["bases"] == sorted({at % 256 for at in wanted if at % 256 + 48 > 256})
+
+
+MARKED = """
+#define __randomize_layout
+#define __no_randomize_layout
+struct plain { long a; long b; };
+struct by_macro { long a; long b; } __randomize_layout;
+struct by_both { long a; long b; } __attribute__((aligned(sizeof(long)))) __randomize_layout;
+struct by_attribute { long a; long b; } __attribute__((randomize_layout));
+struct kept { long a; long b; } __no_randomize_layout;
+"""
+
+
+def test_marked_structs_that_are_not_randomised_are_said_to_be_randomisable(tmp_path):
+    (tmp_path / "marked.c").write_text(MARKED)
+    names = {"plain": False, "by_macro": True, "by_both": True, "by_attribute": True, "kept": False}
+    file = rules(tmp_path / "rules.toml", [(name, name, "order", 'fields = ["b", "a"]') for name in names])
+    found = check(tmp_path / "marked.c", file, status=(1,))
+    assert {name: finding["randomisable"] for name, finding in found.items()} == names
+    assert {finding["outcome"] for finding in found.values()} == {"broken"}
+    text = run("check", tmp_path / "marked.c", "--rules", file, "--no-packs").stdout
+    assert " ".join(text.split()).count("the struct is marked `__randomize_layout`") == 3

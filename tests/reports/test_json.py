@@ -11,7 +11,7 @@ from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
-    "placements", "randomised", "around", "fingerprint", "suppressed", "builds",
+    "placements", "randomised", "randomisable", "around", "fingerprint", "suppressed", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order

@@ -227,6 +227,7 @@ class _Taker:
             fields=fields,
             annotations=() if annotations is None else tuple(annotations.of(declared.source, fields)),
             problem=self.unit.problem or self.problems.of(record),
+            is_randomisable=not self.unit.with_marks and self.problems.is_marked(record),
         )
 
     def _declared(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:

@@ -16,6 +16,8 @@ from layoutlint.readers.clang.types import RECORD, Types
 _ATTRIBUTE_LIKE = re.compile(r"__|.*(?:aligned|packed|cache_?line|randomi[sz]e)", re.IGNORECASE)
 """Names that are meant as attributes, and declare a variable when no macro of that name is defined."""
 _MARKED = re.compile(rb"\b(?:__randomize_layout|randomized_struct_fields_start)\b")
+_MARK = re.compile(rb"\b(?:__)?randomize_layout(?:__)?\b")
+_INNER = re.compile(rb"\brandomized_struct_fields_start\b")
 ENUM_CONSTANT = 7
 FIRST_EXPRESSION, LAST_EXPRESSION = 100, 199
 _TAIL = 2000
@@ -67,6 +69,15 @@ class Problems:
                 return diagnostic.text
         is_invalid = any(map(self.lib.clang_isInvalidDeclaration, declarations))
         return self.diagnostics[0].text if is_invalid and self.diagnostics else None
+
+    def is_marked(self, record: Cursor) -> bool:
+        """Whether a struct is marked to be shuffled: by the attribute, or by a macro that may be empty."""
+        extent = self._extent(record)
+        if record.kind != native.STRUCT or extent.file is None or extent.end is None:
+            return False
+        text = self._text(extent.file)
+        end = max(extent.end, text.find(b";", extent.end, extent.end + _TAIL))
+        return bool(_MARK.search(text, extent.end, end) or _INNER.search(text, extent.start, extent.end))
 
     def _find(self, declaration: Cursor) -> str | None:
         """What is wrong inside one declaration."""
