@@ -71,6 +71,10 @@ class TestKinds:
     def test_every_kind_has_a_section(self, name):
         assert re.search(rf"^## `?{name}`?$", (ROOT / "docs/kinds.md").read_text(), re.M)
 
+    def test_every_kind_is_in_the_readme(self):
+        listed = re.search(r"^The kinds are (.+?)\.", (ROOT / "README.md").read_text(), re.M | re.S)[1]
+        assert re.split(r",\s+|\s+and\s+", listed) == KIND_NAMES
+
     @pytest.mark.parametrize("kind", KINDS, ids=KIND_NAMES)
     def test_every_key_is_documented(self, kind):
         section = re.split(rf"^## `?{kind.name}`?$", (ROOT / "docs/kinds.md").read_text(), flags=re.M)[1]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layoutlint.intent import said
-from layoutlint.intent.comments import Attached, Text
+from layoutlint.intent.comments import Attached, Comment, Text
 from layoutlint.kinds.offset import Offset
 from layoutlint.kinds.separate import Separate
 from layoutlint.layout import Layout, Place
@@ -16,8 +17,10 @@ from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.rule import Kind, Pack, Rule, Severity, StructIntent
 
 _SUFFIXES = (".h", ".c")
-_LARGEST = 1 << 22
+_LARGEST = 1 << 20
 """Bytes of a file; larger ones are tables that programs wrote."""
+_MOST_TRIES = 2000
+"""Structs of a file that are looked through for claims."""
 _LONGEST = 200
 """Letters of a comment that says what stands below it; a longer one tells a story."""
 
@@ -30,7 +33,12 @@ _WRITTEN = re.compile(
     r"\W*(?:\w+ ){0,2}(?:write[- ]?mostly|mostly[- ]written|read[- ]?write|(?:often|frequently) written)\b",
     re.IGNORECASE,
 )
-_MENTION = re.compile(rb"cache ?-?line|mostly|read[- ]?write|written", re.IGNORECASE)
+_MENTION = re.compile(
+    rb"/[*/]\W{0,40}(?:\w+ ){0,3}"
+    rb"(?:cache ?-?line|\d+(?:st|nd|rd|th) cache|read|write|mostly|often|frequently)",
+    re.IGNORECASE,
+)
+"""What stands where a claim does; the rest of a file is looked at only then."""
 _HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b[^;{}()=]*?(\w+)\s*\{", re.MULTILINE)
 
 
@@ -115,16 +123,27 @@ def _files(folders: Iterable[str]) -> Iterator[str]:
 
 
 def _heads(written: str, text: Text) -> Iterator[str]:
-    """The structs of a text whose comments claim something."""
+    """The structs of a text whose comments claim something: to each claim, the nearest struct around it."""
+    heads, line, position = [], 1, 0
     for found in _HEAD.finditer(written):
-        line = written.count("\n", 0, found.start(1)) + 1
-        inside = text.inside(line)
-        if inside and any(_claims(each) and _stands_alone(each, text) for each in inside[1]):
-            yield found[1]
+        line += written.count("\n", position, found.start(1))
+        position = found.start(1)
+        heads.append((line, found[1]))
+    tries = _MOST_TRIES
+    claims = {comment.line: comment for comment in text.comments if _claims(comment)}
+    for comment in claims.values():
+        is_alone = bool(tries) and not text.words(comment.line)
+        index = bisect_right(heads, (comment.line, "~")) if is_alone else 0
+        while index and tries:
+            index, tries = index - 1, tries - 1
+            inside = text.inside(heads[index][0])
+            if inside is not None and comment.line in inside[0]:
+                yield heads[index][1]
+                break
 
 
-def _claims(each: Attached) -> bool:
-    said = each.comment.text
+def _claims(comment: Comment) -> bool:
+    said = comment.text
     patterns = (_BOUNDARY, _NUMBERED, _ORDINAL, _READ, _WRITTEN)
     return len(said) <= _LONGEST and any(pattern.match(said) for pattern in patterns)
 
@@ -167,7 +186,9 @@ class _At:
 def _positions(struct: Struct, file: str, alone: list[Attached]) -> Iterator[Rule]:
     """Rules on where the fields below comments stand."""
     layout = Layout(struct)
-    found = [_At(each, place) for each in alone if _claims(each) and (place := _below(layout, file, each))]
+    found = [
+        _At(each, place) for each in alone if _claims(each.comment) and (place := _below(layout, file, each))
+    ]
     first = _first(found, struct.target.line_size)
     for at in found:
         kind = _position(at, first)

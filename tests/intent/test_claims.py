@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from time import process_time
 
 import pytest
 
+from layoutlint.intent import claims
 from tests.c_probe import compile_c
 from tests.command import run
 
@@ -126,3 +128,12 @@ def test_rubbish_is_no_harm(text, tmp_path):
     (tmp_path / "ended.h").write_text(STALE)
     done = run("check", tmp_path / "ended.h", "--sources", tmp_path, *RULES, *FLAGS)
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("line", ["struct a {{\n/* cacheline {} */\n", "/* read mostly {} */ struct a {{ ", "/* cacheline {} */", "/*- "])
+def test_rubbish_takes_no_time(line, tmp_path):
+    """Files of a megabyte, in which braces and comments never end."""
+    (tmp_path / "long.h").write_text("".join(line.format(number) for number in range(40_000)))
+    started = process_time()
+    claims.gather([(str(tmp_path), [str(tmp_path)])])
+    assert process_time() - started < 60
