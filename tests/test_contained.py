@@ -214,3 +214,72 @@ def test_more_places_than_are_listed_is_said(tmp_path):
         "layoutlint: l0 stands in 393,214 places of its containers, most of them in w9: more than the 262,144 that are listed\n"
     )
     assert run("containers", "deep.h", "l0", "--direct", cwd=tmp_path).returncode == 0
+
+
+CYCLES = """
+struct leaf { long word; struct top *up; struct leaf *next; };
+struct branch { struct leaf leaf; struct branch *sibling; struct top *top; };
+struct top { struct branch branch; struct leaf *first; struct top *self; };
+"""
+
+
+def test_pointers_in_a_circle_hold_nothing(tmp_path):
+    (tmp_path / "cycles.h").write_text(CYCLES)
+    done = run("containers", "cycles.h", "leaf", "--format", "json", cwd=tmp_path, seconds=20)
+    (struct,) = json.loads(done.stdout)["structs"]
+    found = [(c["name"], c["path"], c["offset"]) for c in struct["containers"]]
+    assert found == [("branch", "leaf", 0), ("top", "branch.leaf", 0)]
+
+
+PACKED = """\
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct word { long value; };
+struct odd { char c; struct word word; } __attribute__((packed));
+struct row { short s; struct odd odds[5]; } __attribute__((packed, aligned(4)));
+struct four { char c; struct word word; } __attribute__((packed, aligned(4)));
+struct row row; struct four four; struct odd odd;
+#define PLACE(type, member) for (int k = 0; k < 64; k++) printf("%s %zu\\n", #type, (8 * k + offsetof(struct type, member)) % 64)
+int main(void)
+{
+	PLACE(odd, word);
+	PLACE(four, word);
+	for (int i = 0; i < 5; i++)
+		for (int k = 0; k < 64; k++)
+			printf("row %zu\\n", (8 * k + offsetof(struct row, odds) + i * sizeof(struct odd) + offsetof(struct odd, word)) % 64);
+}
+"""
+
+
+def places_in_packed(folder: Path) -> dict[str, set[int]]:
+    """Where `word` starts on a line, by container, as a program prints it that has its own debug information."""
+    (folder / "packed.c").write_text(PACKED)
+    subprocess.run([need("gcc"), "-g", "-o", "packed", "packed.c"], cwd=folder, check=True)
+    printed = subprocess.run(["./packed"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    found: dict[str, set[int]] = {}
+    for line in printed.splitlines():
+        found.setdefault(line.split()[0], set()).add(int(line.split()[1]))
+    return found
+
+
+def test_packed_containers_put_structs_where_their_alignment_forbids(tmp_path):
+    """The smallest alignment that x86-64 allocates is 8; what is inside a packed struct starts anywhere."""
+    real = places_in_packed(tmp_path)
+    done = run("containers", "packed", "word", "--format", "json", cwd=tmp_path)
+    (struct,) = json.loads(done.stdout)["structs"]
+    assert {c["name"]: set(c["bases"]) for c in struct["containers"]} == real
+
+
+def test_the_verdict_on_what_a_packed_struct_holds_is_about_those_places(tmp_path):
+    real = set().union(*places_in_packed(tmp_path).values())
+    (tmp_path / "r.toml").write_text(
+        '[struct.word]\nplacement = "embedded"\n[[rule]]\nid = "r"\nstruct = "word"\nkind = "no-straddle"\n'
+        'fields = ["value"]\nwhy = "w"\n'
+    )
+    done = run("check", "packed", "--rules", "r.toml", "--format", "json", cwd=tmp_path)
+    (finding,) = json.loads(done.stdout)["findings"]
+    placements = finding["placements"]
+    assert finding["outcome"] == "at-risk"
+    assert set(placements["bases"]) == {base for base in real if base > 64 - 8}
+    assert placements["total"] == len(real)
