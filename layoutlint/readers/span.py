@@ -25,6 +25,11 @@ class Span:
         found = self.text.find(needle, self.start + max(position, 0), self.end)
         return found - self.start if found >= 0 else -1
 
+    @property
+    def octets(self) -> memoryview:
+        """The bytes of the section; the mapping stays as long as they do."""
+        return memoryview(self.text)[self.start : self.end]
+
     def at(self, position: int) -> bytes:
         """The string at a position, up to its NUL. Raises ValueError when it is outside, or does not end."""
         start = self.start + position

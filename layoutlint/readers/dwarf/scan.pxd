@@ -19,6 +19,11 @@ cdef class Names:
     cpdef bint has_name(self, Unit unit, Plan plan, Py_ssize_t position) except -1
 
 
+@cython.locals(octets="const unsigned char[::1]", end=Py_ssize_t, position=Py_ssize_t, marks=bytearray, mark=cython.int)
+cpdef set places(object octets, frozenset texts)
+
+cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noexcept
+
 @cython.locals(
     octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
     start=Py_ssize_t, code="unsigned long long", plan=Plan,

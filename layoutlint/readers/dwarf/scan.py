@@ -13,6 +13,8 @@ _AGGREGATE = abbrev.AGGREGATE
 _IMPORT = abbrev.IMPORT
 
 _BUCKETS = 1 << 13  # as many bytes stay in a processor's innermost cache
+SHORTEST = 3
+"""Bytes of a name, at least, that `places` looks for: strings that end with other three are passed over."""
 
 
 class Names:
@@ -48,6 +50,37 @@ class Names:
             name = unit.text(plan, unit.read(plan, position)[0], NAME)
             return name is not None and name.encode() in self._texts
         return _is_named(unit, plan, position, self)
+
+
+def places(octets: memoryview, texts: frozenset[bytes]) -> set[int]:
+    """Where in a section of strings one of some texts stands up to a NUL; tails of longer strings count.
+
+    They have at least SHORTEST bytes.
+    """
+    marks = bytearray(_BUCKETS)
+    by_tail: dict[bytes, list[bytes]] = {}
+    for text in texts:
+        tail = text[len(text) - SHORTEST :]
+        marks[_mark(tail[0], tail[1], tail[2])] = 1
+        by_tail.setdefault(tail, []).append(text)
+    found: set[int] = set()
+    end = len(octets)
+    for position in range(SHORTEST, end):
+        if octets[position] != 0:
+            continue
+        mark = _mark(octets[position - 3], octets[position - 2], octets[position - 1])
+        if not marks[mark]:
+            continue
+        for text in by_tail.get(bytes(octets[position - SHORTEST : position]), ()):
+            start = position - len(text)
+            if start >= 0 and bytes(octets[start:position]) == text:
+                found.add(start)
+    return found
+
+
+def _mark(first: int, second: int, third: int) -> int:
+    """The bucket of the last three bytes of a name."""
+    return (first * 961 + second * 31 + third) % _BUCKETS
 
 
 def walk(unit: Unit, position: int, wanted: Names | None, others: list[int] | None = None) -> list[int]:

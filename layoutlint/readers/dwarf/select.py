@@ -13,7 +13,7 @@ from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
 from layoutlint.readers.dwarf.holders import Holders
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
-from layoutlint.readers.dwarf.scan import Names, walk
+from layoutlint.readers.dwarf.scan import SHORTEST, Names, places, walk
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.types import KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
@@ -21,6 +21,8 @@ from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _FEW: Final = 500
 """Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
+_HANDFUL: Final = 4
+"""Up to so many names are looked for one by one; one pass over .debug_str for all takes as long."""
 _FILES: Final = 4
 """Names are looked up in so many files at a time: a program, its supplement, its package, a .dwo."""
 
@@ -271,9 +273,10 @@ def _all(sections: Sections) -> None:
 
 def _named(names: frozenset[str], sections: Sections) -> Names:
     """Every place in .debug_str where one of the names can be referred to; tails of longer strings count."""
-    found = set()
     texts = frozenset(name.encode() for name in names)
-    for text in texts:
+    many = frozenset(text for text in texts if len(text) >= SHORTEST and len(texts) > _HANDFUL)
+    found = places(sections.strings.octets, many) if many else set()
+    for text in texts - many:
         position = sections.strings.find(text + b"\0")
         while position >= 0:
             found.add(position)
