@@ -252,7 +252,8 @@ def test_rules_list_names_every_shipped_rule():
 
 
 def test_rules_check_counts(project):
-    assert run("rules", "check", "layoutlint.toml", cwd=project).stdout == "2 rules in 1 file: no mistakes\n"
+    said = "2 rules in 1 file, 2 cases: no mistakes\n"
+    assert run("rules", "check", "layoutlint.toml", cwd=project).stdout == said
 
 
 def test_an_internal_error_is_4_and_no_finding(project, monkeypatch, capsys):
