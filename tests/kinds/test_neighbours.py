@@ -170,7 +170,7 @@ def test_the_text_shows_the_lines(tmp_path):
     assert done.returncode == 1
     assert re.search(r"^  data in .data(, read_mostly)? is broken in 1 of 1 placements$", done.stdout, re.M)
     assert re.search(r"^  lines of 64 bytes, from 0x[0-9a-f]+ on", done.stdout, re.M)
-    assert re.search(r"^  A +\d+ +8  limit +a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
+    assert re.search(r"^  A +\d+ +8  limit\s+a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
     assert "give `packets` a line of its own" in " ".join(done.stdout.split())
 
 

@@ -39,10 +39,15 @@ def _fail() -> None:
     raise MemoryError
 
 
+def _interrupt() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which some that run tests ignore
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 WAYS_TO_DIE = [
     # what becomes of the first child while it is at a part
     ("killed", lambda: os.kill(os.getpid(), signal.SIGKILL)),
-    ("interrupted", lambda: os.kill(os.getpid(), signal.SIGINT)),
+    ("interrupted", _interrupt),
     ("leaves", lambda: os._exit(0)),
     ("fails", _fail),
 ]
