@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from layoutlint.readers.clang.types import Types
 
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
-_ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)\b(\()?")
+_ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)(?:(\()|(?=[],)]))")
+"""Not a member, or a file in the name of its type, that is called so."""
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_INNERMOST = re.compile(r"\{[^{}]*\}")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]*)\)|\b_Pragma\b")
 _LARGEST = 1 << 28
@@ -44,7 +47,7 @@ def of(lib: Any, declaration: Cursor) -> Attributes:
     kinds = _inside(lib, declaration)
     is_packed, is_member = native.PACKED in kinds, declaration.kind == native.FIELD
     if not is_member and native.UNEXPOSED_ATTRIBUTE in kinds:
-        marks = [mark[1] for mark in _MARK.finditer(native.printed(lib, declaration))]
+        marks = [mark[1] for mark in _MARK.finditer(_without_members(native.printed(lib, declaration)))]
         return Attributes(is_packed, None in marks, any(marks))
     if is_member and native.ALIGNED in kinds:
         stated = [_value(text) for text in _stated(native.printed(lib, declaration))]
@@ -63,6 +66,14 @@ def _inside(lib: Any, cursor: Cursor) -> set[int]:
 
     native.visit(lib, cursor, take)
     return kinds
+
+
+def _without_members(declaration: str) -> str:
+    """A struct without what stands in its braces, where structs with attributes of their own may be."""
+    declaration, found = _TEXT.sub("", declaration), 1
+    while found:
+        declaration, found = _INNERMOST.subn("", declaration)
+    return declaration
 
 
 def _stated(declaration: str) -> Iterator[str]:

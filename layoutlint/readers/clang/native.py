@@ -177,7 +177,7 @@ def spelling(lib: Any, cursor: Cursor) -> str:
 
 
 def printed(lib: Any, cursor: Cursor) -> str:
-    """A declaration as clang prints it, attributes included and macros replaced; of a struct no members."""
+    """A declaration as clang prints it: with attributes, macros replaced, and members of structs (in C)."""
     policy = lib.clang_getCursorPrintingPolicy(cursor)
     lib.clang_PrintingPolicy_setProperty(policy, _TERSE, 1)
     written = text(lib, lib.clang_getCursorPrettyPrinted(cursor, policy))
