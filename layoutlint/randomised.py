@@ -29,13 +29,13 @@ class Known:
 
     readings: list[Reading]
     embedded: dict[str, list[Reading]]
-    """By inputs, what their structs embed."""
+    """By inputs, what their structs embed, and the structs that are said to be marked."""
     around: Surroundings
     containers: dict[Target, tuple[Struct, ...]]
     """Whatever holds a struct that a rule file calls embedded."""
 
     def held(self, path: str) -> list[Reading]:
-        """What the structs of one input embed."""
+        """The same of one input."""
         return self.embedded.get(path, [])
 
 
@@ -56,19 +56,24 @@ def read(
     readings, unread, around = placed.read(paths, wanted, names, options)
     for reading in readings:
         how.of(reading)
-    known = _known(readings, around, names, options)
+    known = _known(readings, around, names, options, how.named)
+    how = how.among((*readings, *(one for some in known.embedded.values() for one in some)))
     readings, around = _free(known, how, line_size) if how.seed is None else _built(known, how)
     return readings, unread, around
 
 
 def _known(
-    readings: list[Reading], around: Surroundings, names: frozenset[str], options: ReadOptions
+    readings: list[Reading],
+    around: Surroundings,
+    names: frozenset[str],
+    options: ReadOptions,
+    marked: frozenset[str] = frozenset(),
 ) -> Known:
-    """What was read, with what the layouts depend on, which is read besides."""
+    """What was read, with what the layouts depend on and the `marked` structs, which are read besides."""
     structs = [struct for reading in readings for struct in reading.structs]
     containers = {target: _holding(around, target, structs, names) for target in around.indices}
     holders = [struct for some in containers.values() for struct in some]
-    more = randstruct.embedded((*structs, *holders)) | {struct.name for struct in holders}
+    more = randstruct.embedded((*structs, *holders)) | {struct.name for struct in holders} | marked
     embedded: dict[str, list[Reading]] = {}
     paths = tuple(dict.fromkeys(reading.path for reading in readings))
     for reading in inputs.read(paths, Wanted(more), options)[0] if more else ():

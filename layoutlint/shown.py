@@ -55,12 +55,13 @@ def of(path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisati
 def _randomised(
     path: str, readings: list[Reading], options: ReadOptions, how: Randomisation
 ) -> list[Reading]:
-    """The readings with the layouts of a build; what their structs embed is read as well, by its names."""
+    """The readings with the layouts of a build; what they depend on is read as well, by its names."""
     from layoutlint import randstruct
 
     structs = [struct for reading in readings for struct in reading.structs]
-    more = randstruct.embedded(structs) - {struct.name for struct in structs}
+    more = (randstruct.embedded(structs) | how.named) - {struct.name for struct in structs}
     known = inputs.read((path,), Wanted(more), options)[0] if more else []
+    how = how.among((*readings, *known))
     redone = [randstruct.redone(one, known, how) for one in readings]
     return [
         replace(one, structs=new.structs, notes=(*one.notes, *new.notes))

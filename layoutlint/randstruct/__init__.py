@@ -62,6 +62,18 @@ class Randomisation:
             raise ReadError(reading.path, self.seed.is_not(found.seed or ""))
 
     @property
+    def named(self) -> frozenset[str]:
+        """The structs that are said to be marked, or not to be."""
+        return self.names.structs if self.names else frozenset()
+
+    def among(self, readings: Iterable[Reading]) -> Randomisation:
+        """The same, with a note on each name that no struct of all inputs has."""
+        if self.names is None:
+            return self
+        vain = self.names.in_vain(struct for reading in readings for struct in reading.structs)
+        return replace(self, notes=(*self.notes, *vain))
+
+    @property
     def scheme(self) -> Scheme:
         """What is meant, or likeliest; without a seed, one of zeros stands for any."""
         return self._schemes[-1]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from layoutlint.errors import UsageError
+from layoutlint.errors import UsageError, did_you_mean
 from layoutlint.model import Field, Inner, Struct
 
 _NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
@@ -45,6 +45,22 @@ class Names:
 
     names: tuple[Name, ...]
 
+    @property
+    def structs(self) -> frozenset[str]:
+        """The structs that they name."""
+        return frozenset(name.struct for name in self.names)
+
+    def in_vain(self, structs: Iterable[Struct]) -> tuple[str, ...]:
+        """Sentences on the names that none of some definitions has, each with its place."""
+        known = {
+            called for one in structs if one.aggregate == "struct" for called in (one.name, *one.aliases)
+        }
+        return tuple(
+            f"{name.place}: struct {name.struct} is in none of the inputs{did_you_mean(name.struct, known)}"
+            for name in self.names
+            if name.struct not in known
+        )
+
     def marks(self, named: Callable[[str], Iterable[Struct]]) -> Marks:
         """What the names say of the definitions that `named` finds; those of other structs say nothing.
 
@@ -61,15 +77,14 @@ def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
     if not name.path:
         yield from {name.struct, *(struct.name for struct in structs)}
         return
-    for struct in structs:
-        positions = _positions(struct.fields, name.path, ())
-        if positions is None and name.is_optional:
-            continue
-        if positions is None:
-            path = ".".join(name.path)
-            what = f"struct {name.struct} has no struct without a name that holds `{path}`"
-            raise UsageError(f"{name.place}: {what}")
-        yield struct.name, positions
+    defined = [struct for struct in structs if struct.bit_size is not None]
+    places = [(struct.name, _positions(struct.fields, name.path, ())) for struct in defined]
+    found = [(struct, positions) for struct, positions in places if positions is not None]
+    if places and not found and not name.is_optional:
+        path = ".".join(name.path)
+        what = f"struct {name.struct} has no struct without a name that holds `{path}`"
+        raise UsageError(f"{name.place}: {what}")
+    yield from found
 
 
 def _positions(

@@ -23,11 +23,12 @@ typedef struct { char a; long b; short c; } RAND untagged_t;
 struct has_untagged { char before; untagged_t inside; };
 struct unnamed_bits { int a : 3; int : 4; int b : 5; long c; } RAND;
 struct broken { int a : 3; int : 0; int b : 5; long c; } RAND;
+union each { int a; char b; };
 struct lone { unsigned char : 2; unsigned char b : 1; } RAND;
 struct tail { char a; long b; short c; char last[1]; } RAND;
 struct both { int a : 3 __attribute__((aligned(8))); char b; } RAND;
 struct ____keep { struct holder h; struct calls c; struct has_untagged u; struct unnamed_bits n; struct unmarked m; struct both b;
-	struct tail t; struct broken k; struct lone o; } keep;
+	struct tail t; struct broken k; struct lone o; union each e; } keep;
 """
 
 HIDDEN = (
@@ -178,6 +179,59 @@ def test_a_bad_name_in_a_file(tmp_path, compiled):
     done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
     assert done.returncode == 2
     assert f"{tmp_path}/names:3: 'struct*' is no name of a struct" in done.stderr
+
+
+VAIN = [
+    # names, the notes on them
+    ("marked", ()),
+    ("marked,tail", ()),
+    ("!calls,unmarked,untagged_t", ()),
+    ("markd", ("--randomized: struct markd is in none of the inputs (did you mean `marked`?)",)),
+    ("marked,!gone,far.away", ("--randomized: struct gone is in none of the inputs", "--randomized: struct far is in none of the inputs")),
+    ("each", ("--randomized: struct each is in none of the inputs",)),
+]  # fmt: skip
+RULES = """
+[pack]
+name = "test"
+[[rule]]
+id = "near"
+struct = "marked"
+kind = "together"
+fields = ["a", "b"]
+severity = "note"
+why = "a test"
+"""
+
+
+@pytest.mark.parametrize("kind", ["source", "compiled"])
+@pytest.mark.parametrize(("names", "notes"), VAIN)
+def test_names_that_mean_nothing_are_said(kind, names, notes, request, tmp_path):
+    """Also those of structs that nobody asked for, and without a seed; a union is none."""
+    (tmp_path / "rules.toml").write_text(RULES)
+    path = request.getfixturevalue(kind)
+    done = run("show", path, "marked", *RAND, "--kernel-version", "6.12", "--randomized", names)
+    said = [line.removeprefix("layoutlint: note: ") for line in done.stderr.splitlines() if "is in none of" in line]
+    assert said == list(notes)
+    for seed in (RAND[2:], ()):
+        done = run(
+            "check", path, "--rules", tmp_path / "rules.toml", "--no-packs", "--format", "json",
+            *RAND[:2], *seed, "--kernel-version", "6.12", "--randomized", names,
+        )  # fmt: skip
+        told = json.loads(done.stdout)["inputs"][0]["notes"]
+        assert [note for note in told if "is in none of" in note] == list(notes)
+
+
+def test_a_name_counts_where_one_input_has_it(tmp_path):
+    """And a member where one definition has it: elsewhere the struct is only declared, or another one."""
+    texts = {
+        "has": "struct other { int n; struct { char x; long y; short z; }; }; struct marked { char a; long b; } one; struct other two;",
+        "declares": "struct other; struct marked { char a; long b; struct other *c; } one;",
+    }
+    paths = [compile_c("gcc", text, tmp_path / f"{name}.o", "-g", "-c") for name, text in texts.items()]
+    (tmp_path / "rules.toml").write_text(RULES)
+    done = run("check", *paths, "--rules", tmp_path / "rules.toml", "--no-packs", *RAND, "--randomized", "marked,other.y")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "is in none of the inputs" not in done.stdout
 
 
 def test_no_option_no_word(source):
