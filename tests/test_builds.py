@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from time import process_time
 
 import pytest
 
 from layoutlint.builds import Build, named
 from layoutlint.model import Source
+from tests.pace import within
 
 
 def build(name: str, *values: str) -> Build:
@@ -55,7 +55,6 @@ MANY = tuple(build("-".join(values), *values) for values in product("abcdefghij"
 
 
 def test_a_thousand_builds_are_named_at_once():
-    start = process_time()
-    said = named([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
-    assert process_time() - start < 2
+    with within(2):
+        said = named([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
     assert said == "a-b-*, a-c-*, a-d-*, a-e-*, a-f-*, a-g-* and 840 more (900)"

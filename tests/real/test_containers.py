@@ -22,7 +22,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from time import process_time
 
 import pytest
 
@@ -121,13 +120,6 @@ def test_every_struct_of_the_kernel(next, reader):
                 different.add(name)
     assert different == set(ARRAYS_BY_TYPEDEF)
     assert total >= 30_000
-
-
-def test_the_index_takes_a_small_part_of_the_run(next):
-    found = structs(next, "dwarf")
-    start = process_time()
-    Index(found)
-    assert process_time() - start < 0.3
 
 
 @pytest.mark.parametrize("reader", READERS)
