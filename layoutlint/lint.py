@@ -14,6 +14,7 @@ from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
 from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
+    UNUSED,
     VARIABLES,
     CannotTell,
     Context,
@@ -32,7 +33,7 @@ from layoutlint.when import excluded
 
 if TYPE_CHECKING:
     from layoutlint.intent.claims import Claims
-    from layoutlint.intent.pack import Intent
+    from layoutlint.intent.pack import Intent, Suppression
     from layoutlint.randstruct import Randomisation
 
 
@@ -117,12 +118,12 @@ def report(
     known = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
     active, intents = _with_annotations(readings, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
-    if readings and not rules and not inputs.unread:
+    if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined, around)]
-    idle: list[str] = []
+    idle: list[Suppression] = []
     if intents:
         from layoutlint.intent import taken
 
@@ -132,7 +133,8 @@ def report(
     findings = tuple(judged)
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
-    vain = (*unused.accesses(readings, active), *idle)
+    vain = tuple(unused.words(readings, active, idle))
+    findings += tuple(map(unused.counted, vain)) if options.unused else vain
     stale = [one for r in readings for one in options.claims.stale(r)] if options.claims else []
     if options.read.sources or any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals
@@ -306,7 +308,7 @@ def _report(
     rules: tuple[Rule, ...],
     findings: tuple[Finding, ...],
     options: Options,
-    vain: tuple[str, ...],
+    vain: tuple[Finding, ...],
 ) -> Report:
     ordered = sorted(findings, key=order)
     coverage = _coverage(readings, rules, ordered, vain)
@@ -334,18 +336,20 @@ def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
 
 
 def _coverage(
-    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[str, ...]
+    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[Finding, ...]
 ) -> Coverage:
     found = {f.rule for f in findings if f.struct is not None}
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
     lacking = [r for r in rules if r not in found and r not in skipped and r.struct != VARIABLES]
     unresolved = [f"{rule.id}: {rule.subject} is in none of the inputs" for rule in lacking]
-    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in findings if f.verdict.is_missing_field]
+    judged = [f for f in findings if f.rule.kind.name != UNUSED]
+    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
+    unresolved += [f"{f.rule.source}: {f.verdict.message}" for f in vain if f.verdict.is_missing_field]
     return Coverage(
         rules=len(rules),
-        applied=len({f.rule for f in findings if f.verdict.outcome is not Outcome.UNKNOWN}),
+        applied=len({f.rule for f in judged if f.verdict.outcome is not Outcome.UNKNOWN}),
         structs=len({(f.input, id(f.struct)) for f in findings if f.struct is not None}),
-        unresolved=tuple(dict.fromkeys((*unresolved, *vain))),
+        unresolved=tuple(dict.fromkeys(unresolved)),
         skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
     )
 

@@ -14,6 +14,7 @@ from layoutlint.layout import is_pattern
 from layoutlint.model import Unread, no_progress
 from layoutlint.reports.outcomes import spread, worst_first
 from layoutlint.rule import Coverage, Finding, Outcome, Pack, Report, Rule
+from layoutlint.unused import used_somewhere
 
 if TYPE_CHECKING:
     from layoutlint.randstruct import Randomisation
@@ -115,6 +116,8 @@ def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint
     told = ((build.name, results[build.name]) for build in builds)
     reports = {name: result for name, result in told if isinstance(result, Report)}
     each = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
+    used = used_somewhere([report.findings for report in reports.values()])
+    each = [(name, finding) for name, finding in each if finding.rule not in used]
     findings = sorted((_as_one(same, builds) for same in _same(each)), key=lint.order)
     # What structs say themselves is a rule of one id, whose fields can differ from build to build.
     first = [finding.rule for finding in findings]

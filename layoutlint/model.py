@@ -156,6 +156,17 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
+class Stray:
+    """An annotation in a comment that stands at nothing which the input has."""
+
+    text: str
+    """What stands behind ANNOTATION."""
+    source: Source
+    struct: str | None
+    """Inside of which it stands; None outside of those that were read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Struct:
     """One definition of a struct or union, as one input gives it."""
 
@@ -308,6 +319,7 @@ class Reading:
     """Data in memory with the variables that are asked for; None where the input tells of none."""
     lacking: tuple[str, ...] = ()
     """Variables that are asked for by name and are not there, each with the nearest that is."""
+    strays: tuple[Stray, ...] = ()
 
 
 Inner = tuple[str, tuple[int, ...]]

@@ -22,6 +22,8 @@ from layoutlint.when import ALWAYS, When
 
 VARIABLES = "(variables)"
 """Stands for the struct of a rule that is about variables."""
+UNUSED = "unused"
+"""The kind of findings about what is written in vain."""
 REPORT_SCHEMA = "layoutlint/report/1"
 RULE_FILE = "rule file"
 

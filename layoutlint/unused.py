@@ -1,14 +1,78 @@
-"""What a rule file says in vain: rules that judge nothing, accesses of fields that a struct has not."""
+"""What is said in vain: rules that judge nothing, and what is said of fields that are not there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, is_pattern
-from layoutlint.model import Reading, Struct
-from layoutlint.rule import Finding, Pack, Rule, StructIntent, unknown
+from layoutlint.model import Reading, Source, Struct
+from layoutlint.rule import (
+    UNUSED,
+    Access,
+    CannotTell,
+    Context,
+    Example,
+    Finding,
+    Key,
+    Manual,
+    Outcome,
+    Pack,
+    Rule,
+    Severity,
+    Verdict,
+    settle,
+    unknown,
+)
 from layoutlint.when import excluded
+
+if TYPE_CHECKING:
+    from layoutlint.intent.pack import Suppression
+
+_NO_STRUCT = "(none)"
+_BREAKS = """\
+struct ring {
+    long head;      /* layoutlint: hot-write */
+    long size[8];   /* layoutlint: ignore[ring/access] one side at a time */
+    long tail;      /* layoutlint: hot-read */
+};
+"""
+_KEEPS = """\
+struct ring {
+    long head;      /* layoutlint: hot-write */
+    /* layoutlint: ignore[ring/access] one side at a time */
+    long tail;      /* layoutlint: hot-read */
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """What is written about a struct is about something that is there. No rule file asks for it: runs do."""
+
+    name: ClassVar[str] = UNUSED
+    summary: ClassVar[str] = "what is written about a struct matches something"
+    keys: ClassVar[tuple[Key, ...]] = ()
+    manual: ClassVar[Manual] = Manual(
+        "No rule asks for this; every run looks for it. A suppression is unused when it ignores no finding,\n"
+        "an annotation in a comment when it stands at no field and no struct, a declared access when no\n"
+        "definition of its struct has the field. The findings are notes; with `--unused` they are warnings,\n"
+        "which fail the run.",
+        "Move it to what it is about, spell the field as the struct does now, or take it out: a suppression\n"
+        "that nothing needs hides the next finding.",
+        "",
+        Example(_BREAKS, Outcome.BROKEN, "`ignore[ring/access]` at `size` of ring ignores no finding"),
+        Example(_KEEPS, Outcome.KEPT, "no finding: what is ignored is there"),
+    )
+
+    what: str
+    """What was written: a suppression, an annotation, a declared access."""
+
+    def check(self, context: Context) -> Verdict:
+        """Never asked of a struct: what matches nothing has none."""
+        raise CannotTell(f"{self.what} of {context.layout.struct.name} that matches nothing")
 
 
 def rules(
@@ -31,27 +95,70 @@ def rules(
         yield Finding(rule, None, unknown(why), "")
 
 
-def accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) -> Iterator[str]:
-    """Declared accesses of fields that no definition of the struct has, as sentences with file and line.
+def words(
+    readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]], idle: Iterable[Suppression]
+) -> Iterator[Finding]:
+    """A note for each access of a field that no struct has, annotation at nothing, and idle suppression."""
+    yield from _accesses(readings, packs)
+    yield from _annotations(readings)
+    for one in idle:
+        said = f"ignore[{', '.join(one.ignored.rules)}]"
+        at = f"`{one.path}` of {one.struct}" if one.path else one.struct
+        message = f"`{said}` at {at} ignores no finding"
+        advice = "take it out: it would hide the next finding"
+        yield _finding("suppression", one.struct, said, one.source, settle(False, message, (), advice))
 
-    Those of shipped packs are left out: kernels differ.
-    """
+
+def counted(finding: Finding) -> Finding:
+    """The finding as a warning, which counts."""
+    return replace(finding, rule=replace(finding.rule, severity=Severity.WARNING))
+
+
+def used_somewhere(builds: list[tuple[Finding, ...]]) -> set[Rule]:
+    """Of what is unused in some builds, what is not so in all of them."""
+    vain = [{finding.rule for finding in findings if finding.rule.kind.name == UNUSED} for findings in builds]
+    return set[Rule]().union(*vain) - set[Rule].intersection(*vain) if vain else set()
+
+
+def _finding(what: str, struct: str, said: str, source: Source, verdict: Verdict) -> Finding:
+    why = "what matches nothing is checked by nobody, and its author believes that it is"
+    rule = Rule(f"unused/{struct}/{said}", struct, Unused(what), Severity.NOTE, why, source, by=what)
+    return Finding(rule, None, verdict, "")
+
+
+def _annotations(readings: list[Reading]) -> Iterator[Finding]:
+    """Those that are at something in none of the inputs."""
+    known = {annotation.source for r in readings for struct in r.structs for annotation in struct.annotations}
+    for stray in dict.fromkeys(stray for reading in readings for stray in reading.strays):
+        if stray.source in known:
+            continue
+        said = stray.text.partition(" -- ")[0]
+        at = f"no field that struct {stray.struct} has here" if stray.struct else "no struct and no field"
+        advice = "put it at the declaration that it is about, or take it out"
+        verdict = settle(False, f"`{said}` stands at {at}", (), advice)
+        yield _finding("annotation", stray.struct or _NO_STRUCT, said, stray.source, verdict)
+
+
+def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) -> Iterator[Finding]:
+    """Those of shipped packs are left out: kernels differ."""
+    lacking: dict[tuple[str, Access], list[Layout]] = {}
+    known: set[tuple[str, Access]] = set()
     for reading in readings:
-        for pack in packs[id(reading)]:
-            for intent in () if pack.shipped else pack.structs:
-                yield from _vain(intent, reading.structs)
-
-
-def _vain(intent: StructIntent, structs: tuple[Struct, ...]) -> Iterator[str]:
-    if not intent.accesses or is_pattern(intent.struct):
-        return
-    layouts = [Layout(s) for s in structs if s.answers_to(intent.struct) and s.bit_size and not s.problem]
-    for access in intent.accesses if layouts else ():
-        if (
-            access.source is not None
-            and not access.is_optional
-            and not any(layout.match(access.path) for layout in layouts)
-        ):
+        for intent in (one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs):
+            layouts = [] if is_pattern(intent.struct) else _layouts(intent.struct, reading.structs)
+            for access in intent.accesses if layouts else ():
+                if any(layout.match(access.path) for layout in layouts):
+                    known.add((intent.struct, access))
+                else:
+                    lacking.setdefault((intent.struct, access), []).extend(layouts)
+    for (struct, access), layouts in lacking.items():
+        if (struct, access) not in known and access.source is not None and not access.is_optional:
             names = {place.path for layout in layouts for place in layout.expanded(access.path.count("."))}
-            near = did_you_mean(access.path, names)
-            yield f"{access.source}: struct {intent.struct} has no field `{access.path}`{near}"
+            message = f"struct {struct} has no field `{access.path}`{did_you_mean(access.path, names)}"
+            advice = "name the field as the struct does now, or take it out"
+            verdict = replace(settle(False, message, (), advice), is_missing_field=True)
+            yield _finding("access", struct, access.path, access.source, verdict)
+
+
+def _layouts(name: str, structs: Iterable[Struct]) -> list[Layout]:
+    return [Layout(s) for s in structs if s.answers_to(name) and s.bit_size and not s.problem]

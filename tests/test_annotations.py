@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint.unused import Unused
 from tests.command import ROOT, run
 from tests.variants import compilers
 
@@ -166,20 +167,78 @@ def test_a_source_that_is_newer_is_told(tmp_path):
 
 
 IGNORED = "struct s {{\n\tlong a; /* layoutlint: hot-write */\n\tlong b; /* layoutlint: hot-read */\n\t{at}\n\tlong c;\n}} s;\n"
-SUPPRESSIONS = [
-    # what stands at `c`, the exit status, whether the finding is suppressed, what is said of the annotation
-    ("/* layoutlint: ignore[s/access] it is measured */", 1, False, "made.c:4: `ignore[s/access]` at `c` of s ignores no finding"),
-    ("long d; /* layoutlint: ignore[s/*] no */", 1, False, "made.c:4: `ignore[s/*]` at `d` of s ignores no finding"),
+WORDS = [
+    # what stands at `c`, the finding's line and what it says of it
+    ("/* layoutlint: ignore[s/access] it is measured */", 4, "unused/s/ignore[s/access]", "`ignore[s/access]` at `c` of s ignores no finding"),
+    ("long d; /* layoutlint: ignore[s/*] no */", 4, "unused/s/ignore[s/*]", "`ignore[s/*]` at `d` of s ignores no finding"),
+    ("long d; /* layoutlint: hot-read */", 0, None, ""),
+    ("#ifdef NONE\n\tlong d; /* layoutlint: hot-write -- why */\n#endif", 5, "unused/s/hot-write", "`hot-write` stands at no field that struct s has here"),
+    ("long d;\n\t/* layoutlint: hot-write */\n#ifdef NONE", 5, "unused/s/hot-write", "`hot-write` stands at no field that struct s has here"),
+    ('const char *text;\n#define TEXT "/* layoutlint: hot-write */"', 0, None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled", [(), ("made.o", "--sources", ".")], ids=["text", "DWARF"])
+@pytest.mark.parametrize(("at", "line", "rule", "said"), WORDS, ids=[row[0] for row in WORDS])
+def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compiled, tmp_path):
+    text = IGNORED.format(at=at).replace("} s;", "#endif\n} s;" if at.endswith("NONE") else "} s;")
+    (tmp_path / "made.c").write_text(text)
+    if compiled:
+        made(tmp_path / "made.o", "gcc", "-g", f"-fdebug-prefix-map={tmp_path}=.", "-c", str(tmp_path / "made.c"))
+    done = run("check", *(compiled or ("made.c",)), "--format", "json", cwd=tmp_path)
+    first, *found = sorted(json.loads(done.stdout)["findings"], key=lambda f: f["kind"])
+    assert (done.returncode, first["rule"], first["suppressed"]) == (1, "s/access", None)
+    expected = [] if rule is None else [("unused", "note", rule, line, said)]
+    assert [(f["kind"], f["severity"], f["rule"], f["intent"]["line"], f["message"]) for f in found] == expected
+
+
+STRAY = [
+    # a stray annotation, which stands at no struct that text has
+    "/* layoutlint: hot-write */\nint before;",
+    "static int global; /* layoutlint: hot-write */",
+    "void f(void) { int local; /* layoutlint: hot-write */ }",
+    "void f(void) { struct t { int a; /* layoutlint: hot-write */ } x; }",
+    "enum e { ONE, /* layoutlint: hot-write */ };",
 ]
 
 
-@pytest.mark.parametrize(("at", "status", "is_suppressed", "said"), SUPPRESSIONS)
-def test_what_ignores_nothing_is_told(at, status, is_suppressed, said, tmp_path):
-    done = check_text(tmp_path, IGNORED.format(at=at), "--format", "json")
+@pytest.mark.parametrize("stray", STRAY)
+def test_what_stands_at_no_struct_is_unused(stray, tmp_path):
+    done = check_text(tmp_path, f"{stray}\nstruct s {{ int a; int b; }};\n", "--format", "json")
     report = json.loads(done.stdout)
-    assert done.returncode == status
-    assert [f["suppressed"] is not None for f in report["findings"]] == [is_suppressed]
-    assert said in report["coverage"]["unresolved"]
+    assert [(f["rule"], f["message"]) for f in report["findings"]] == [
+        ("unused/(none)/hot-write", "`hot-write` stands at no struct and no field")
+    ]
+    assert done.returncode == 3  # nothing was judged
+
+
+def test_what_matches_nothing_counts_when_asked_for(tmp_path):
+    text = "/* layoutlint: size(max=64) */\nstruct s {\n\tlong a;\n\tlong b; /* layoutlint: ignore[x] why */\n};\n"
+    told = [check_text(tmp_path, text, *more) for more in ((), ("--unused",))]
+    assert [done.returncode for done in told] == [0, 1]
+    assert "the suppression at made.c:4 is unused" in told[0].stdout
+    assert "1 unused, 1 kept" in told[0].stdout
+
+
+def test_what_one_input_uses_is_not_unused(tmp_path):
+    text = "struct s {\n\tlong a; /* layoutlint: hot-read */\n#ifdef MORE\n\tlong b; /* layoutlint: hot-write */\n#endif\n};\n"
+    (tmp_path / "s.h").write_text(text)
+    (tmp_path / "one.c").write_text('#include "s.h"\nstruct s one;\n')
+    (tmp_path / "two.c").write_text('#define MORE\n#include "s.h"\nstruct s two;\n')
+    (tmp_path / "matrix.toml").write_text('[build.one]\ninput = "one.c"\n[build.two]\ninput = "two.c"\n')
+    rules = {}
+    for words in (("one.c",), ("one.c", "two.c"), ("--matrix", "matrix.toml")):
+        done = run("check", *words, "--format", "json", cwd=tmp_path)
+        rules[words[0], len(words)] = {f["rule"] for f in json.loads(done.stdout)["findings"]}
+    assert rules == {("one.c", 1): {"unused/s/hot-write"}, ("one.c", 2): {"s/access"}, ("--matrix", 2): {"s/access"}}
+
+
+def test_the_manual_of_what_is_unused_says_what_is_found(tmp_path):
+    for example, count in ((Unused.manual.breaks, 1), (Unused.manual.keeps, 0)):
+        done = check_text(tmp_path, example.code, "--format", "json")
+        found = [f["message"] for f in json.loads(done.stdout)["findings"] if f["kind"] == Unused.name]
+        assert found == [example.message] * count
+    assert run("explain", Unused.name).stdout.startswith("## unused\n")
 
 
 def test_what_is_ignored_does_not_count(tmp_path):

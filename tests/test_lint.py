@@ -217,6 +217,7 @@ def test_accesses_of_fields_that_no_struct_has(monkeypatch):
     for shipped, told in ((False, ("p.toml:4: struct ring has no field `haed` (did you mean `head`?)",)), (True, ())):
         report = lint.check(inputs(monkeypatch, a=(FAR,)), (replace(pack, shipped=shipped),), (), Options())
         assert report.coverage.unresolved == told
+        assert [(f.rule.id, f.rule.source) for f in report.findings] == [("unused/ring/haed", Source("p.toml", 4)) for _ in told]
 
 
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
 @click.option(
     "--unused",
     is_flag=True,
-    help="Report every rule that judged nothing, shipped ones and those that their `when` leaves out too.",
+    help="Report every rule that judged nothing, shipped ones and those that their `when` leaves out too; "
+    "what matches nothing otherwise counts.",
 )
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @click.option(

@@ -16,8 +16,9 @@ def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     from layoutlint import rulefile
     from layoutlint.kinds import KINDS, kind_named, manual
     from layoutlint.reports.explain import explain_rule
+    from layoutlint.unused import Unused
 
-    kind = kind_named(topic)
+    kind = Unused if topic == Unused.name else kind_named(topic)
     if kind is not None:
         click.echo(manual.explain(kind))
         return

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from layoutlint.intent.comments import Text
-from layoutlint.model import ANNOTATION, Annotation, Field, Reading, Source, Struct, Unread, written
+from layoutlint.intent.comments import Attached, Text
+from layoutlint.model import ANNOTATION, Annotation, Field, Reading, Source, Stray, Struct, Unread, written
 
 _LARGEST = 1 << 24
 """Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million characters."""
@@ -86,7 +86,10 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
         structs.append(replace(struct, annotations=(*struct.annotations, *own)))
     told = (Unread(path, f"is not what {reading.path} was made of: {why}") for path, why in stale.items())
     notes = list(dict.fromkeys(notes))
-    return replace(reading, structs=tuple(structs), unread=(*reading.unread, *told), notes=tuple(notes))
+    there = [one for one in found.values() if one is not None and one.path not in stale]
+    strays = tuple(_strays(there, sources, is_compiled))
+    unread = (*reading.unread, *told)
+    return replace(reading, structs=tuple(structs), unread=unread, notes=tuple(notes), strays=strays)
 
 
 def _is_newer(source: str, binary: str) -> bool:
@@ -102,8 +105,10 @@ class _Found:
 
     struct: Struct
     path: str
-    head: int
-    """The line of its head."""
+    file: str
+    """As the input names it."""
+    lines: range
+    """From its head to its closing brace; only the head where no struct is seen to start there."""
     is_there: bool
     """Whether that line has its name."""
     annotations: tuple[Annotation, ...]
@@ -122,25 +127,45 @@ def _found(struct: Struct, sources: Sources) -> _Found | None:
         for name, member in written(struct.fields)
         if member.source is not None and member.source.file == file and member.source.line is not None
     ]
-    said = tuple(_said(text, file, head, declared))
+    lines, attached = text.inside(head) or (range(head, head + 1), [])
+    said = tuple(_said(attached, file, declared))
     is_there = not struct.is_tagged or struct.name in text.words(head)
     wrong = _contradiction(text, struct, declared) if is_there else _undeclared(head, struct)
-    return _Found(struct, path, head, is_there, said, wrong)
+    return _Found(struct, path, file, lines, is_there, said, wrong)
 
 
 _Declared = list[tuple[str, Field, int]]
 """Paths, fields, and the lines that declare them."""
 
 
-def _said(text: Text, file: str, head: int, declared: _Declared) -> Iterator[Annotation]:
+def _said(comments: list[Attached], file: str, declared: _Declared) -> Iterator[Annotation]:
     """What comments say of a struct and of its fields."""
-    inside = text.inside(head)
-    for attached in () if inside is None else inside[1]:
+    for attached in comments:
         source, lines, words = Source(file, attached.comment.line), attached.lines, attached.words
         paths = [""] if lines is None else []
         paths += [path for path, member, line in declared if line in (lines or ()) and member.name in words]
         for found in _SAID.finditer(attached.comment.text):
             yield from (Annotation(path, found[1].strip(), source) for path in paths)
+
+
+def _strays(there: list[_Found], sources: Sources, is_compiled: bool) -> Iterator[Stray]:
+    """The annotations in some files that stand at nothing.
+
+    A compiled input has the structs that its code uses; what stands elsewhere can be about others.
+    """
+    files: dict[str, list[_Found]] = {}
+    for one in there:
+        files.setdefault(one.file, []).append(one)
+    for file, structs in files.items():
+        taken = {annotation.source for one in structs for annotation in one.annotations}
+        at = sources.of(file)
+        for comment in () if at is None else at[1].comments:
+            source = Source(file, comment.line)
+            said = [found[1].strip() for found in _SAID.finditer(comment.text)] if source not in taken else []
+            around = [one for one in structs if said and comment.line in one.lines]
+            inner = min(around, key=lambda one: len(one.lines), default=None)
+            if inner is not None or not is_compiled:
+                yield from (Stray(text, source, inner.struct.name if inner else None) for text in said)
 
 
 def _contradiction(text: Text, struct: Struct, declared: _Declared) -> str | None:

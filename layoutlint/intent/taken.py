@@ -43,17 +43,12 @@ def _accesses(pack: Pack, struct: str) -> Iterator[Access]:
     return (access for intent in pack.structs if intent.struct == struct for access in intent.accesses)
 
 
-def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[str]]:
+def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[Suppression]]:
     """The findings, which say why if annotations want them ignored; and the annotations that ignore none."""
     ignored = [one for intent in intents for one in intent.suppressions]
     failing = [finding for finding in findings if finding.verdict.outcome is not Outcome.KEPT]
     idle = [one for one in ignored if not any(_concerns(one, finding) for finding in failing)]
-    return [_suppressed(finding, ignored) for finding in findings], [_idle(one) for one in idle]
-
-
-def _idle(one: Suppression) -> str:
-    at = f"`{one.path}` of {one.struct}" if one.path else one.struct
-    return f"{one.source}: `ignore[{', '.join(one.ignored.rules)}]` at {at} ignores no finding"
+    return [_suppressed(finding, ignored) for finding in findings], idle
 
 
 def _suppressed(finding: Finding, ignored: list[Suppression]) -> Finding:

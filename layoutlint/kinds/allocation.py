@@ -119,9 +119,7 @@ class Allocation:
             yield _class(self.max_class, context)
         if self.max_order is not None or self.min_per_slab is not None:
             if word not in (None, "slab", LINE, "kmalloc"):
-                raise CannotTell(
-                    f"slabs are for slab caches and kmalloc, and the rule file says `{word}`"
-                )
+                raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
             if word == "kmalloc" and (slabs.stride(context.storage, context.wanted) or 0) > LARGEST_CLASS:
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.reports import words
-from layoutlint.rule import CONFIDENCE, VARIABLES, Finding, Orders, Outcome, Report, Verdict
+from layoutlint.rule import CONFIDENCE, UNUSED, VARIABLES, Finding, Orders, Outcome, Report, Verdict
 
 
 def struct_name(finding: Finding) -> str:
@@ -17,9 +17,16 @@ def described(finding: Finding) -> str:
     """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     if finding.rule.struct == VARIABLES:
         return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
+    if finding.rule.kind.name == UNUSED:
+        return f"the {finding.rule.by} at {finding.rule.source}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
     return f"{aggregate} {struct_name(finding)}{around}"
+
+
+def outcome(finding: Finding) -> str:
+    """What became of the rule, in a word."""
+    return UNUSED if finding.rule.kind.name == UNUSED else finding.verdict.outcome.value
 
 
 def share(verdict: Verdict) -> str:
@@ -62,16 +69,17 @@ def orders(over: Orders) -> dict[str, Any]:
 def sentence(finding: Finding) -> str:
     """The struct, what became of the rule, and the numbers, which begin with the builds of a matrix."""
     verdict = finding.verdict
-    glue = " " if finding.builds else f" {verdict.outcome.value}: "
+    glue = " " if finding.builds else f" {outcome(finding)}: "
     return f"{described(finding)} is{glue}{verdict.message}"
 
 
 def tally(report: Report) -> str:
     """How many rules came out how: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
-    counts = dict.fromkeys((Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT), 0)
+    ranks = (Outcome.BROKEN.value, Outcome.AT_RISK.value, Outcome.UNKNOWN.value, UNUSED, Outcome.KEPT.value)
+    counts = dict.fromkeys(ranks, 0)
     for finding in (*report.findings, *report.kept):
-        counts[finding.verdict.outcome] += 1
-    told = [f"{number} {outcome.value}" for outcome, number in counts.items() if number]
+        counts[outcome(finding)] += 1
+    told = [f"{number} {word}" for word, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)
     told += [f"{len(report.unread)} not read"] if report.unread else []
     said = ", ".join(told) or "nothing judged"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint.reports import builds
 from layoutlint.reports.gathered import gathered, in_places, silent
-from layoutlint.reports.judgement import described, exit_meaning, share, tally
+from layoutlint.reports.judgement import described, exit_meaning, outcome, share, tally
 from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.words import counted
@@ -44,13 +44,13 @@ def _index(group: tuple[Finding, ...], report: Report) -> Line:
     finding, verdict = group[0], group[0].verdict
     if len(group) > 1:
         return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {in_places(group)}")
-    outcome = " ".join(filter(None, (verdict.outcome.value, share(verdict))))
+    said = " ".join(filter(None, (outcome(finding), share(verdict))))
     if finding.builds:
-        outcome = spread(finding.builds, report.builds)
+        said = spread(finding.builds, report.builds)
     mark = " (suppressed)" if finding.suppressed is not None else ""
     many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
     return line(
-        f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {outcome}{many}{mark}"
+        f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {said}{many}{mark}"
     )
 
 

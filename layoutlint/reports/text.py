@@ -10,7 +10,7 @@ from layoutlint.model import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.builds import elsewhere, heading
 from layoutlint.reports.gathered import SHOWN, gathered, the_rest
-from layoutlint.reports.judgement import described, order, share
+from layoutlint.reports.judgement import described, order, outcome, share
 from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
@@ -67,7 +67,7 @@ def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterato
     if finding.builds:
         yield from paragraph(f"  {described(finding)} is ", spread(finding.builds, builds), width, style)
         return
-    yield line("  ", described(finding), " is ", (verdict.outcome.value, style), _how_often(verdict))
+    yield line("  ", described(finding), " is ", (outcome(finding), style), _how_often(verdict))
 
 
 def _where(finding: Finding, width: int) -> Iterator[Line]:
