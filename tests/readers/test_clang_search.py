@@ -47,6 +47,29 @@ def test_odd_text_is_searched_in_linear_time(piece):
         search.defined_in(text)
 
 
+def test_builds_of_one_tree_search_each_file_once_for_a_name(tmp_path, monkeypatch):
+    read = []
+    content = search.content
+    monkeypatch.setattr(search, "content", lambda path: read.append(path) or content(path))
+    one, other = (str(tmp_path / name) for name in ("one.h", "other.h"))
+    (tmp_path / "one.h").write_text("struct a { int b; };\nstruct c { int d; };\n")
+    (tmp_path / "other.h").write_text("struct a { long b; };\n")
+
+    def found(*names):
+        read.clear()
+        return search.definitions([one, other], Wanted(frozenset(names)), stop_when_found=False), [*read]
+
+    assert found("a") == ({"a": [one, other]}, [one, other])
+    assert found("a") == ({"a": [one, other]}, [])
+    assert found("c") == ({"c": [one]}, [one, other])
+    assert found("a", "c", "b") == ({"a": [one, other], "c": [one]}, [one, other])
+    assert found("a", "c") == ({"a": [one, other], "c": [one]}, [])
+    (tmp_path / "other.h").write_text("struct b { long a; };\n")
+    assert found("a", "b") == ({"a": [one], "b": [other]}, [other])
+    (tmp_path / "other.h").unlink()
+    assert found("a", "b") == ({"a": [one]}, [])
+
+
 MACHINE = {
     "include/linux/mm.h": "#include <asm/cell.h>\nMAKE(made)\ntypedef unsigned int word_t;\n",
     "include/linux/compiler_types.h": "#define MAKE(name) struct name { int a; };\n",

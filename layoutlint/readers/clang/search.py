@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from layoutlint.model import Wanted
 
@@ -94,6 +95,36 @@ def content(path: str) -> bytes:
         return b""
 
 
+_Told = tuple[frozenset[str], frozenset[str]]
+_told: dict[tuple[int, int, int, int], _Told] = {}
+"""By what a file was when it was searched: for which names, and those of them that it seems to define."""
+
+
+def _defined(path: str, wanted: Wanted) -> Iterable[str]:
+    """The wanted names that a file seems to define.
+
+    A file is read once for each name: the builds of a matrix search the same tree.
+    """
+    if wanted.everything or wanted.patterns:
+        return wanted_in(content(path), wanted)
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return ()
+    key = seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
+    sought, found = _told.get(key, (frozenset(), frozenset()))
+    if not wanted.names <= sought:
+        new = wanted_in(content(path), Wanted(wanted.names - sought))
+        sought, found = _told[key] = _both(sought, wanted.names), found.union(new) if new else found
+    return found & wanted.names
+
+
+@lru_cache(maxsize=256)
+def _both(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
+    """All names of two sets, as one object for the thousands of files of which it is true."""
+    return one | other
+
+
 def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = True) -> dict[str, list[str]]:
     """For each wanted name that is defined in one of the files, the files, in the order given.
 
@@ -105,7 +136,7 @@ def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = Tr
     for count, path in enumerate(paths):
         if count >= MOST_FILES or (by_name_only and not missing):
             break
-        for name in sorted(wanted_in(content(path), wanted)):
+        for name in sorted(_defined(path, wanted)):
             found.setdefault(name, []).append(path)
             missing.discard(name)
     return found
