@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from layoutlint.layout import Layout
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.placement import share
 from layoutlint.rule import Finding, Report
+from layoutlint.when import ALWAYS
 from tests import pahole
 from tests.command import ROOT
 
@@ -47,8 +49,11 @@ def layout(path: str, struct: str) -> Layout:
     return Layout(found)
 
 
-def judged(path: str, pack: str, **options: object) -> tuple[Report, dict[str, Finding]]:
-    report = lint.check([path], (rulefile.shipped_named(pack),), (), lint.Options(**options))
+def judged(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
+    """By the rules of a pack, for whichever target each is."""
+    pack = rulefile.shipped_named(name)
+    pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
+    report = lint.check([path], (pack,), (), lint.Options(**options))
     return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept)}
 
 
