@@ -14,7 +14,7 @@ import pytest
 from layoutlint import readers
 from layoutlint.layout import Layout
 from layoutlint.model import ReadOptions, Wanted
-from tests.command import run
+from tests.command import ROOT, run
 from tests.real import kernels
 from tests.test_kernel_rules import CASES, RULES, table
 
@@ -82,6 +82,16 @@ def test_header_trees_say_what_the_binaries_say(kernel, name):
     assert len(told) > 20
     assert {rule: outcome for rule, outcome in told.items() if rule in TABLE[binary]}.items() <= TABLE[binary].items()
     assert set(told) - set(TABLE[binary]) <= {"scsi-host-template-queueing-on-one-line"}
+
+
+@pytest.mark.parametrize(("name", "outcome"), [("cloud", "kept"), ("next", "kept"), ("newest", None)])
+def test_counters_of_protocols_memory(kernel, name, outcome):
+    """Variables until 6.17, and since 5.17 one on each line; in 7.2 the rule's `when` leaves it out."""
+    at, rules = kernel(name), ROOT / "fixtures" / "variables" / "net.toml"
+    if kernels.version(at) != VERSIONS[name]:
+        pytest.skip(f"{name} is now {kernels.version(at)}")
+    report = report_of(at, "--no-packs", "--rules", str(rules))
+    assert [finding["outcome"] for finding in report["findings"] + report["kept"]] == [outcome] * (outcome is not None)
 
 
 KERNELS = {"6.1": "cloud", "6.12": "next", "7.2": "newest"}

@@ -1,0 +1,31 @@
+"""A change of Linux that is about variables: what a rule says of them before and after (docs/kernel-rules.md)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from layoutlint import lint, rulefile
+from layoutlint.rule import Outcome
+from tests.command import ROOT
+
+VARIABLES = ROOT / "fixtures" / "variables"
+CASES = [
+    ("before", (), {Outcome.BROKEN, Outcome.AT_RISK}),
+    ("after", ("-DLINE=__attribute__((aligned(64)))",), {Outcome.KEPT}),
+]
+
+
+@pytest.mark.parametrize("optimised", ["-O0", "-O2"])
+@pytest.mark.parametrize(("when", "flags", "outcomes"), CASES, ids=[case[0] for case in CASES])
+def test_counters_of_memory(tmp_path, when, flags, outcomes, optimised):
+    """In what order gcc puts them differs with its version; that two of three share a line of 64 does not."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    path = tmp_path / f"{when}.o"
+    subprocess.run(["gcc", "-c", optimised, *flags, str(VARIABLES / "net.c"), "-o", str(path)], check=True)
+    report = lint.check([str(path)], rulefile.load([str(VARIABLES / "net.toml")]), (), lint.Options())
+    (finding,) = (*report.findings, *report.kept)
+    assert finding.verdict.outcome in outcomes
