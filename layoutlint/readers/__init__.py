@@ -126,7 +126,7 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     from layoutlint.readers import shuffling
 
     is_searched = reading.is_kernel and (options.marks or reading.reader == "btf")
-    reading = replace(reading, shuffled=shuffling.of_image(image, built, is_searched))
+    reading = replace(reading, shuffled=shuffling.of_image(image, built, is_searched, reading.shuffled))
     if not reading.is_kernel:
         return reading
     from layoutlint.readers import linux_version

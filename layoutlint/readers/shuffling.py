@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from layoutlint.shuffled import Shuffled
@@ -10,6 +11,7 @@ from layoutlint.shuffled import Shuffled
 if TYPE_CHECKING:
     from layoutlint.readers.elf import Image
 
+_STRINGS = (".debug_str", ".debug_str.dwo")
 _PLUGIN = b"randomize_layout_plugin.so"
 _PERFORMANCE = b"randomize_layout_plugin-performance-mode"
 _HASHED = re.compile(rb"RANDSTRUCT_(?:PLUGIN_)?([0-9a-f]{64})")
@@ -17,23 +19,34 @@ _MARK = b"RANDSTRUCT_"
 _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
 
 
-def of_image(image: Image, built: Image, searches_code: bool) -> Shuffled | None:
+def of_image(
+    image: Image, built: Image, searches_code: bool, beside: Shuffled | None = None
+) -> Shuffled | None:
     """What the debug information in `image` says of its compiler, and what the vermagic in `built` does.
 
-    With `searches_code` the vermagic of vmlinux is looked for as well, which stands among its constants. None
-    where nothing is said. Raises ReadError for a damaged file.
+    `beside` is what `of_producer` says of files that hold the rest of it. With `searches_code` the vermagic
+    of vmlinux is looked for as well, which stands among its constants. None where nothing is said. Raises
+    ReadError for a damaged file.
     """
-    strings = image.span(".debug_str")
-    by_plugin = strings.find(_PLUGIN) >= 0
+    found = of_producer(image) or beside
     seed = _seed(built, ".modinfo")
-    if seed is None and (searches_code or by_plugin):
+    if seed is None and (searches_code or found is not None):
         seed = _seed(built, ".rodata")
-    if by_plugin:
-        mode = "gcc-performance" if strings.find(_PERFORMANCE) >= 0 else "gcc-full"
-        return Shuffled("gcc", mode, seed, "DW_AT_producer names randomize_layout_plugin.so")
+    if found is not None:
+        return replace(found, seed=seed)
     if seed is None:
         return None
     return Shuffled(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
+
+
+def of_producer(image: Image) -> Shuffled | None:
+    """What the strings of one file's debug information say. Raises ReadError for a damaged file."""
+    for name in _STRINGS:
+        strings = image.span(name)
+        if strings.find(_PLUGIN) >= 0:
+            mode = "gcc-performance" if strings.find(_PERFORMANCE) >= 0 else "gcc-full"
+            return Shuffled("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
+    return None
 
 
 def _seed(image: Image, section: str) -> str | None:

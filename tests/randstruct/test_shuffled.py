@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from hashlib import sha256
 
 import pytest
 
-from tests.c_probe import compile_c
+from tests.c_probe import compile_c, need
 from tests.command import run
 from tests.randstruct.test_check import check, rules
 
@@ -80,6 +82,44 @@ def sizes(tmp_path):
 def test_declared_order_is_not_taken_for_that_of_a_shuffled_build(build, request, tmp_path):
     found = check(request.getfixturevalue(build), sizes(tmp_path), status=(0, 3))
     assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES[build]
+
+
+def alone(path):
+    return [path]
+
+
+def packaged(path):
+    """With the .dwo files in a package."""
+    subprocess.run([need("dwp"), "-e", str(path), "-o", f"{path}.dwp"], check=True)
+    for part in path.parent.glob("*.dwo"):
+        part.unlink()
+    return [path]
+
+
+def shared(path):
+    """With what two files have in common in a third one."""
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    subprocess.run([need("dwz"), "-m", str(path.with_name("common")), str(path), str(copy)], check=True)
+    return [path, copy]
+
+
+ELSEWHERE = [
+    # id, flags, what becomes of the program
+    ("a .dwo file", ("-g", "-gsplit-dwarf", "-c"), alone),
+    ("a .dwo file of a program", ("-g", "-gsplit-dwarf", "-DMAIN"), alone),
+    ("a package of them", ("-gsplit-dwarf", "-gdwarf-4", "-DMAIN"), packaged),
+    ("a supplementary file", ("-g", "-DMAIN"), shared),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("flags", "then"), [case[1:] for case in ELSEWHERE], ids=[case[0] for case in ELSEWHERE])
+def test_the_sign_stands_in_another_file(flags, then, plugin, tmp_path):
+    text = f"{SOURCE}\n#ifdef MAIN\nint main(void) {{ return 0; }}\n#endif\n"
+    path = compile_c("gcc", text, tmp_path / "shuffled", *flags, f"-fplugin={plugin}")
+    for each in then(path):
+        found = check(each, sizes(tmp_path), status=(0, 3))
+        assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES["full"]
 
 
 SAID = [

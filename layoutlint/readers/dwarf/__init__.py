@@ -31,6 +31,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         _unread(image.path, gathering.unread),
         (*image.notes, *gathering.notes(), *gathering.selection.notes()),
         is_kernel=image.is_kernel,
+        shuffled=gathering.shuffled,
     )
 
 

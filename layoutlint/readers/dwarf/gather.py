@@ -17,6 +17,7 @@ from layoutlint.readers.dwarf.select import Selection, said
 from layoutlint.readers.dwarf.split import Parts
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Image
+from layoutlint.shuffled import Shuffled
 
 _IMPORT = at("import")
 _PARTS = 64
@@ -55,6 +56,8 @@ class Gathering:
         self.selection = Selection(wanted, image.target)
         self.unread: list[str] = [*self._index.damaged]
         """Places and reasons."""
+        self.shuffled: Shuffled | None = None
+        """What other files than the first one say of being built by a compiler that shuffles."""
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
 
@@ -74,6 +77,9 @@ class Gathering:
     def read(self) -> None:
         """Reads all units. Raises ReadError where there are only such as other files import."""
         units = self._index.units
+        if self._index.has_supplement:
+            with suppress(*DAMAGE):  # which is told where something refers to it
+                self._hear(self._index.supplement)
         for unit, sight in zip(units, self._sights(units), strict=True):
             self._visit(unit, sight)
         if len(self._partial) == len(units) and not any(self._partial.values()):
@@ -81,6 +87,7 @@ class Gathering:
             raise ReadError(self._path, what)
         for part in self._parts.kept if self._has_skeletons else ():
             self.unread += part.damaged
+            self._hear(part)
             for unit in part.types:
                 self._visit(unit, self._look(unit))
         self.unread += self._parts.problems
@@ -192,11 +199,15 @@ class Gathering:
         try:
             with self._parts.opened(skeleton, name) as (unit, index):
                 self.unread += index.damaged
+                self._hear(index)
                 for each in (unit, *index.types):
                     self._visit(each, self._look(each))
             self.selection.leave()
         except ReadError as error:
             raise Damaged(error.reason, skeleton.offset) from error
+
+    def _hear(self, other: Index) -> None:
+        self.shuffled = self.shuffled or other.shuffled
 
 
 def _parts(units: list[Unit], size: int) -> list[tuple[int, int]]:

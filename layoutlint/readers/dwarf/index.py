@@ -9,12 +9,13 @@ from typing import Literal
 
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions
-from layoutlint.readers import separate
+from layoutlint.readers import separate, shuffling
 from layoutlint.readers.dwarf.forms import Damaged, Missing
 from layoutlint.readers.dwarf.package import Package
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data, Image
+from layoutlint.shuffled import Shuffled
 
 SPLIT = ".dwo"
 """Ends the names of the sections of split DWARF."""
@@ -65,6 +66,11 @@ class Index:
             if split_id is not None and unit.signature is None:
                 found.setdefault(split_id, unit)
         return found
+
+    @property
+    def shuffled(self) -> Shuffled | None:
+        """What the file says of being built by a compiler that shuffles. Raises ReadError."""
+        return shuffling.of_producer(self._image)
 
     @property
     def has_supplement(self) -> bool:
