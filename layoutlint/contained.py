@@ -36,7 +36,8 @@ def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions)
             except TooManyWays as error:
                 troubles.append(str(error))
     if not found and not troubles:
-        _, _, indices = _indexed(paths, Wanted(everything=True), options)
+        if any(reading.reader != "clang" for reading in readings):  # of C text everything was read already
+            _, _, indices = _indexed(paths, Wanted(everything=True), options)
         near = did_you_mean(name, [known for index in indices for known in index.names])
         troubles.append(f"{', '.join(paths)}: struct {name} is not there{near}")
     troubles += [trouble for each in found for trouble in _troubles(each)]

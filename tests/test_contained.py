@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint import contained
+from layoutlint.model import ReadOptions
 from tests.c_probe import need
 from tests.command import run
 
@@ -283,3 +285,15 @@ def test_the_verdict_on_what_a_packed_struct_holds_is_about_those_places(tmp_pat
     assert finding["outcome"] == "at-risk"
     assert set(placements["bases"]) == {base for base in real if base > 64 - 8}
     assert placements["total"] == len(real)
+
+
+@pytest.mark.parametrize(("input", "times"), [("pool.h", 1), ("pool.o", 2)])
+def test_c_text_is_read_once_for_the_nearest_name(folder, monkeypatch, input, times):
+    if input == "pool.o":
+        need("gcc")
+        subprocess.run(["gcc", "-g", "-xc", "-c", "-fno-eliminate-unused-debug-types", "pool.h", "-o", input], cwd=folder, check=True)
+    read, asked = contained.inputs.read, []
+    monkeypatch.setattr(contained.inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))
+    found = contained.of((str(folder / input),), "loc", False, ReadOptions())
+    assert found.troubles == (f"{folder / input}: struct loc is not there (did you mean `lock`?)",)
+    assert len(asked) == times
