@@ -193,6 +193,7 @@ def test_flags(tmp_path, flags, size):
 REFUSED = [
     ("-fplugin=randomize_layout_plugin.so", "compiled with -fplugin=randomize_layout_plugin.so, which shuffles fields"),
     ("-fplugin=own.so", "compiled with -fplugin=own.so, which libclang does not have and which may change layouts"),
+    ("-m31", "compiled with -m31, which libclang does not have and which may change layouts"),
     ("-m96bit-long-double", "compiled with -m96bit-long-double, which libclang does not have and which may change layouts"),
 ]
 

@@ -123,6 +123,22 @@ def test_an_input_for_another_machine_is_refused(tmp_path, asked_for, why):
     assert (readings, unread.reason) == ([], why)
 
 
+NOT_TAKEN = [
+    # flags, the one that libclang has no idea of
+    (("--target=bogus-linux-gnu",), "--target=bogus-linux-gnu"),
+    (("-I.", "-target", "bogus", "-DX"), "-target bogus"),
+    (("-march=nonsense", "-DX", "--target=x86_64-linux-gnu"), "-march=nonsense"),
+    (("-mabi=ilp32", "-march=rv64gc", "--target=riscv64-linux-gnu"), "-mabi=ilp32"),
+    (("-std=future",), "-std=future"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), NOT_TAKEN, ids=[named for _, named in NOT_TAKEN])
+def test_a_flag_that_libclang_does_not_take_is_named(tmp_path, words, named):
+    readings, [unread] = read(tmp_path, None, text="struct facts { int a; };", flags=words)
+    assert (readings, unread.reason) == ([], f"libclang does not take `{named}`")
+
+
 CONFIGURED = [
     # options, value of the field's size in bytes, options of the reading
     (None, 1, None),

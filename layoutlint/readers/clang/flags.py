@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 WITH_VALUE = frozenset((
@@ -42,8 +43,8 @@ _NEUTRAL_PLUGINS = re.compile(
     r"annobin|stackleak|latent_entropy|structleak|sancov|cyc_complexity|arm_ssp|kstack_erase|multiple_compilers"
 )
 _CHANGES_LAYOUT = re.compile(
-    r"-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)|-fplugin=.*|-mshort"
-    r"|-mint8|-fshort-double|-mlong-double-(?:32|40)"
+    r"-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
+    r"|-m31|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
 )
 _SHAPELESS_X = frozenset(("c", "c-header", "cpp-output", "none"))
 
@@ -127,6 +128,23 @@ def normalised(words: tuple[str, ...]) -> Flags:
         elif _KEPT.fullmatch(word):
             kept.append(word)
     return Flags(tuple(kept), problem, language)
+
+
+def refused(words: tuple[str, ...], takes: Callable[[tuple[str, ...]], bool]) -> str | None:
+    """The first of some flags, with its value, that a compiler does not take; None when it takes them all.
+
+    `takes` tries some of them. The machine comes first, on which others depend.
+    """
+    groups = sorted(_groups(words), key=lambda group: not group[0].startswith(("--target", "-target")))
+    number = bisect_left(range(len(groups) + 1), True, key=lambda n: not takes(sum(groups[:n], ())))
+    return " ".join(groups[number - 1]) if 0 < number <= len(groups) else None
+
+
+def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Each flag with its value."""
+    queue = iter(words)
+    for word in queue:
+        yield (word, next(queue, "")) if word in WITH_VALUE else (word,)
 
 
 def _sanitizer_macros(word: str) -> list[str]:

@@ -86,22 +86,13 @@ def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
 @contextmanager
 def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
     index = lib.clang_createIndex(0, 0)
-    words = [*diagnostics.FLAGS, *unit.flags, f"-working-directory={unit.directory}"]
-    arguments = (ctypes.c_char_p * len(words))(*map(os.fsencode, words))
-    unsaved, count = None, 0
-    if unit.text is not None:
-        content = unit.text.encode()
-        unsaved, count = native.Unsaved(os.fsencode(unit.main), content, len(content)), 1
     handle = ctypes.c_void_p()
+    text = None if unit.text is None else unit.text.encode()
+    words = (*unit.flags, f"-working-directory={unit.directory}")
     try:
-        failed = lib.clang_parseTranslationUnit2(
-            index, os.fsencode(unit.main), arguments, len(words),
-            None if unsaved is None else ctypes.byref(unsaved), count,
-            native.PREFERRED_OPTIONS, ctypes.byref(handle),
-        )  # fmt: skip
+        failed = _translate(lib, index, unit.main, words, text, handle)
         if failed or handle.value is None:
-            why = _FAILURES.get(failed, "no reason given")
-            raise ReadError(unit.origin, f"libclang cannot parse it ({why})")
+            raise ReadError(unit.origin, _why(lib, index, failed, words))
         yield handle.value
     finally:
         if handle.value is not None:
@@ -109,8 +100,41 @@ def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
         lib.clang_disposeIndex(index)
 
 
+def _translate(
+    lib: Any, index: int, main: str, words: tuple[str, ...], text: bytes | None, handle: ctypes.c_void_p
+) -> int:
+    """Parse a file, or a text in its stead, under some flags; one of `_FAILURES`, or 0."""
+    every = (*diagnostics.FLAGS, *words)
+    arguments = (ctypes.c_char_p * len(every))(*map(os.fsencode, every))
+    unsaved = None if text is None else native.Unsaved(os.fsencode(main), text, len(text))
+    failed: int = lib.clang_parseTranslationUnit2(
+        index, os.fsencode(main), arguments, len(every),
+        None if unsaved is None else ctypes.byref(unsaved), 0 if unsaved is None else 1,
+        native.PREFERRED_OPTIONS, ctypes.byref(handle),
+    )  # fmt: skip
+    return failed
+
+
 _FAILURES = {1: "it failed", 2: "it crashed", 3: "invalid arguments", 4: "a broken syntax tree"}
 """enum CXErrorCode."""
+_CRASHED = 2
+
+
+def _why(lib: Any, index: int, failed: int, words: tuple[str, ...]) -> str:
+    """What to say of a text that libclang gave nothing for: which flag it does not take, if it is that."""
+    refused = None if failed == _CRASHED else flags.refused(words, lambda few: _takes(lib, index, few))
+    if refused is not None:
+        return f"libclang does not take `{refused}`"
+    return f"libclang cannot parse it ({_FAILURES.get(failed, 'no reason given')})"
+
+
+def _takes(lib: Any, index: int, words: tuple[str, ...]) -> bool:
+    """Whether libclang parses an empty text under some flags."""
+    handle = ctypes.c_void_p()
+    failed = _translate(lib, index, "layoutlint-empty.c", words, b"", handle)
+    if handle.value is not None:
+        lib.clang_disposeTranslationUnit(handle)
+    return not failed
 
 
 def _target(lib: Any, handle: int, unit: Unit) -> Target:
