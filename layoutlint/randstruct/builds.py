@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from layoutlint.errors import ReadError
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.kernel_build import SEEDS
 from layoutlint.randstruct import plugins, seed
 from layoutlint.randstruct.plugins import Plugin
@@ -49,8 +49,14 @@ class Build:
         return given
 
     def own_seed(self) -> Seed:
-        """The seed that stands in the folder; raises UsageError for none, and ReadError for another's."""
-        return self.checked(seed.read(self.seed_file))
+        """The seed that stands in the folder; raises UsageError for none or two, ReadError for another's."""
+        own = self.checked(seed.read(self.seed_file))
+        of_plugin = os.path.join(self.folder, SEEDS[1])
+        if self.mode != "clang" and os.path.isfile(of_plugin) and seed.read(of_plugin).words != own.words:
+            raise UsageError(
+                f"{self.seed_file} and {of_plugin} have different seeds: give that of the build with --seed"
+            )
+        return own
 
     def is_for(self, paths: Iterable[str]) -> bool:
         """Whether inputs show declared orders: clang's debug information has the order of the build."""

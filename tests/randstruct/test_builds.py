@@ -81,6 +81,19 @@ def test_a_seed_that_is_given_overrides(tree):
     assert (done.returncode, fields(done)) == (0, expected(tree, "--randstruct", "gcc-full", "--seed", OTHER))
 
 
+def test_two_files_that_contradict_each_other(tree):
+    """Which one the plugin was built with cannot be told; clang has no plugin."""
+    write(tree, SEEDS[1], f'const char *randstruct_seed = "{SEED.upper()}";\n')
+    assert shown(tree).returncode == 0
+    write(tree, SEEDS[1], f'const char *randstruct_seed = "{OTHER}";\n')
+    done = shown(tree)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{tree / SEEDS[0]} and {tree / SEEDS[1]} have different seeds: give that of the build with --seed" in done.stderr
+    assert shown(tree, "--seed", OTHER).returncode == 0
+    write(tree, "include/config/auto.conf", FULL + CLANG)
+    assert fields(shown(tree)) == expected(tree, "--randstruct", "clang", "--seed", SEED)
+
+
 def test_a_build_that_does_not_randomise(tree):
     write(tree, "include/config/auto.conf", "CONFIG_RANDSTRUCT_NONE=y\n")
     done = shown(tree)
