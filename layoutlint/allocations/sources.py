@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from stat import S_ISREG
 
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.find import find
@@ -14,6 +15,8 @@ from layoutlint.model import Progress, Unread, Wanted
 _MANY = 400
 """Files from which on processes are worth their start."""
 _CHUNK = 100
+_LARGEST = 1 << 27
+"""Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 Found = tuple[list[Allocation], list[Unread]]
 
 
@@ -22,10 +25,10 @@ def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Pro
 
     Raises ReadError for a path that is not there.
     """
-    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    unread: list[Unread] = []
+    files = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
     chunks = [files[at : at + _CHUNK] for at in range(0, len(files), _CHUNK)]
     found: list[Allocation] = []
-    unread: list[Unread] = []
     for number, (told, failed) in enumerate(_each(partial(_chunk, wanted=wanted), chunks, jobs, len(files))):
         progress("sources", min((number + 1) * _CHUNK, len(files)), len(files))
         found += told
@@ -52,25 +55,48 @@ def _chunk(files: list[str], wanted: Wanted | None) -> Found:
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for file in files:
         try:
-            with open(file, "rb") as opened:
-                text = opened.read().decode("latin-1")
+            text = _text(file)
         except OSError as error:
             unread.append(Unread(file, (error.strerror or str(error)).lower()))
             continue
         if names and not any(name in text for name in names):
             continue
-        found += find(text, file, None if wanted is None else wanted.matches)
+        told = find(text, file, None if wanted is None else wanted.matches)
+        if not told and "\0" in text:
+            unread.append(Unread(file, "has bytes of value 0, and so is no C text"))
+        found += told
     return found, unread
 
 
-def _files(path: str) -> Iterator[str]:
+def _text(file: str) -> str:
+    """Raises OSError."""
+    with open(file, "rb", opener=_opened) as opened:
+        stat = os.fstat(opened.fileno())
+        if not S_ISREG(stat.st_mode):
+            raise OSError("is a pipe or a device")
+        if stat.st_size > _LARGEST:
+            raise OSError(f"has {stat.st_size:,} bytes, more than the {_LARGEST:,} that are read")
+        return opened.read().decode("latin-1")
+
+
+def _opened(file: str, flags: int) -> int:
+    return os.open(file, flags | os.O_NONBLOCK)  # a pipe waits for its other end
+
+
+def _files(path: str, unread: list[Unread]) -> Iterator[str]:
     if not os.path.isdir(path):
         if not os.path.exists(path):
             raise ReadError(path, "no such file or directory")
         yield path
         return
+
+    def failed(error: OSError) -> None:
+        unread.append(Unread(error.filename, (error.strerror or str(error)).lower()))
+
     found: list[str] = []
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=failed):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
+    if not found:
+        unread.append(Unread(path, "holds no C headers or sources"))
     yield from sorted(found)

@@ -122,6 +122,28 @@ def test_a_file_that_cannot_be_read(project):
     assert listed(project, "src") == (TEXT, "layoutlint: src/dangling.c: no such file or directory\n", 3)
 
 
+def test_a_file_that_never_ends(project):
+    os.mkfifo(project / "src/pipe.c")
+    (project / "src/zero.c").symlink_to("/dev/zero")
+    (project / "src/again").symlink_to(".")
+    with (project / "src/z.c").open("wb") as file:
+        file.truncate(1 << 40)
+    errors = (
+        "layoutlint: src/pipe.c: is a pipe or a device\n"
+        "layoutlint: src/z.c: has 1,099,511,627,776 bytes, more than the 134,217,728 that are read\n"
+        "layoutlint: src/zero.c: is a pipe or a device\n"
+    )
+    assert listed(project, "src") == (TEXT, errors, 3)
+
+
+def test_what_has_no_sources_is_not_looked_at(project):
+    (project / "src/a.c").write_bytes(b"\x7fELF\0\0alloc")
+    assert listed(project, "src") == (TEXT, "layoutlint: src/a.c: has bytes of value 0, and so is no C text\n", 3)
+    (project / "empty").mkdir()
+    done = run("allocations", project / "empty")
+    assert (done.stderr, done.returncode) == (f"layoutlint: {project}/empty: holds no C headers or sources\n", 3)
+
+
 def test_bytes_that_are_no_text(project):
     (project / "src/a/ring.c").write_bytes(b"\xff\xfe\0" + RING.encode() + b"\0\x80")
     assert listed(project, "src")[0] == TEXT
