@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 _NO_CODE = re.compile(
-    r"//(?:[^\n\\]|\\.)*|/\*.*?(?:\*/|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'(?:[^'\\\n]|\\.)*'",
+    r"//(?:[^\n\\]++|\\.)*+|/\*.*?(?:\*/|\Z)"
+    r'|"(?:[^"\\\n]++|\\.)*+"'
+    r"|'(?:[^'\\\n]++|\\.)*+'"
+    r"|\\[\"']",  # begins nothing; a line of them would be searched for its end from each
     re.DOTALL,
 )
-_DIRECTIVE = re.compile(r"\n[ \t]*#[ \t]*(\w*)((?:[^\n\\]|\\[ \t]*\r?\n|\\)*)")
+_DIRECTIVE = re.compile(r"\n[ \t]*#[ \t]*(\w*+)((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)")
 _VISIBLE = re.compile(r"[^\n]")
 
 
@@ -22,6 +23,8 @@ def blanked(text: str) -> str:
 
 def _blank(found: re.Match[str]) -> str:
     said = found[0]
+    if said[0] == "\\":
+        return said
     spaces = _spaces(said)
     return said[0] + spaces[1:-1] + said[0] if said[0] in "\"'" else spaces
 

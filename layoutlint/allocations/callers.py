@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from layoutlint.allocations.expressions import (
     Size,
@@ -33,6 +34,9 @@ _ON_LINES = ("L1_CACHE_BYTES", "SMP_CACHE_BYTES")
 _WORDS = tuple(tokens(f"sizeof({word})") for word in ("void *", "long", "unsigned long", "int", "u64", "u32"))
 """No more than what every cache gives."""
 _ALIGNOF = ("__alignof__", "_Alignof", "alignof", "__alignof")
+
+
+_CACHE_ARGS = re.compile(r"struct\s+kmem_cache_args\s+(\w+)\s*=\s*\{([^{}]{0,2000})\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +172,25 @@ def _initialised(said: Tokens, given: Arguments) -> dict[str, Tokens] | None:
         return _fields(said[said.index("{") + 1 : -1])
     if len(said) != 2 or said[0] != "&":
         return None
-    pattern = rf"struct\s+kmem_cache_args\s+{said[1]}\s*=\s*\{{([^{{}}]*)\}}"
-    found = re.findall(pattern, given.text[: given.at])
-    if not found or re.search(rf"\b{said[1]}\s*\.\s*\w+\s*=[^=]", given.text):
-        return None
-    return _fields(tokens(found[-1])) if len(set(found)) == 1 else None
+    known = _cache_args(given.text).get(said[1], [])
+    before = [body for body, at in known if at < given.at]
+    return _fields(tokens(before[0])) if len(before) == 1 else None
+
+
+@lru_cache(maxsize=1)
+def _cache_args(text: str) -> dict[str, list[tuple[str, int]]]:
+    """What each variable that describes a cache is initialised with, and where: two that differ tell enough.
+
+    Without those of which a field is set elsewhere.
+    """
+    found: dict[str, list[tuple[str, int]]] = {}
+    for each in _CACHE_ARGS.finditer(text):
+        bodies = found.setdefault(each[1], [])
+        if len(bodies) < 2 and all(each[2] != body for body, _ in bodies):
+            bodies.append((each[2], each.end()))
+    for changed in re.finditer(r"\b(\w+)\s*\.\s*\w+\s*=[^=]", text) if found else ():
+        found.pop(changed[1], None)
+    return found
 
 
 def _fields(said: Tokens) -> dict[str, Tokens] | None:

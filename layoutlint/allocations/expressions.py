@@ -10,7 +10,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 _NONE_BEHIND, _NONE_BEFORE = ("(", "[", ".", "->"), (")", "]", "[", ".", "->", ",", ";")
 _MOST = 2000
 """Characters of a call that are looked at."""
-_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*")
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,15}|0|[1-9][0-9]{0,17})[uUlL]*")
 _OTHER = ("+", "-", "/", "%", "?", "|", "&", "<", ">", "<<", ">>", "==", "=", ",")
 """Signs with which a product is no product."""
 

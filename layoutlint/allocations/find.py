@@ -20,9 +20,10 @@ _WORD = re.compile(r"\w+")
 _OPEN = re.compile(r"\s*\(")
 # A variable on lines of its own; attributes stand behind the name, or before it.
 _VARIABLE = re.compile(
-    r"^(?:(?:static|const|volatile)\s+)*(?:struct|union)\s+(\w+)\s+(\w+)\s*((?:\[[^\]\n]*\]\s*)*)(?:__\w+\s+)*"
+    r"^(?:(?:static|const|volatile)\s+){0,9}(?:struct|union)\s+(\w+)\s+(\w++)\s*((?:\[[^\]\n]*\]\s*){0,9})"
+    r"(?:__\w+\s+){0,9}"
     r"(____cacheline_aligned(?:_in_smp)?|__cacheline_aligned(?:_in_smp)?|____cacheline_internodealigned_in_smp)"
-    r"\s*(?:__\w+\s*)*[;=]",
+    r"\s*(?:__\w++\s*)*[;=]",
     re.MULTILINE,
 )
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 _BRACE = re.compile(r"\b(?:struct|union)\s+(\w+)\s*\{|[{}]")
-_INNER = re.compile(r"\{[^{}]*\}")
-_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b")
-_DECLARED = re.compile(r"\s*(?:struct|union)\s+(\w+)\s*([*\s]\s*[^()]*)")
-_DECLARATOR = re.compile(r"\s*([*\s]*)(\w+)\s*(?:(\[)[^,]*)?")
+_NO_WORDS = re.compile(r"\b(?:const|volatile|__\w+)\b|\s+")
+_DECLARED = re.compile(r" *(?:struct|union) +(\w+)((?: |\*)[^()]*)")
+_DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
 _LONGEST = 1 << 16
 
 Fields = dict[str, set[tuple[str, int]]]
@@ -40,13 +39,21 @@ def _bodies(text: str) -> Iterator[tuple[str, str]]:
 
 def _fields(body: str) -> Iterator[tuple[str, str, int]]:
     """The fields of a struct that are structs: name, tag and dereferences; without those of inner structs."""
-    for _ in range(body.count("{")):
-        body, more = _INNER.subn(" ", body)
-        if not more:
-            break
-    for declaration in _WORDS.sub(" ", body).split(";"):
+    for declaration in _NO_WORDS.sub(" ", _outermost(body)).split(";"):
         declared = _DECLARED.fullmatch(declaration)
         for part in declared[2].split(",") if declared is not None else ():
             declarator = _DECLARATOR.fullmatch(part)
             if declared is not None and declarator is not None:
                 yield declarator[2], declared[1], declarator[1].count("*") + (1 if declarator[3] else 0)
+
+
+def _outermost(body: str) -> str:
+    """What stands outside of all braces, with a space for each pair of them."""
+    parts: list[str] = []
+    depth, at = 0, 0
+    for brace in re.finditer(r"[{}]", body):
+        if depth == 0:
+            parts.append(body[at : brace.start()])
+        depth += 1 if brace[0] == "{" else -1
+        at = brace.end()
+    return " ".join((*parts, body[at:]))

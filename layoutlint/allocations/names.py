@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from layoutlint.allocations import members
 from layoutlint.allocations.expressions import Tokens, bare, spelled
 
-_QUALIFIERS = r"(?:(?:static|const|volatile|register|extern|__\w+)\s+)*"
-_STARS = r"((?:\*\s*(?:(?:const|__\w+)\s+)?)*)"
+# A piece of text that matches in one way only, and of bounded length: else a strange one takes forever.
+_QUALIFIERS = r"(?:(?:static|const|volatile|register|extern|__\w+)\s+){0,9}"
+_STARS = r"((?:\*\s*(?:(?:const|__\w+)\s+)?){0,9})"
 _TYPED = re.compile(rf"\s*{_QUALIFIERS}(?:(struct|union)\s+)?(\w+)\s*{_QUALIFIERS}{_STARS}")
 _FIRST = re.compile(rf"\s*{_QUALIFIERS}(?:(struct|union)\s+)?(\w+)\s+{_STARS}\w")
 _LATER = re.compile(rf"\s*(?:const\s+)?{_STARS}")
 _BEHIND = re.compile(r"\s*(?:(\[)|[;,=)]|__)")
 _AT_TOP = re.compile(
-    rf"^{_QUALIFIERS}(struct|union)\s+(\w+)\s+{_STARS}(\w+)\s*(?:__\w+\s*)*(\[)?[^;(){{}}]*[;=]", re.MULTILINE
+    rf"^{_QUALIFIERS}(struct|union)\s+(\w+)\s+{_STARS}(\w++)\s*+(?:__\w++\s*+)*+(\[)?[^;=(){{}}]{{0,999}}+[;=]",
+    re.MULTILINE,
 )
 _KEYWORDS = frozenset(
     (

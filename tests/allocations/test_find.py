@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.find import find
 from layoutlint.allocations.listing import keys
+from layoutlint.allocators import ANY
 from tests.c_probe import need
 from tests.pace import within
 
@@ -299,3 +300,31 @@ def test_no_text_takes_long(piece):
     text = "".join(piece.replace("NN", str(number)) for number in range(200_000 // len(piece)))
     with within(10):
         find(f"int f(void)\n{{\nstruct s *p;\nkmalloc(sizeof(*p), 0);\n{text}", "f.c")
+
+
+@pytest.mark.parametrize(("before", "piece", "behind"), [
+    ("", "struct s p __s\n", ""), ("", "\nstruct s p" + " " * 50, ""), ("", "static\n", ""), ("struct s p ", "__s", "("),
+    ("struct s p ____cacheline_aligned ", "__s", "("), ("struct s ", "__s", " __cacheline_aligned"), ("struct s ", "* ", ""),
+    ("struct s {\nstruct t ", " ", "(*f)(void);\n};"), ("struct s {", "{}", "};"), ("struct s {" + "{" * 30_000, "}", ""), ("'", r"\'", ""),
+    ("struct kmem_cache_args a = {", " .x = 1,", "};\n" + 300 * 'kmem_cache_create("s", sizeof(struct s), &a, 0);'),
+    ("", "struct kmem_cache_args a = {.x = NN};\n", 3000 * 'kmem_cache_create("s", sizeof(struct s), &a, 0);'),
+])  # fmt: skip
+def test_no_declaration_takes_long(before, piece, behind):
+    many = "".join(piece.replace("NN", str(number)) for number in range(200_000 // len(piece)))
+    with within(10):
+        find(f"a = kmalloc(sizeof(*q), 0);\nb = kmalloc(sizeof(q->r), 0);\n{before}{many}{behind}", "f.c")
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    (f"x = kmalloc(sizeof(struct s) * {'9' * 1500}, 0);", ANY),
+    (f"static struct s x[{'9' * 5000}] ____cacheline_aligned;", ANY),
+    (f"x = kmalloc(sizeof(struct s) * {'9' * 18}, 0);", 10**18 - 1),
+    ("x = kmalloc(sizeof(struct s) * 0xffUL, 0);", 255),
+])  # fmt: skip
+def test_a_number_that_no_machine_has_is_not_told(text, expected):
+    assert [call.storage.array for call in find(text, "f.c")] == [expected]
+
+
+def test_an_argument_that_is_no_name():
+    (call,) = find('x = kmem_cache_create("s", sizeof(struct s), &*, 0);', "f.c")
+    assert call.problem == "what `&*` says is set elsewhere"
