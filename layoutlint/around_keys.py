@@ -9,6 +9,7 @@ from layoutlint import toml_table as toml
 from layoutlint.context import SELECTOR
 from layoutlint.rule import Kind
 from layoutlint.toml_table import Table, one_of
+from layoutlint.typed import TYPE
 
 APART = ("separate", "isolated", "access")
 """Kinds that hold fields apart, and so also from what is beside an embedded struct."""
@@ -28,7 +29,11 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
         table.wrong(f"`around` is for the kinds {', '.join(AROUND)}, and not for {kind.name}", "around")
     for key in kind.keys:
         for selector in _selectors(table.data.get(key.name)) if key.type in ("paths", "groups") else ():
-            if not any(fnmatchcase(access, selector[1:]) for access in accesses):
+            if selector.startswith(TYPE):
+                if around:
+                    what = "the types of fields are not looked at with `around`"
+                    table.wrong(f"`{key.name}` cannot have `{selector}`: {what}", key.name)
+            elif not any(fnmatchcase(access, selector[1:]) for access in accesses):
                 hint = one_of(selector[1:], accesses)
                 table.wrong(f"`{key.name}` cannot have `{selector}`{hint}", key.name)
             elif around and kind.name not in APART:

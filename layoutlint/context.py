@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import NoReturn
 
 from layoutlint.allocators import Storage, Wanting
 from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.model import Source
 from layoutlint.placement import Placements, wanting
+from layoutlint.typed import TYPE, Finder, is_unnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class NothingDeclared(NoSuchField):
     """A rule speaks of fields by their declared access, and none has it."""
 
 
+class NothingOfType(NothingDeclared):
+    """A rule speaks of fields by their type, and none has it."""
+
+
 SELECTOR = "@"
 """Stands before an access where a rule means every field that is declared so: `@hot-read`, `@hot-*`."""
 
@@ -55,6 +61,9 @@ class Context:
     """What the rule file says of where objects come from."""
     min_align: int | None = None
     """The smallest alignment of an object in bytes, where it is not the target's."""
+    finder: Finder = field(default_factory=Finder, compare=False)
+    is_one_of_many: bool = False
+    """Whether the rule is about every struct that a pattern means, those inside of this one as well."""
 
     @property
     def wanted(self) -> Wanting:
@@ -64,22 +73,54 @@ class Context:
     def places(self, patterns: tuple[str, ...], or_none: bool = False) -> tuple[Place, ...]:
         """The fields that paths and patterns mean, in the order given, each once.
 
-        `@hot-read` means those that are declared so. Raises NoSuchField for a path that means none, with the
-        nearest name, NothingDeclared when there is no field at all and `or_none` is not said, and CannotTell
-        for unknown sizes.
+        `@hot-read` means those that are declared so, `@type:T` those of a type. Raises NoSuchField for a path
+        that means none, with the nearest name, NothingDeclared when there is no field at all and `or_none` is
+        not said, and CannotTell for unknown sizes.
         """
         found: dict[str, Place] = {}
         nothing: NothingDeclared | None = None
-        for pattern in patterns:
+        types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
+        for pattern in patterns if len(types) < 2 else _types_as_one(patterns, types[0]):
             try:
-                is_access = pattern.startswith(SELECTOR)
-                matched = self.declared_as(pattern[1:]) if is_access else self.named(pattern)
+                if pattern.startswith(TYPE):
+                    matched = self._typed(types) or self._nothing_of("field", types)
+                else:
+                    is_access = pattern.startswith(SELECTOR)
+                    matched = self.declared_as(pattern[1:]) if is_access else self.named(pattern)
                 found.update((place.path, place) for place in matched)
             except NothingDeclared as error:
                 nothing = error
         if nothing is not None and not found and not or_none:
             raise nothing
         return sized(tuple(found.values()))
+
+    def _typed(self, types: tuple[str, ...]) -> tuple[Place, ...]:
+        """The outermost fields of some types, each with `@type:` before it."""
+        return tuple(self.finder.fields(self.layout, types))
+
+    def arrays(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
+        """The arrays that paths mean, or whose elements are or hold what a type means.
+
+        Where the rule is about every struct, those inside of a struct with a name are that one's.
+        """
+        types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
+        found = [place for path in patterns if not path.startswith(TYPE) for place in self.named(path)]
+        if types:
+            found += self.finder.arrays(self.layout, types, own=self.is_one_of_many)
+        return sized(tuple(dict.fromkeys(found))) or self._nothing_of("array", types)
+
+    def of_arrays(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
+        """For which fields of its elements a type means an array; none where it is for all of an element."""
+        types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
+        if not types or self.finder.fits(array.field, types):
+            return ()
+        return tuple(self.finder.fields(element.layout, types))
+
+    def _nothing_of(self, what: str, types: tuple[str, ...]) -> NoReturn:
+        struct = self.layout.struct
+        told = ", ".join(f"`{each.removeprefix(TYPE)}`" for each in types[:_FEW])
+        more = f" and {len(types) - _FEW} more" if len(types) > _FEW else ""
+        raise NothingOfType(f"no {what} of {struct.aggregate} {struct.name} has a type like {told}{more}")
 
     def named(self, pattern: str) -> tuple[Place, ...]:
         """The fields that one path or pattern means; raises NoSuchField, with the nearest name."""
@@ -89,22 +130,31 @@ class Context:
         return matched
 
     def declared(self, access: Access) -> tuple[Place, ...]:
-        """The fields that a declaration means; none for an optional one that the struct lacks."""
-        if access.is_optional and not self.layout.match(access.path):
+        """The fields that a declaration means; none for an optional one, or a type, that the struct lacks."""
+        return self._declared((access,))
+
+    def _declared(self, alike: tuple[Access, ...]) -> tuple[Place, ...]:
+        """What several declarations of one access mean; of types the outermost fields."""
+        if alike[0].path.startswith(TYPE):
+            return sized(self._typed(tuple(access.path for access in alike)))
+        if alike[0].is_optional and not self.layout.match(alike[0].path):
             return ()
-        return self.places((access.path,))
+        return self.places((alike[0].path,))
 
     def uses(self) -> dict[Place, tuple[Access, ...]]:
         """The fields with their declared accesses; a field's own word stands above a pattern's.
 
-        Raises NoSuchField, and NothingDeclared when there is none.
+        Raises NoSuchField, and NothingDeclared when there is none; NothingOfType where all are of types.
         """
         struct = self.layout.struct
         words = [access for access in self.accesses if access.access]
         if not words:
             raise NothingDeclared(f"no access is declared for a field of {struct.aggregate} {struct.name}")
         patterns_first = sorted(words, key=lambda access: not is_pattern(access.path))
-        by_side = {(place, a.side): a for a in patterns_first for place in self.declared(a)}
+        groups = _alike(patterns_first)
+        by_side = {(place, group[0].side): group[0] for group in groups for place in self._declared(group)}
+        if not by_side and all(access.path.startswith(TYPE) for access in words):
+            self._nothing_of("field", tuple(access.path for access in words))
         found: dict[Place, tuple[Access, ...]] = {}
         for (place, _), access in by_side.items():
             found[place] = (*found.get(place, ()), access)
@@ -126,8 +176,29 @@ class Context:
         return False
 
     def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
-        """Those of some pairs of fields, found by their accesses, that the rule is about: here all."""
-        return pairs
+        """Those of some pairs of fields, found by their accesses or types, that the rule is about.
+
+        Where it is about every struct, what two fields of a struct inside of this one do is its own, unless
+        they are declared by their names.
+        """
+        if not self.is_one_of_many:
+            return pairs
+        named = {p for a in self.accesses if not a.path.startswith(TYPE) for p in self.declared(a)}
+        return [
+            (a, b)
+            for a, b in pairs
+            if a in named or b in named or not self._has_inside(a.path.split("."), b.path.split("."))
+        ]
+
+    def _has_inside(self, a: list[str], b: list[str]) -> bool:
+        """Whether one struct with a name, inside of this one, has two fields."""
+        same = 0
+        while same < min(len(a), len(b)) - 1 and a[same] == b[same]:
+            same += 1
+            place = self.layout.find(".".join(a[:same]))
+            if place is not None and not is_unnamed(place.field):
+                return True
+        return False
 
     def place(self, path: str) -> Place:
         """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""
@@ -147,6 +218,24 @@ class Context:
         struct = self.layout.struct
         names = [place.path for place in self.layout.expanded(pattern.count("."))]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
+
+
+_FEW = 3
+"""Types that are named where none of many is found."""
+
+
+def _types_as_one(patterns: tuple[str, ...], first: str) -> tuple[str, ...]:
+    """Paths and patterns of them; of those of types the first."""
+    return tuple(pattern for pattern in patterns if pattern == first or not pattern.startswith(TYPE))
+
+
+def _alike(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
+    """Declarations one by one, but those of types together that say the same."""
+    groups: dict[object, list[Access]] = {}
+    for number, access in enumerate(accesses):
+        by_type = access.access, access.side, access.contended
+        groups.setdefault(by_type if access.path.startswith(TYPE) else number, []).append(access)
+    return list(map(tuple, groups.values()))
 
 
 def used_as(uses: Mapping[Place, tuple[Access, ...]], access: str) -> tuple[Place, ...]:

@@ -61,5 +61,12 @@ def qualified(inner: CType, qualifier: str) -> CType:
     return CType(" ".join((*words, name)), inner.right)
 
 
+def unqualified(of: CType) -> CType:
+    """A type without its own qualifiers; those of what it points to stay."""
+    if "*" in of.left:
+        return CType(_QUALIFIED_POINTER.sub("*", of.left), of.right)
+    return CType(_LEADING_QUALIFIERS.sub("", of.left), of.right)
+
+
 def _in_order(qualifiers: tuple[str, ...]) -> list[str]:
     return sorted(set(qualifiers), key=_QUALIFIERS.index)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from layoutlint.allocators import EMBEDDED
 from layoutlint.context import SELECTOR, CannotTell, Context
-from layoutlint.layout import Layout, Place
+from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.model import Struct
 from layoutlint.placed import Case, Where
 from layoutlint.randstruct import chances, orders, sights
@@ -164,7 +164,8 @@ class _Judging:
         return self.rule.kind.check(self._context(seen))
 
     def _context(self, seen: Struct) -> Context:
-        return self.where.context(Layout(seen), self.case(seen).placements)
+        is_one_of_many = is_pattern(self.rule.struct)
+        return self.where.context(Layout(seen), self.case(seen).placements, is_one_of_many)
 
     def case(self, seen: Struct) -> Case:
         """Where objects of a layout start; raises CannotTell."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layoutlint import asked, placed, unused
+from layoutlint.context import NothingOfType
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
@@ -210,6 +211,8 @@ def judge(
                     yield replace(found, is_lack=may_lack and found.verdict.is_missing_field)
                 continue
             verdict = _verdict(rule, struct, where)
+            if verdict.is_passed_over:
+                continue
             if definitions[struct.name] > 1:
                 verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
             first, *also = struct.files or (reading.path,)
@@ -264,9 +267,11 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
             return every_order.verdict(rule, struct, shape, where)
         cases = where.cases(layout)
     except CannotTell as error:
-        return unknown(str(error), isinstance(error, NoSuchField))
+        return _untold(rule, error)
     check = check or rule.kind.check
-    verdicts = [_judged(rule, check, where.context(layout, case.placements)) for case in cases]
+    is_one_of_many = is_pattern(rule.struct)
+    contexts = (where.context(layout, case.placements, is_one_of_many) for case in cases)
+    verdicts = [_judged(rule, check, context) for context in contexts]
     if len({verdict.outcome for verdict in verdicts}) == 1:
         return verdicts[0]
     return _undecided(cases, verdicts)
@@ -285,10 +290,8 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
     """The verdict for one set of placements."""
     try:
         verdict = check(context)
-    except NoSuchField as error:
-        return unknown(str(error), missing_field=True)
     except CannotTell as error:
-        return unknown(str(error))
+        return _untold(rule, error)
     if verdict.total:
         basis = context.placements.basis(verdict.bases)
         verdict = replace(verdict, basis=basis, is_placed=context.storage is not None)
@@ -296,6 +299,12 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")
     return verdict
+
+
+def _untold(rule: Rule, error: CannotTell) -> Verdict:
+    """Unknown; of one of many structs, nothing where the rule speaks of types that none of its fields has."""
+    verdict = unknown(str(error), isinstance(error, NoSuchField))
+    return replace(verdict, is_passed_over=isinstance(error, NothingOfType) and is_pattern(rule.struct))
 
 
 def _could_apply(rule: Rule, only: str | None) -> bool:

@@ -122,6 +122,8 @@ class Field:
     source: Source | None = None
     is_function_pointer: bool = False
     """Whether its type, or that of an array's elements, is a pointer to a function, also through typedefs."""
+    stands_for: tuple[CType, ...] = field(default=(), compare=False)
+    """What its type, or that of an array's elements, is a typedef of, outermost first; not compared."""
 
     @property
     def is_flexible(self) -> bool:

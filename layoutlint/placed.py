@@ -15,6 +15,7 @@ from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
 from layoutlint.placement import Placements
 from layoutlint.rule import CannotTell, Context, Pack
+from layoutlint.typed import Finder
 
 if TYPE_CHECKING:
     from layoutlint.randstruct.shapes import Shape
@@ -82,6 +83,7 @@ class Where:
     """Of embedded structs, which have hundreds of containers and several rules, by identity."""
     _held: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
     """What `declared_in` says, by the identity of containers; empty until it is asked."""
+    _finder: Finder = field(default_factory=Finder)
 
     def cases(self, layout: Layout) -> tuple[Case, ...]:
         """The placements of a struct; two where it depends on an alignment that the input does not state.
@@ -96,11 +98,11 @@ class Where:
         aligns = [layout.align, *([layout.suggested_align] if layout.suggested_align else [])]
         return tuple(Case(self._of(layout, storage, a), f"it is {a.value} ({a.basis})") for a in aligns)
 
-    def context(self, layout: Layout, placements: Placements) -> Context:
+    def context(self, layout: Layout, placements: Placements, is_one_of_many: bool = False) -> Context:
         """What a kind judges a struct by, with the accesses that the rule file declares."""
         struct = layout.struct
-        storage = self.pack.storage(struct)
-        return Context(layout, placements, self.pack.accesses(struct), storage, self.min_align)
+        storage, accesses = self.pack.storage(struct), self.pack.accesses(struct)
+        return Context(layout, placements, accesses, storage, self.min_align, self._finder, is_one_of_many)
 
     def declared_in(self, container: Struct, placements: Placements) -> list[tuple[Container, Context]]:
         """The structs in a container of which the rule file declares accesses. Raises CannotTell."""

@@ -93,6 +93,8 @@ class Verdict:
     """What would make the rule hold, in a sentence; empty when nothing is wrong."""
     is_missing_field: bool = False
     """Unknown because the rule names a field that the struct has not."""
+    is_passed_over: bool = False
+    """Nothing is said of one of many structs: the rule speaks of fields of types that it has not."""
     orders: Orders | None = None
     """Where fields may stand in any of many orders; `evidence` is then of one of them, `bases` of all."""
 

@@ -236,7 +236,7 @@ class _Reader:
     def _field(self, fields: Table, path: str) -> Iterator[Access]:
         """Its access whoever it is, that of each side, or that it is known and none of these."""
         try:
-            toml.field_path(path)
+            toml.declarable(path)
         except Misfit as misfit:
             fields.wrong(f"the name of a field {misfit.reason}", path)
             return

@@ -17,6 +17,7 @@ _FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
 _FIELD_PATH = re.compile(rf"{_FIELD_STEP}(?:\.{_FIELD_STEP})*")
 _OPTION = re.compile(r"!?\w+")
 _SELECTOR = re.compile(r"@[a-z*?][a-z0-9*?-]*")
+_TYPE = re.compile(r"[\w*?(\[][^@;{}]*")
 _WORDS: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
     (str, "a string"),
@@ -219,12 +220,27 @@ def kernel_option(value: object) -> str:
 
 
 def selection(value: object) -> str:
-    """A field path or pattern, or an access with `@` before it: every field that is declared so."""
+    """A field path or pattern, or `@` and an access or a type: every field that is declared so."""
     found = text(value)
-    if not found.startswith("@"):
-        return field_path(found)
+    if not found.startswith("@") or ":" in found:
+        return declarable(found)
     if not _SELECTOR.fullmatch(found):
         raise Misfit(f"cannot be `{found}`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`")
+    return found
+
+
+def declarable(value: object) -> str:
+    """A field path or pattern, or a type or pattern of it with `@type:` before it."""
+    found = text(value)
+    word, colon, pattern = found.partition(":")
+    if not found.startswith("@") or not colon:
+        return field_path(found)
+    if word != "@type":
+        raise Misfit(f"cannot be `{found}`: before `:` stands `@type`, and nothing else")
+    if not _TYPE.fullmatch(pattern):
+        raise Misfit(
+            f"cannot be `{found}`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"
+        )
     return found
 
 

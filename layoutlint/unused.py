@@ -26,6 +26,7 @@ from layoutlint.rule import (
     settle,
     unknown,
 )
+from layoutlint.typed import TYPE, Finder
 from layoutlint.when import excluded
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) ->
         for intent in (one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs):
             layouts = [] if is_pattern(intent.struct) else _layouts(intent.struct, reading.structs)
             for access in intent.accesses if layouts else ():
-                if any(layout.match(access.path) for layout in layouts):
+                if any(_has(layout, access.path) for layout in layouts):
                     known.add((intent.struct, access))
                 else:
                     lacking.setdefault((intent.struct, access), []).extend(layouts)
@@ -158,6 +159,13 @@ def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) ->
             advice = "name the field as the struct does now, or take it out"
             verdict = replace(settle(False, message, (), advice), is_missing_field=True)
             yield _finding("access", struct, access.path, access.source, verdict)
+
+
+def _has(layout: Layout, path: str) -> bool:
+    """Whether a struct has a field that a path means, or one of the type that it means."""
+    if path.startswith(TYPE):
+        return any(True for _ in Finder().fields(layout, (path,)))
+    return bool(layout.match(path))
 
 
 def _layouts(name: str, structs: Iterable[Struct]) -> list[Layout]:

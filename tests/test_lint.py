@@ -8,6 +8,7 @@ import pytest
 
 from layoutlint import lint, readers
 from layoutlint.allocators import Storage
+from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.separate import Separate
@@ -322,3 +323,48 @@ def test_the_line_is_the_targets(monkeypatch):
     on_s390 = replace(FAR, target=target_named("s390x"))
     report = check(monkeypatch, [APART], {"a": (on_s390,)})
     assert (report.findings[0].verdict.line_size, report.findings[0].verdict.outcome) == (256, Outcome.AT_RISK)
+
+
+LONG, BYTE = "@type:long int", "@type:unsigned char"
+SMALL = struct("small", 8, member("a", 0, 1), member("b", 1, 1))
+INNER = member("in", 8, 16, member("d", 0, 8), member("e", 8, 1))
+UNNAMED = struct("holding", 32, member("c", 0, 8), replace(INNER, type=CType("struct {...}")))
+HOLDING = replace(UNNAMED, fields=(UNNAMED.fields[0], replace(INNER, type=CType("struct inner"))))
+CROSS = "`c` at 0..7 shares a line with `in.e` at 16..16 in 6 of 8 placements"
+BOTH = f"`in.d` at 8..15 shares a line with `in.e` at 16..16 in 7 of 8 placements; {CROSS}"
+TYPED = {
+    # id, kind, struct of the rule, structs, (struct, outcome) of all verdicts
+    "a struct without such fields is passed over": (
+        Separate(((LONG,), (BYTE,))), "*", (NEAR, SMALL, OTHER), []),
+    "one that a rule names is not": (
+        Separate(((LONG,), (BYTE,))), "ring", (NEAR,), [("ring", "unknown")]),
+    "what an inner struct without a name has is its own": (
+        Separate(((LONG,), (BYTE,))), "*", (UNNAMED,), [("holding", "at-risk", BOTH)]),
+    "what one with a name has is judged there": (
+        Separate(((LONG,), (BYTE,))), "*", (HOLDING,),
+        [("holding", "at-risk", CROSS)]),
+    "but where the rule names the struct": (
+        Separate(((LONG,), (BYTE,))), "holding", (HOLDING,),
+        [("holding", "at-risk", BOTH)]),
+    "accesses by type": (
+        AccessApart(), "*", (HOLDING, SMALL),
+        [("holding", "at-risk", "`in.e` (hot-read) at 16..16 shares a line with `c` (hot-write) at 0..7 in 6 of 8 placements"),
+         ("small", "kept")]),
+    "a field's own word stands above that of its type": (
+        AccessApart(), "ring", (NEAR,),
+        [("ring", "at-risk", "`tail` (hot-read) at 8..15 shares a line with `head` (hot-write) at 0..7 in 7 of 8 placements")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "named", "structs", "verdicts"), TYPED.values(), ids=TYPED)
+def test_rules_on_types(monkeypatch, kind, named, structs, verdicts):
+    rule = replace(APART, kind=kind, struct=named)
+    source = rule.source
+    said = (
+        StructIntent("*", source, accesses=(Access(LONG, "hot-write"), Access(BYTE, "hot-read"))),
+        StructIntent("ring", source, accesses=(Access("tail", "hot-read"),)),
+    )
+    report = lint.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), said),), (), Options())
+    told = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
+    assert [each[: len(wanted)] for each, wanted in zip(told, verdicts, strict=False)] == [tuple(v) for v in verdicts]
+    assert [name for name, *_ in told[len(verdicts) :]] == ([] if verdicts else [None]), "a rule that judges nothing is told"

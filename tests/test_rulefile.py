@@ -238,6 +238,18 @@ MISTAKES = [
      ["5: `fields`[1][0] cannot be `b[a-`: no field path (a `[` or `]` has no partner)"]),
     ("blank in a path", RULE.replace('"b"', '"b c"'),
      ["5: `fields`[1][0] cannot be `b c`: no field path (it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`)"]),
+    ("no type", RULE.replace('"b"', '"@type:"'),
+     ["5: `fields`[1][0] cannot be `@type:`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"]),
+    ("a declaration", RULE.replace('"b"', '"@type:int x;"'),
+     ["5: `fields`[1][0] cannot be `@type:int x;`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"]),
+    ("another word before a colon", RULE.replace('"b"', '"@kind:int"'),
+     ["5: `fields`[1][0] cannot be `@kind:int`: before `:` stands `@type`, and nothing else"]),
+    ("type of what is around", RULE.replace('"b"', '"@type:int"') + "around = true\n",
+     ["5: `fields` cannot have `@type:int`: the types of fields are not looked at with `around`"]),
+    ("an access of no type", '[struct.s.fields]\n"@type:" = { access = "cold" }\n',
+     ["2: the name of a field cannot be `@type:`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"]),
+    ("an access of an access", '[struct.s.fields]\n"@cold" = { access = "cold" }\n',
+     ["2: the name of a field cannot be `@cold`: no field path (it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`)"]),
     ("tag with struct", RULE.replace('"s"', '"struct s"'), ["3: `struct` cannot be `struct s`: write the tag alone, `s`"]),
     ("tag with dot", RULE.replace('"s"', '"s.t"'),
      ["3: `struct` cannot be `s.t`: a tag, a typedef, or a pattern of them with `*`, `?`, `[a-z]`"]),
@@ -400,7 +412,7 @@ def test_the_examples_of_the_manual_are_rule_files():
     packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
         "ring-head-apart-from-tail", "ring-stays-small", "committed-as-apart-from-what-is-read", "tasklist-lock-alone",
-        "count-with-owner", "rwsem-owner-apart-from-what-is-read",
+        "count-with-owner", "long-atomics-stay-whole", "rwsem-owner-apart-from-what-is-read",
     ]  # fmt: skip
     (case_file,) = [example for example in examples if "[[case]]" in example]
     (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
 from layoutlint.kinds.wording import first_few, keep_whole, tolerated
 from layoutlint.layout import Place
-from layoutlint.placement import Placements, line_count
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
+from layoutlint.placement import Placements, line_count, repeated
+from layoutlint.rule import (
+    CannotTell,
+    Context,
+    Example,
+    Key,
+    Manual,
+    Outcome,
+    Verdict,
+    judge,
+    listing,
+    spell,
+)
+from layoutlint.typed import TYPE
 
 _BREAKS = """\
 struct entry {
@@ -36,7 +49,8 @@ class NoStraddle:
         "Each field for itself must touch one line only, at every base; the fields may be on different\n"
         "lines (`together` asks for the same one). A field larger than a line is broken in every\n"
         "placement. A bit-field counts with the bytes that it touches, an empty field with none. How far\n"
-        "a flexible array goes is not known, and so the answer for it is unknown.",
+        "a flexible array goes is not known, and so the answer for it is unknown. An array that stands for\n"
+        "the type of its elements (`@type:atomic64_t`) counts element by element.",
         "Align the field to its size rounded up to a power of two; that aligns the struct as well.",
         'fields = ["range"]',
         Example(_BREAKS, Outcome.AT_RISK, "`range` at 8..23 straddles 2 lines in 1 of 8 placements"),
@@ -49,29 +63,62 @@ class NoStraddle:
         need_some(self.fields)
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field touches more than one line."""
+        """Broken where a field, or an element of an array that its type selects, touches several lines."""
         places, placements = context.places(self.fields), context.placements
+        paths = tuple(path for path in self.fields if not path.startswith(TYPE))
+        whole = set(context.places(paths, or_none=True)) if len(paths) < len(self.fields) else set(places)
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
-        straddling = {place: found for place in places if (found := _straddling(place, placements))}
+        straddling = {
+            place: found
+            for place in places
+            if (found := _straddling(place, placements, place in whole or not place.field.dims))
+        }
         total = len(placements.bases)
         if not straddling:
-            stays = "stays" if len(places) == 1 else "each stay"
-            message = f"{listing(places)} {stays} on one line in all {total} placements"
+            message = f"{_listed(places, whole)} on one line in all {total} placements"
             return judge(placements, (), message, places, "")
-        says = [_says(place, found, placements) for place, found in straddling.items()]
+        says = [
+            _says(place, found, placements, place in whole or not place.field.dims)
+            for place, found in straddling.items()
+        ]
         bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerated(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
 
 
-def _straddling(place: Place, placements: Placements) -> tuple[int, ...]:
-    """The bases at which a field touches more than one line."""
-    return placements.violating(lambda base: line_count((place,), base, placements.line_size) > 1)
+def _listed(places: tuple[Place, ...], whole: set[Place]) -> str:
+    """That fields stay, or each of an array's elements."""
+    if any(place.field.dims and place not in whole for place in places):
+        return f"{listing(places)}, of arrays each element, each stay"
+    return f"{listing(places)} {'stays' if len(places) == 1 else 'each stay'}"
 
 
-def _says(place: Place, found: tuple[int, ...], placements: Placements) -> str:
+def _straddling(place: Place, placements: Placements, is_whole: bool) -> tuple[int, ...]:
+    """The bases at which a field, or if it is no whole one of its elements, touches more than one line."""
+    line = placements.line_size
+    if is_whole:
+        return placements.violating(lambda base: line_count((place,), base, line) > 1)
+    size, count = _elements(place)
+
+    def cuts_one(base: int) -> bool:
+        starts = repeated({(base + place.offset) % line}, size, count, line) if size else set()
+        return any(start + size > line for start in starts)
+
+    return placements.violating(cuts_one)
+
+
+def _elements(array: Place) -> tuple[int, int]:
+    """The bytes of an element, and how many there are."""
+    count = prod(length or 0 for length in array.field.dims)
+    return (array.size or 0) // count if count else 0, count
+
+
+def _says(place: Place, found: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
+    if not is_whole:
+        some = f"in {len(found)} of {len(placements.bases)} placements"
+        return f"an element of {_elements(place)[0]} bytes of {spell(place)} straddles 2 lines {some}"
     most = max(line_count((place,), base, placements.line_size) for base in found)
     return f"{spell(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"

@@ -9,6 +9,7 @@ from typing import ClassVar
 from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
+from layoutlint.typed import TYPE
 
 _BREAKS = """\
 struct counter {
@@ -73,6 +74,8 @@ class Separate:
         pairs = [pair for sides in combinations(groups, 2) for pair in pairs_between(*sides)]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
         kept = judge(context.placements, (), _kept(groups), evidence, "")
+        if all(path.startswith(TYPE) for group in self.fields for path in group):
+            pairs = context.concerned(pairs)
         around = beside(context, self.neighbours, pairs)
         return judge_apart(pairs, context.placements, kept, around=around)
 

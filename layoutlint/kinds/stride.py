@@ -42,6 +42,7 @@ class Stride:
         Key("array", "path", "judge the elements of this field, an array, instead of objects in a row"),
         Key("fields", "paths", "fields that share no line with a neighbour; by default all", inside="array"),
         Key("against", "paths", "fields of the neighbour that count; by default all", inside="array"),
+        Key("arrays", "paths", "several such arrays, or those that hold a type (`@type:spinlock_t`)"),
     )
     manual: ClassVar[Manual] = Manual(
         "Every one of `fields` in an object is held against every one of `against` in the next object, and\n"
@@ -55,7 +56,10 @@ class Stride:
         "\n"
         "With `array` (a field of the struct) its elements are judged, at all bases of the struct, and the\n"
         "other keys are paths in an element. Arrays of arrays count as one. How large an element of a\n"
-        "flexible array is, is not known.",
+        "flexible array is, is not known. `arrays` names several, each judged for itself, or those whose\n"
+        "elements are or hold a type: `@type:spinlock_t` means arrays of locks, and of structs that hold\n"
+        "them at any depth, in which the locks are held against all of the neighbour. Flexible arrays, and\n"
+        "those of one element, are none of them.",
         "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep every\n"
         "object on lines of its own. Where that is too much, put what nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
@@ -75,17 +79,22 @@ class Stride:
     array: str | None = None
     fields: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         need_unlike(self.fields, "fields")
         need_unlike(self.against, "against")
         if self.array is not None and is_pattern(self.array):
             raise ValueError("`array` needs exactly one field, and no pattern")
+        if self.arrays and (self.array is not None or self.fields or self.against):
+            raise ValueError("`arrays` goes without `array`, `fields` and `against`")
 
     def check(self, context: Context) -> Verdict:
         """Broken where a field is on a line with a field of the next object."""
         if self.array is not None:
             return self._of_array(context.place(self.array), context)
+        if self.arrays:
+            return _worst([self._of_array(array, context) for array in context.arrays(self.arrays)], context)
         rows = context.placements.rows
         if not rows:
             end = context.layout.open_end
@@ -104,13 +113,20 @@ class Stride:
         starts = {base: {(base + array.offset) % line} for base in placements.bases}
         at = {base: repeated(start, step, count - 1, line) for base, start in starts.items()}
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
-        return self._judged(Context(Layout(element), placements), placements, [(row, at)], array)
+        inside = Context(Layout(element), placements, finder=context.finder)
+        written = context.of_arrays(array, inside, self.arrays)
+        return self._judged(inside, placements, [(row, at)], array, written)
 
     def _judged(
-        self, context: Context, placements: Placements, rows: list[_Spread], array: Place | None = None
+        self,
+        context: Context,
+        placements: Placements,
+        rows: list[_Spread],
+        array: Place | None = None,
+        chosen: tuple[Place, ...] = (),
     ) -> Verdict:
         """The verdict over some bases, at each of which objects of a row stand somewhere on a line."""
-        ours, theirs = _chosen(self.fields, context), _chosen(self.against, context)
+        ours, theirs = chosen or _chosen(self.fields, context), _chosen(self.against, context)
         found: dict[_Met, tuple[int, ...]] = {}
         for row, at in rows:
             for a, b in _near(ours, theirs, row, placements.line_size):
@@ -120,7 +136,7 @@ class Stride:
                     found[a, b, row] = bases
         evidence = (array,) if array is not None else ours if self.fields else ()
         if not found:
-            return judge(placements, (), self._kept(rows, array), evidence, "")
+            return judge(placements, (), self._kept(rows, array, bool(chosen)), evidence, "")
         worst = sorted(found, key=lambda met: -len(found[met]))
         total = len(placements.bases)
         says = [f"{_says(*met, array)} in {len(found[met])} of {total} placements" for met in worst]
@@ -134,13 +150,23 @@ class Stride:
         advice = _advice(row, near, placements.line_size, array is not None)
         return judge(placements, bases_of_all, first_few(says, "pairs"), evidence, advice)
 
-    def _kept(self, rows: list[_Spread], array: Place | None) -> str:
+    def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool) -> str:
         who = f"elements of `{array.path}`" if array is not None else ""
         steps = sorted({(_MANY[_called(row)], row.step) for row, _ in rows})
         apart = " and ".join(f"{who or what} {step} bytes apart" for what, step in steps)
-        if self.fields or self.against:
+        if self.fields or self.against or are_chosen:
             return f"the chosen fields of {apart} share no line in any placement"
         return f"{apart} share no line in any placement"
+
+
+def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
+    """One verdict on several arrays: what is said of the worst first, over the bases of all."""
+    worst = sorted(verdicts, key=lambda verdict: -len(verdict.bases))
+    failing = [verdict for verdict in worst if verdict.bases] or worst
+    bases = context.placements.in_any(verdict.bases for verdict in failing)
+    evidence = tuple(dict.fromkeys(place for verdict in failing for place in verdict.evidence))
+    message = first_few([verdict.message for verdict in failing], "arrays")
+    return judge(context.placements, bases, message, evidence, failing[0].advice)
 
 
 _MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks", "copy": "copies"}

@@ -25,10 +25,14 @@ from tests.kinds.structs import (
     NESTED,
     TAIL,
     WORDS,
+    array,
 )  # fmt: skip
 
 HUGE = struct("huge", 80, member("a", 0, 8), member("big", 8, 72))
 PACKED = struct("packed", 16, member("a", 0, 4), member("b", 4, 8), member("c", 12, 4), align=4)
+ROW = struct("row", 96, array("words", 0, 12, 8))
+SIXES = struct("sixes", 30, array("words", 0, 5, 6), align=2)
+RING_OF_WORDS = struct("ring", 36, array("words", 4, 4, 8), align=4)
 
 CASES = [
     Case("a word stays whole", WORDS, {"fields": ("a", "b")}, KEPT, (),
@@ -50,6 +54,18 @@ CASES = [
     Case("bit-field over a byte", struct("s", 66, bits("x", 508, 8), align=64), {"fields": ("x",)}, BROKEN, ONCE,
          "`x` at bits 508..515 straddles 2 lines in 1 of 1 placements"),
     Case("empty", EMPTY, {"fields": ("lock",)}, KEPT, (), "`lock` at 8, empty stays on one line in all 8 placements"),
+    Case("elements of an array by their type", RING_OF_WORDS, {"fields": ("@type:long int",)}, AT_RISK, (32, 40, 48, 56),
+         "an element of 8 bytes of `words` at 4..35 straddles 2 lines in 4 of 8 placements"),
+    Case("the same array as a whole", RING_OF_WORDS, {"fields": ("words",)}, AT_RISK, (32, 40, 48, 56),
+         "`words` at 4..35 straddles 2 lines in 4 of 8 placements"),
+    Case("by name and by type", RING_OF_WORDS, {"fields": ("words", "@type:long int")}, AT_RISK, (32, 40, 48, 56),
+         "`words` at 4..35 straddles 2 lines in 4 of 8 placements"),
+    Case("an array longer than a line, of elements that are not", ROW, {"fields": ("@type:long int",)}, KEPT, (),
+         "`words` at 0..95, of arrays each element, each stay on one line in all 8 placements"),
+    Case("elements that are cut, at other bases than the first", SIXES, {"fields": ("@type:long int",)}, AT_RISK, (48, 56),
+         "an element of 6 bytes of `words` at 0..29 straddles 2 lines in 2 of 8 placements"),
+    Case("elements that stand well", WORDS, {"fields": ("@type:long*",)}, KEPT, (),
+         "`a` at 0..7, `b` at 8..15, `c` at 16..23, `d` at 24..31 each stay on one line in all 8 placements"),
     Case("pattern over parts", NESTED, {"fields": ("lock.*",)}, AT_RISK, (24, 32),
          "`lock.waiters` at 24..47 straddles 2 lines in 2 of 8 placements"),
 ]  # fmt: skip
@@ -60,6 +76,8 @@ REFUSALS = [
 UNTOLD = [
     Untold("flexible array", TAIL, {"fields": ("kind", "body")},
            "how far `body` at 16 and beyond goes is not known: it is a flexible array"),
+    Untold("no such type", WORDS, {"fields": ("@type:atomic_t", "@type:spin*")},
+           "no field of struct words has a type like `atomic_t`, `spin*`"),
     Untold("size not known", HIDDEN, {"fields": ("b",)}, "the size of `b` is not known"),
 ]  # fmt: skip
 

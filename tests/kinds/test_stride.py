@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from layoutlint import placement
 from layoutlint.allocators import Storage
+from layoutlint.ctype import CType
 from layoutlint.kinds.stride import Stride
 from layoutlint.layout import Layout
 from layoutlint.model import Source, Struct
@@ -39,6 +40,10 @@ PADDED = struct("padded", 72, member("a", 0, 8), member("b", 8, 8))
 OWN_LINES = struct("own_lines", 128, member("a", 0, 8), member("b", 120, 8), align=64)
 COUNTERS = struct("counters", 72, member("lock", 0, 8), array("count", 8, 8, 8))
 SPREAD = struct("spread", 576, member("lock", 0, 8), array("slot", 64, 8, 64, member("head", 0, 8), member("tail", 8, 8)), align=64)
+SLOTS = CType("struct slot")
+MIXED = struct("mixed", 144, replace(array("slot", 0, 2, 72, member("head", 0, 8), member("tag", 64, 1)), type=SLOTS))
+APART = replace(SPREAD, fields=(replace(SPREAD.fields[1], type=SLOTS),))
+TWO_ARRAYS = struct("two", 192, array("far", 0, 2, 64, member("head", 0, 8)), array("near", 128, 4, 8))
 TABLE = struct("table", 64, replace(array("row", 0, 4, 16), dims=(2, 2)), align=64)
 
 CASES = [
@@ -60,6 +65,14 @@ CASES = [
          "element k's `head` at 0..7 of `slot` shares a line with element k+1's `tail` at 8..15 (32 bytes on) in 6 of 8 placements"),
     Case("elements that fill their lines", SPREAD, {"array": "slot"}, KEPT, (),
          "elements of `slot` 64 bytes apart share no line in any placement"),
+    Case("arrays by the type of their elements", COUNTERS, {"arrays": ("@type:long int",)}, BROKEN, EVERY8,
+         "element k at 0..7 of `count` shares a line with element k+1 at 0..7 (8 bytes on) in 8 of 8 placements"),
+    Case("by what elements hold", APART, {"arrays": ("@type:long*",)}, KEPT, (),
+         "the chosen fields of elements of `slot` 64 bytes apart share no line in any placement"),
+    Case("what they hold, against all of the neighbour", MIXED, {"arrays": ("@type:long int",)}, AT_RISK, EVERY8[:7],
+         "element k's `tag` at 64..64 of `slot` shares a line with element k+1's `head` at 0..7 (72 bytes on) in 7 of 8 placements"),
+    Case("several, the worst first", TWO_ARRAYS, {"arrays": ("far", "near")}, BROKEN, EVERY8,
+         "element k at 0..7 of `near` shares a line with element k+1 at 0..7 (8 bytes on) in 8 of 8 placements"),
     Case("arrays of arrays count as one", TABLE, {"array": "row"}, BROKEN, ONCE,
          "element k at 0..15 of `row` shares a line with element k+1 at 0..15 (16 bytes on) in 1 of 1 placements"),
     Case("one row of them", TABLE, {"array": "row[1]"}, BROKEN, ONCE,
@@ -73,12 +86,14 @@ CASES = [
 REFUSALS = [
     Refusal("twice", {"fields": ("a", "a")}, "`fields` names `a` twice"),
     Refusal("twice against", {"against": ("a", "a")}, "`against` names `a` twice"),
+    Refusal("arrays and fields", {"arrays": ("a",), "fields": ("b",)}, "`arrays` goes without `array`, `fields` and `against`"),
     Refusal("a pattern", {"array": "slot*"}, "`array` needs exactly one field, and no pattern"),
 ]
 UNTOLD = [
     Untold("misspelt", WORDS, {"fields": ("aa",)}, "struct words has no field `aa` (did you mean `a`?)"),
     Untold("misspelt in an element", RING, {"array": "slot", "fields": ("heda",)},
            "struct slot[] has no field `heda` (did you mean `head`?)"),
+    Untold("none of a type", WORDS, {"arrays": ("@type:long int",)}, "no array of struct words has a type like `long int`"),
     Untold("no array", WORDS, {"array": "a"}, "`a` at 0..7 is no array"),
     Untold("a flexible array", TAIL, {"array": "body"},
            "how large an element of `body` at 16 and beyond is, is not known: it is a flexible array"),

@@ -53,6 +53,8 @@ class Type:
     """Fields at all depths."""
     calls: bool = False
     """Whether it, or the element of an array, is a pointer to a function."""
+    stands_for: tuple[CType, ...] = ()
+    """What it, or the element of an array, is a typedef of, outermost first."""
 
 
 class Decoder:
@@ -93,7 +95,10 @@ class Decoder:
             return self._aggregate(record, depth)
         spelled = self.spelled(type_id)
         if kind == blob.TYPEDEF or kind in TRANSPARENT:
-            return replace(self.at(record.value, depth), spelling=spelled)
+            inner = self.at(record.value, depth)
+            is_typedef = kind == blob.TYPEDEF
+            meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
+            return replace(inner, spelling=spelled, stands_for=meant)
         if kind == blob.ARRAY:
             return self._array(record, spelled, depth)
         if kind == blob.INT:
@@ -171,7 +176,7 @@ class Decoder:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
         return Field(
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
-            kind.align, is_function_pointer=kind.calls,
+            kind.align, None, kind.calls, kind.stands_for,
         )  # fmt: skip
 
     def spelled(self, type_id: int, depth: int = 0) -> CType:

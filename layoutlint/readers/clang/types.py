@@ -266,7 +266,26 @@ class Types:
             align=shape.align,
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(of),
+            stands_for=self._stands_for(of),
         )
+
+    def _stands_for(self, of: Type) -> tuple[CType, ...]:
+        """What a type, or that of an array's elements, is a typedef of, outermost first."""
+        lib, found = self.lib, list[CType]()
+        while True:
+            if of.kind in ARRAYS:
+                of = lib.clang_getElementType(of)
+            elif of.kind == ELABORATED:
+                of = lib.clang_Type_getNamedType(of)
+            elif of.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+                of = lib.clang_Type_getModifiedType(of)
+            elif of.kind == ATOMIC:
+                of = lib.clang_Type_getValueType(of)
+            elif of.kind == TYPEDEF:
+                of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
+                found.append(self.spelled(of))
+            else:
+                return tuple(found)
 
     def _is_function_pointer(self, of: Type) -> bool:
         lib = self.lib

@@ -97,7 +97,7 @@ class _Members:
         source = None if path is None else Source(path, line if isinstance(line, int) else None)
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
-            align, source, kind.calls,
+            align, source, kind.calls, kind.stands_for,
         )  # fmt: skip
         self.fields.append(field)
         self.key += (name, kind, bit_offset, path, line)
@@ -247,7 +247,7 @@ class Decoder:
         if kind in KEYWORDS:
             return self._aggregate(unit, plan, values, spelled, where, depth)
         if kind == types.TYPEDEF or kind in types.QUALIFIERS:
-            return self._renamed(unit, plan, values, spelled, depth)
+            return self._renamed(unit, plan, values, spelled, depth, kind == types.TYPEDEF)
         if kind == types.ARRAY:
             return self._array(unit, plan, values, (spelled, behind), depth)
         calls = kind == types.POINTER and types.is_function(unit, plan, values)
@@ -264,28 +264,33 @@ class Decoder:
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
-        calls: bool = False,
+        calls: bool = False, stands_for: tuple[CType, ...] = (),
     ) -> Type:  # fmt: skip
         key = (spelled, bit_size, align, aggregate, dims, id(members), calls)
         known = self._types.get(key)
         if known is None:
-            known = self._types[key] = Type(spelled, bit_size, align, aggregate, dims, members, count, calls)
+            known = self._types[key] = Type(
+                spelled, bit_size, align, aggregate, dims, members, count, calls, stands_for
+            )
         return known
 
     def _natural(self, size: int) -> int:
         """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
         return min(size & -size, self.target.max_align) or 1
 
-    def _renamed(self, unit: Unit, plan: Plan, values: Values, spelled: CType, depth: int) -> Type:
+    def _renamed(
+        self, unit: Unit, plan: Plan, values: Values, spelled: CType, depth: int, is_typedef: bool
+    ) -> Type:
         """A typedef, or a qualified type: what it stands for, under its own name and alignment."""
         target = unit.reference(plan, values, TYPE)
         if target is None:
             return self._type(spelled, None, None)
         inner = self.at(*target, depth)
         align = _alignment(values, inner.align)
+        meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
         return self._type(
             spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
-            inner.calls,
+            inner.calls, meant,
         )  # fmt: skip
 
     def _array(self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int) -> Type:
@@ -307,7 +312,7 @@ class Decoder:
             return self._type(spelled, size * 8, _alignment({}, size & -size))
         return self._type(
             spelled, bits, element.align, element.aggregate, counts + element.dims, element.members,
-            element.field_count, element.calls,
+            element.field_count, element.calls, element.stands_for,
         )  # fmt: skip
 
     def _aggregate(

@@ -8,7 +8,7 @@ from layoutlint.readers.dwarf.unit cimport Unit
 @cython.final
 cdef class Type:
     cdef readonly object spelling, bit_size, align, aggregate
-    cdef readonly tuple dims, members
+    cdef readonly tuple dims, members, stands_for
     cdef readonly Py_ssize_t field_count
     cdef readonly bint calls
 

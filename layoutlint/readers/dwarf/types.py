@@ -104,6 +104,7 @@ class Type:
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
         dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
+        stands_for: tuple[CType, ...],
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -115,6 +116,8 @@ class Type:
         """Fields at all depths."""
         self.calls = calls
         """Whether it, or the element of an array, is a pointer to a function."""
+        self.stands_for = stands_for
+        """What it, or the element of an array, is a typedef of; of equal types that of the first."""
 
 
 class Spelling:
