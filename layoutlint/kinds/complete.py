@@ -64,7 +64,7 @@ class Complete:
         left = tuple(place for place in layout.others(known) if not place.is_empty)
         lost = [path for path in paths if not found[path]]
         total = sum(not place.is_empty for place in layout.places)
-        says = [*_undeclared(left, total), *_without_field(lost, layout)]
+        says = [*_undeclared(left, total), *_without_field(lost, left, layout)]
         if not says:
             return settle(True, f"all {total} fields are declared", (), "")
         return settle(False, "; ".join(says), left, _advice(left, lost))
@@ -77,11 +77,14 @@ def _undeclared(left: tuple[Place, ...], total: int) -> Iterator[str]:
         yield f"{fields} {'are' if len(left) > 1 else 'is'} not declared: {names}"
 
 
-def _without_field(lost: list[str], layout: Layout) -> Iterator[str]:
-    """The declarations without a field, each with what may be meant: a field of a field, or a new name."""
+def _without_field(lost: list[str], left: tuple[Place, ...], layout: Layout) -> Iterator[str]:
+    """The declarations without a field, each with what may be meant: a field of a field, or a new name.
+
+    A field that is declared itself was not renamed.
+    """
     if lost:
         deep = [place.path for place in layout.expanded()]
-        names = [place.path for place in layout.places]
+        names = [place.path for place in left]
         told = (f"`{path}`{_inside(path, deep) or did_you_mean(path, names)}" for path in lost)
         are = "1 declaration has" if len(lost) == 1 else f"{len(lost)} declarations have"
         yield f"{are} no field: {', '.join(told)}"
