@@ -41,8 +41,9 @@ class Complete:
     manual: ClassVar[Manual] = Manual(
         "The declarations are those of `[struct.NAME.fields]`, such as a table of Linux's documentation\n"
         "that was imported. A field is declared by its own path, by a pattern, by the path of what it is\n"
-        "in, or by those of all its parts. Fields without bytes need no declaration. The base does not\n"
-        "matter. Without any declaration the answer is unknown.",
+        "in, or by those of all its parts. What has two paths, as the members of Linux's `struct_group` do,\n"
+        "is declared by either. Fields without bytes need no declaration. The base does not matter.\n"
+        "Without any declaration the answer is unknown.",
         "Declare the new field, after asking who reads it and who writes it; take out or rename what is no\n"
         "longer there.",
         "",
@@ -61,13 +62,35 @@ class Complete:
         found = {path: layout.match(path) for path in paths}
         known = [place for places in found.values() for place in places]
         known += [place for path in self.except_ for place in layout.match(path)]
-        left = tuple(place for place in layout.others(known) if not place.is_empty)
+        left = tuple(_but_twins(layout.others(known), known, layout))
         lost = [path for path in paths if not found[path]]
         total = sum(not place.is_empty for place in layout.places)
         says = [*_undeclared(left, total), *_without_field(lost, left, layout)]
         if not says:
             return settle(True, f"all {total} fields are declared", (), "")
         return settle(False, "; ".join(says), left, _advice(left, lost))
+
+
+def _but_twins(left: tuple[Place, ...], known: list[Place], layout: Layout) -> Iterator[Place]:
+    """The fields that are not declared as members of a group, or as the group of declared members."""
+    declared = {_without_group(place) for outer in known for place in (outer, *_members(outer, layout))}
+    own = {(place.path, place.bit_offset, place.bit_size) for place in known}
+    for place in left:
+        parts = _members(place, layout)
+        is_group = bool(parts) and all(_without_group(part) in own for part in parts)
+        is_member = (place.path, place.bit_offset, place.bit_size) in declared
+        if not (place.is_empty or is_group or is_member):
+            yield place
+
+
+def _members(place: Place, layout: Layout) -> tuple[Place, ...]:
+    return layout.match(f"{place.path}.*") if place.field.members else ()
+
+
+def _without_group(place: Place) -> tuple[str, int, int | None]:
+    """What a member of a group is called without it, and its bits: `x` for `xy.x` of a `struct_group`."""
+    *outer, name = place.path.split(".")
+    return ".".join([*outer[:-1], name]), place.bit_offset, place.bit_size
 
 
 def _undeclared(left: tuple[Place, ...], total: int) -> Iterator[str]:

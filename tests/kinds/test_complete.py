@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.kinds.complete import Complete
 from layoutlint.rule import Access
-from tests.build import member, struct
+from tests.build import bits, member, struct
 from tests.kinds.cases import BROKEN, KEPT, Case, Untold, cannot_tell, check, table
 from tests.kinds.structs import EMPTY, GROUPED, LINES, NESTED, RING, UNION, WORDS
 
@@ -15,6 +15,16 @@ def declared(*paths: str) -> tuple[Access, ...]:
 
 TWICE = struct("s", 16, member("one", 0, 8, member("x", 0, 8)), member("two", 8, 8, member("x", 0, 8)))
 REST, GONE = "declare how the new fields are used", "take out or rename the declarations without a field"
+GROUP = struct(
+    "s", 16,
+    member(None, 0, 8, member(None, 0, 8, member("x", 0, 4), bits("y", 32, 8)), member("xy", 0, 8, member("x", 0, 4), bits("y", 32, 8)),
+           aggregate="union"),
+    member("z", 8, 8),
+)  # fmt: skip
+"""What `struct_group(xy, ...)` makes: each member twice, once in a named struct."""
+TIMERS = struct(
+    "s", 8, member(None, 0, 8, member("often", 0, 8, member("x", 0, 8)), member("rare", 0, 8, member("x", 0, 8)), aggregate="union"),
+)  # fmt: skip
 CASES = [
     Case("all", LINES, {}, KEPT, (), "all 3 fields are declared", declared("a", "b", "c")),
     Case("all by a pattern", WORDS, {}, KEPT, (), "all 4 fields are declared", declared("[a-c]", "d")),
@@ -35,6 +45,12 @@ CASES = [
     Case("a name that several parts have", TWICE, {}, BROKEN, (), "1 declaration has no field: `x`", declared("one", "two", "x")),
     Case("members of a union", UNION, {}, BROKEN, (), "1 field of 4 is not declared: `text`", declared("tag", "number", "last")),
     Case("elements of an array", RING, {}, BROKEN, (), "1 field of 2 is not declared: `slot[1..3]`", declared("size", "slot[0]")),
+    Case("members of a named group", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("x", "y", "z")),
+    Case("the group", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("xy", "z")),
+    Case("its members by the longer path", GROUP, {}, KEPT, (), "all 4 fields are declared", declared("xy.*", "z")),
+    Case("one of its members", GROUP, {}, BROKEN, (), "2 fields of 4 are not declared: `y`, `xy`", declared("x", "z"), REST),
+    Case("another of the same type on the same bits", TIMERS, {}, BROKEN, (), "1 field of 2 is not declared: `rare`", declared("often"), REST),
+    Case("another name on the same bits", UNION, {}, BROKEN, (), "1 field of 4 is not declared: `number`", declared("tag", "text", "last"), REST),
     Case("without bytes", EMPTY, {}, KEPT, (), "all 2 fields are declared", declared("a", "b")),
     Case("marks", GROUPED, {}, KEPT, (), "all 3 fields are declared", declared("a", "b", "c")),
 ]  # fmt: skip
