@@ -96,7 +96,9 @@ def blocks(storage: Storage, wanted: Wanting) -> Blocks:
         if storage.word == "static":
             return Blocks(frozenset((align,)), f"a static variable, aligned to {align}")
         # What belongs to one CPU is whole pages: pcpu_embed_first_chunk() in mm/percpu.c, Linux v6.12.
-        return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", PAGE, "copy")
+        size = _known_size(storage, wanted)
+        distance = None if size is None else _up(max(size, 1), PAGE)
+        return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", distance, "copy")
     align = max(wanted.align, wanted.min_align or wanted.target.min_align)
     return Blocks(frozenset((align,)), f"aligned to {align}")
 

@@ -136,7 +136,7 @@ STEPS = [
     # placement, size, alignment, bytes from one to the next
     ("slab", 40, 8, 40), ("slab", 41, 1, 48), ("slab:64", 72, 8, 128), ("kmalloc", 40, 8, 64), ("kmalloc", 72, 8, 96),
     ("kmalloc", 300, 8, 512), ("kmalloc", 9000, 8, 16_384), ("line", 40, 8, 64), ("line", 72, 8, 128),
-    ("percpu", 40, 8, 4096),
+    ("percpu", 40, 8, 4096), ("percpu", 4096, 8, 4096), ("percpu", 4208, 8, 8192),
 ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def test_what_stands_behind_is_not_always_known(said):
 def test_what_ends_with_a_flexible_array_is_in_no_row():
     held = Layout(struct("s", 16, member("a", 0, 8), flexible("more", 16)))
     assert placement.of(held).rows == ()
-    assert [placement.of(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line")] == [(), (), ()]
+    assert [placement.of(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
 
 
 def inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
