@@ -65,7 +65,7 @@ class Complete:
         left = tuple(_but_twins(layout.others(known), known, layout))
         lost = [path for path in paths if not found[path]]
         total = sum(not place.is_empty for place in layout.places)
-        says = [*_undeclared(left, total), *_without_field(lost, left, layout)]
+        says = [*_undeclared(left, total), *_without_field(lost, found, layout)]
         if not says:
             return settle(True, f"all {total} fields are declared", (), "")
         return settle(False, "; ".join(says), left, _advice(left, lost))
@@ -100,14 +100,16 @@ def _undeclared(left: tuple[Place, ...], total: int) -> Iterator[str]:
         yield f"{fields} {'are' if len(left) > 1 else 'is'} not declared: {names}"
 
 
-def _without_field(lost: list[str], left: tuple[Place, ...], layout: Layout) -> Iterator[str]:
+def _without_field(lost: list[str], found: dict[str, tuple[Place, ...]], layout: Layout) -> Iterator[str]:
     """The declarations without a field, each with what may be meant: a field of a field, or a new name.
 
     A field that is declared itself was not renamed.
     """
     if lost:
         deep = [place.path for place in layout.expanded()]
-        names = [place.path for place in left]
+        names = [
+            place.path for place in layout.others(place for places in found.values() for place in places)
+        ]
         told = (f"`{path}`{_inside(path, deep) or did_you_mean(path, names)}" for path in lost)
         are = "1 declaration has" if len(lost) == 1 else f"{len(lost)} declarations have"
         yield f"{are} no field: {', '.join(told)}"
