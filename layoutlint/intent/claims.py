@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -19,8 +18,6 @@ from layoutlint.rule import Kind, Pack, Rule, Severity, StructIntent
 _SUFFIXES = (".h", ".c")
 _LARGEST = 1 << 20
 """Bytes of a file; larger ones are tables that programs wrote."""
-_MOST_TRIES = 2000
-"""Structs of a file that are looked through for claims."""
 _LONGEST = 200
 """Letters of a comment that says what stands below it; a longer one tells a story."""
 
@@ -39,7 +36,6 @@ _MENTION = re.compile(
     re.IGNORECASE,
 )
 """What stands where a claim does; the rest of a file is looked at only then."""
-_HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b[^;{}()=]*?(\w+)\s*\{", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +95,8 @@ def gather(tops: Iterable[tuple[str, Iterable[str]]]) -> Claims:
             with open(path, "rb") as file:
                 content = file.read(_LARGEST)
             if _MENTION.search(content):
-                written = content.decode("utf-8", "replace")
-                text = Text(written)
-                names = list(_heads(written, text))
+                text = Text(content.decode("utf-8", "replace"))
+                names = list(_heads(text))
                 if names:
                     short = os.path.relpath(path, top)
                     texts.setdefault(short, text)
@@ -122,24 +117,20 @@ def _files(folders: Iterable[str]) -> Iterator[str]:
             yield from fresh
 
 
-def _heads(written: str, text: Text) -> Iterator[str]:
+def _heads(text: Text) -> Iterator[str]:
     """The structs of a text whose comments claim something: to each claim, the nearest struct around it."""
-    heads, line, position = [], 1, 0
-    for found in _HEAD.finditer(written):
-        line += written.count("\n", position, found.start(1))
-        position = found.start(1)
-        heads.append((line, found[1]))
-    tries = _MOST_TRIES
-    claims = {comment.line: comment for comment in text.comments if _claims(comment)}
-    for comment in claims.values():
-        is_alone = bool(tries) and not text.words(comment.line)
-        index = bisect_right(heads, (comment.line, "~")) if is_alone else 0
-        while index and tries:
-            index, tries = index - 1, tries - 1
-            inside = text.inside(heads[index][0])
-            if inside is not None and comment.line in inside[0]:
-                yield heads[index][1]
-                break
+    claims = {comment.line for comment in text.comments if _claims(comment) and not text.words(comment.line)}
+    heads = list(text.structs())[::-1] if claims else []
+    around: list[tuple[int, str]] = []
+    """The structs that are open, by their last line."""
+    for line in sorted(claims):
+        while heads and heads[-1][0].start <= line:
+            lines, name = heads.pop()
+            around.append((lines.stop - 1, name))
+        while around and around[-1][0] < line:
+            around.pop()
+        if around:
+            yield around[-1][1]
 
 
 def _claims(comment: Comment) -> bool:

@@ -16,6 +16,7 @@ _TOKEN = re.compile(
       |(?P<mark>[{};])""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
+_HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b", re.MULTILINE)
 _STAR = re.compile(r"^[ \t]*\*(?!/)[ \t]?", re.MULTILINE)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
@@ -68,6 +69,11 @@ class Text:
                 self.comments.append(Comment(bare.strip(), self._line(found.start()), found.start()))
         self._code = "".join((*parts, text[position:]))
         """The text without comments, strings, directives and marks, its lines and places as they were."""
+        self._closings = _closings(self._marks)
+        self._words: dict[int, frozenset[str]] = {}
+        self._leads: dict[int, int] = {}
+        self._parts: dict[int, tuple[range, frozenset[str]] | None] = {}
+        """What is known so far, by line and by mark: many comments can stand at one."""
 
     def _line(self, position: int) -> int:
         """The line of a place, from 1 on."""
@@ -75,7 +81,9 @@ class Text:
 
     def words(self, line: int) -> frozenset[str]:
         """The words of the code on a line."""
-        return _words(self._on(line))
+        if line not in self._words:
+            self._words[line] = _words(self._on(line))
+        return self._words[line]
 
     def calls(self, line: int) -> bool:
         """Whether something is called on a line: a macro there can declare fields of any name."""
@@ -92,82 +100,113 @@ class Text:
 
         None when no struct starts there.
         """
+        opening = self._opening(line)
+        if opening is None:
+            return None
+        closing = self._closings[opening]
+        found = [Attached(comment, None) for comment in self._at_head(line, opening)]
+        found += self._within(opening, closing)
+        return self._lines(line, closing), found
+
+    def structs(self) -> Iterator[tuple[range, str]]:
+        """The lines and the names of the structs and unions that have one, in order."""
+        for opening, closing in sorted(self._closings.items()):
+            start = self._marks[opening - 1][0] + 1 if opening else 0
+            code = self._code[start : self._marks[opening][0]].rstrip()
+            heads = [found.end() for found in _HEAD.finditer(code)]
+            words = code[heads[-1] :].split() if heads else []
+            if words and words[-1].isidentifier() and not {*"()="} & {*"".join(words)}:
+                yield self._lines(self._line(start + len(code) - 1), closing), words[-1]
+
+    def _lines(self, line: int, closing: int) -> range:
+        return range(line, self._line(self._marks[closing][0]) + 1)
+
+    def _opening(self, line: int) -> int | None:
+        """The first mark from a line on, where that opens what is closed."""
         if not 0 < line <= len(self._starts):
             return None
         opening = bisect_right(self._marks, (self._starts[line - 1] - 1, "~"))
-        if opening >= len(self._marks) or self._marks[opening][1] != "{":
-            return None
-        closing = self._closing(opening)
-        if closing is None:
-            return None
-        lines = range(line, self._line(self._marks[closing][0]) + 1)
-        found = [Attached(comment, None) for comment in self._at_head(line, opening)]
-        found += self._within(opening, closing)
-        return lines, found
-
-    def _closing(self, opening: int) -> int | None:
-        """The mark that closes what another opens."""
-        depth = 0
-        for index in range(opening, len(self._marks)):
-            depth += {"{": 1, "}": -1, ";": 0}[self._marks[index][1]]
-            if not depth:
-                return index
-        return None
+        return opening if opening in self._closings else None
 
     def _between(self, start: int, end: int) -> Iterator[Comment]:
+        """The comments behind a place and before another."""
         first = bisect_right(self.comments, start, key=lambda comment: comment.at)
-        for comment in self.comments[max(0, first - 1) :]:
-            if comment.at >= end:
+        for index in range(first, len(self.comments)):
+            if self.comments[index].at >= end:
                 return
-            if comment.at > start:
-                yield comment
+            yield self.comments[index]
 
     def _at_head(self, line: int, opening: int) -> Iterator[Comment]:
         """The comments right above a struct, each alone on its lines, and those before its brace."""
         before = self._marks[opening - 1][0] if opening else -1
+        above = self._code[before + 1 : self._starts[line - 1]]
+        last = before + len(above.rstrip())
         for comment in self._between(before, self._marks[opening][0]):
-            above = self._code[comment.at : self._starts[line - 1]]
-            if comment.line >= line or (not above.strip() and self._is_alone(comment)):
+            if comment.line >= line or (comment.at > last and self._is_alone(comment)):
                 yield comment
 
     def _is_alone(self, comment: Comment) -> bool:
         """Whether neither code nor a mark stands before a comment on its line."""
-        start = self._starts[comment.line - 1]
-        index = bisect_right(self._marks, (start - 1, "~"))
-        is_marked = index < len(self._marks) and self._marks[index][0] < comment.at
-        return not is_marked and not self._code[start : comment.at].strip()
+        line = comment.line
+        if line not in self._leads:
+            start, code = self._starts[line - 1], self._on(line)
+            index = bisect_right(self._marks, (start - 1, "~"))
+            mark = self._marks[index][0] if index < len(self._marks) else len(self._code)
+            self._leads[line] = min(mark, start + len(code) - len(code.lstrip()))
+        return comment.at <= self._leads[line]
 
     def _within(self, opening: int, closing: int) -> Iterator[Attached]:
-        parts = [self._part(index) for index in range(opening, closing)]
-        for number, part in enumerate(parts):
-            for comment in self._between(part.start - 1, part.end):
-                before = self._code[part.start : comment.at].strip()
-                if before or self._is_alone(comment):
-                    yield from self._attached(comment, parts, number)
-                elif number == 0:
+        """The comments in a struct, at the declaration that they stand in, or behind, or before."""
+        for index in range(opening, closing):
+            part = self._part(index)
+            comments = list(self._between(part.start - 1, part.end))
+            first = self._first(part) if comments else 0
+            for comment in comments:
+                if first < comment.at or self._is_alone(comment):
+                    yield from self._attached(comment, index, closing)
+                elif index == opening:
                     yield Attached(comment, None)  # behind the struct's own brace
                 else:
-                    yield from self._attached(comment, parts, number - 1)
+                    yield from self._attached(comment, index - 1, closing)
 
     def _part(self, index: int) -> _Part:
         end, mark = self._marks[index + 1]
         return _Part(self._marks[index][0] + 1, end, mark)
 
-    def _attached(self, comment: Comment, parts: list[_Part], number: int) -> Iterator[Attached]:
-        """A comment at a declaration; at one that opens a brace, it is about what is declared behind that."""
-        if parts[number].mark == "{":
-            depth = 1
-            while depth and number + 1 < len(parts):
-                number += 1
-                depth += {"{": 1, "}": -1, ";": 0}[parts[number].mark]
-            number += 1
-        if number >= len(parts):
-            return
-        code = self._code[parts[number].start : parts[number].end]
-        if code.strip():
-            start = parts[number].start + len(code) - len(code.lstrip())
-            lines = range(self._line(start), self._line(parts[number].end) + 1)
-            yield Attached(comment, lines, _words(code))
+    def _first(self, part: _Part) -> int:
+        """Where the code of a part starts; its end where it has none."""
+        code = self._code[part.start : part.end]
+        return part.start + len(code) - len(code.lstrip())
+
+    def _attached(self, comment: Comment, index: int, closing: int) -> Iterator[Attached]:
+        """A comment at the declaration behind a mark; where that opens a brace, at what stands behind it."""
+        behind = self._closings.get(index + 1, index)
+        if behind < closing:
+            declared = self._declared(behind)
+            if declared is not None:
+                yield Attached(comment, *declared)
+
+    def _declared(self, index: int) -> tuple[range, frozenset[str]] | None:
+        """The lines and the words of the code behind a mark; None where there is none."""
+        if index not in self._parts:
+            part = self._part(index)
+            first = self._first(part)
+            lines = range(self._line(first), self._line(part.end) + 1)
+            words = _words(self._code[first : part.end])
+            self._parts[index] = None if first == part.end else (lines, words)
+        return self._parts[index]
+
+
+def _closings(marks: list[tuple[int, str]]) -> dict[int, int]:
+    """The number of the closing mark for that of each opening one; those never closed are left out."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, (_, mark) in enumerate(marks):
+        if mark == "{":
+            opened.append(index)
+        elif mark == "}" and opened:
+            found[opened.pop()] = index
+    return found
 
 
 def _words(code: str) -> frozenset[str]:

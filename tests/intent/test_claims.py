@@ -130,10 +130,33 @@ def test_rubbish_is_no_harm(text, tmp_path):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("line", ["struct a {{\n/* cacheline {} */\n", "/* read mostly {} */ struct a {{ ", "/* cacheline {} */", "/*- "])
+RUBBISH = [
+    "struct a {{\n/* cacheline {} */\n",
+    "struct a {{\n/* read mostly */\nint a;\n",
+    "/* read mostly {} */\nint a;\nstruct a {{}};\n",
+    "/* read mostly {} */ struct a {{ ",
+    "struct a {{ /* cacheline {} */\n}}\n",
+    "/* cacheline {} */",
+    "typedef struct\n",
+    "struct a{}\n",
+    "a{}",
+    "/*- ",
+]
+
+
+@pytest.mark.parametrize("line", RUBBISH)
 def test_rubbish_takes_no_time(line, tmp_path):
-    """Files of a megabyte, in which braces and comments never end."""
-    (tmp_path / "long.h").write_text("".join(line.format(number) for number in range(40_000)))
+    """Files of a megabyte, in which heads, braces and comments never end; the struct before is found in each."""
+    lines = "".join(line.format(number) for number in range(80_000))[:1_000_000]
+    (tmp_path / "long.h").write_text(f"{STALE}struct {lines}")
     started = process_time()
-    claims.gather([(str(tmp_path), [str(tmp_path)])])
-    assert process_time() - started < 60
+    found = claims.gather([(str(tmp_path), [str(tmp_path)])])
+    assert process_time() - started < 15
+    assert "ended" in found.structs
+
+
+def test_a_comment_outside_of_structs_takes_no_other_its_turn(tmp_path):
+    """However many structs a file has, and however many comments that are in none of them."""
+    header = "struct a{0} {{\n\tint a;\n}};\n/* read mostly */\nextern int a{0};\n"
+    (tmp_path / "many.h").write_text("".join(map(header.format, range(3000))) + STALE)
+    assert list(claims.gather([(str(tmp_path), [str(tmp_path)])]).structs) == ["ended"]
