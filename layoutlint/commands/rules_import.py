@@ -6,6 +6,9 @@ import os
 
 import click
 
+_MOST_BYTES = 1 << 20
+"""Of a table; those of Linux have up to 20,000."""
+
 
 @click.command("import")
 @click.argument("form", type=click.Choice(["net_cachelines"]), metavar="net_cachelines")
@@ -23,6 +26,8 @@ def rules_import(form: str, path: str, struct: str | None, output: str | None, f
     from layoutlint import terminal
     from layoutlint.intent import imported, net_cachelines
 
+    if struct is not None and not (struct.isascii() and struct.isidentifier()):
+        raise click.UsageError(f"--struct {struct!r}: not the name of a struct")
     if output is not None and os.path.isfile(output) and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
     table = net_cachelines.parse(_text(path), path, struct)
@@ -40,7 +45,9 @@ def _text(path: str) -> str:
 
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, which no such table is",))
         return data.decode()
     except OSError as error:
         raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None

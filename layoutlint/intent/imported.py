@@ -69,7 +69,11 @@ def _rule(id_: str, struct: str, keys: str, why: str, path: str) -> Iterator[str
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, which escapes what JSON does; and the delete character besides."""
+    """A basic string of TOML, which escapes what JSON does; and the delete character besides.
+
+    Bytes of a file's name that are no UTF-8 become question marks.
+    """
+    text = text.encode(errors="replace").decode()
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -17,7 +17,7 @@ ACCESSES = {"read_mostly": "read-mostly", "read_write": "hot-write", "write_most
 """The words of the tables, and those of rule files."""
 
 _COLUMNS = ("Type", "Name", "fastpath_tx_access", "fastpath_rx_access", "Comments")
-_TITLE = re.compile(r"(\w+) (struct|enum) fast path usage", re.ASCII)
+_TITLE = re.compile(r"((?!\d)\w+) (struct|enum) fast path usage", re.ASCII)
 _BORDER = re.compile(r"=+(?: +=+)+ *")
 _CHUNK = re.compile(r"\S+(?: \S+)*")
 _NAME = re.compile(r"((?!\d)\w+(?:\.\w+)*)(?:\[[^\]]*\])*(?::\d+)?;?", re.ASCII)
@@ -95,6 +95,9 @@ def _header(source: _Text) -> tuple[int, dict[str, int]]:
             if missing:
                 source.wrong(index, f"the table has no column {', '.join(missing)}")
                 raise RuleFileError(tuple(source.mistakes))
+            if sorted(_COLUMNS, key=lambda column: starts[column]) != [*_COLUMNS]:
+                source.wrong(index, f"the columns stand in another order than {', '.join(_COLUMNS)}")
+                raise RuleFileError(tuple(source.mistakes))
             return index, starts
     raise RuleFileError((f"{source.path}: there is no table with the columns {', '.join(_COLUMNS)}",))
 
@@ -127,20 +130,33 @@ def _rows(source: _Text, header: int, starts: dict[str, int]) -> Iterator[tuple[
         return
     for index, line in enumerate(source.lines[first:], first):
         if is_simple and _BORDER.fullmatch(line):
+            _refuse_rows_behind(source, index)
             return
         if line.startswith(".."):
             continue
         if not is_simple and not line.strip():
+            _refuse_rows_behind(source, index)
             return
-        cells = _simple(line, spans) if is_simple else _loose(source, index, line, starts)
+        cells = _simple(source, index, line, spans) if is_simple else _loose(source, index, line, starts)
         if cells is not None and any(cells.values()):
             yield index, cells
     if is_simple:
         source.wrong(len(source.lines) - 1, "the table does not end: there is no line of `=` below it")
 
 
-def _simple(line: str, spans: list[tuple[int, int]]) -> _Cells:
+def _refuse_rows_behind(source: _Text, end: int) -> None:
+    """Notes the first row, or head of another table, behind the line that ends the table."""
+    for index, line in enumerate(source.lines[end + 1 :], end + 1):
+        if not {*ACCESSES, *_COLUMNS[2:4]}.isdisjoint(line.split()):
+            source.wrong(index, f"stands behind the end of the table, which is in line {end + 1}")
+            return
+
+
+def _simple(source: _Text, index: int, line: str, spans: list[tuple[int, int]]) -> _Cells | None:
     """The cells of a simple table; the last one goes on to the end of the line."""
+    if any(not line[start - 1 : start + 1].count(" ") and start < len(line) for start, _ in spans[1:]):
+        source.wrong(index, f"a word stands across two columns: `{line.strip()[:80]}`")
+        return None
     ends = [start for start, _ in spans[1:]] + [len(line)]
     texts = [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
     return dict(zip(_COLUMNS, texts, strict=True))
@@ -153,16 +169,16 @@ def _loose(source: _Text, index: int, line: str, starts: dict[str, int]) -> _Cel
     if at + len(first) > starts["Name"]:  # a long type, and one space between it and the name
         kind, _, name = first.rpartition(" ")
         chunks[:1] = [(at, kind), (at + len(kind) + 1, name)]
-    cells = dict.fromkeys(_COLUMNS, "")
     if len(chunks) < 2:
-        source.wrong(index, f"a row has no `Name`: `{line.strip()}`")
+        source.wrong(index, f"a row has no `Name`: `{line.strip()[:80]}`")
         return None
-    cells["Type"], cells["Name"] = chunks[0][1], chunks[1][1]
+    cells: dict[str, list[str]] = {column: [] for column in _COLUMNS}
+    cells["Type"], cells["Name"] = [chunks[0][1]], [chunks[1][1]]
     columns = {name: start for name, start in starts.items() if name in _COLUMNS[2:]}
     for start, text in chunks[2:]:
         column = min(columns, key=lambda name: abs(columns[name] - start))
-        cells[column] = f"{cells[column]} {text}".strip()
-    return cells
+        cells[column].append(text)
+    return {column: " ".join(texts) for column, texts in cells.items()}
 
 
 def _access(source: _Text, index: int, word: str) -> str:

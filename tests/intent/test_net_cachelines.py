@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tomllib
 
 import pytest
@@ -74,6 +76,14 @@ MISTAKES = [
      ["t.rst:20: the row of `gso_segs` contradicts the one in line 8"]),
     ("\n".join([*LOOSE.splitlines()[:5], ""]), ["t.rst:5: the table has no rows"]),
     ("\n".join(SIMPLE.splitlines()[:10]), ["t.rst:10: the table does not end: there is no line of `=` below it"]),
+    (LOOSE + "\n" + LOOSE.splitlines()[7] + "\n", ["t.rst:20: stands behind the end of the table, which is in line 19"]),
+    (SIMPLE + "\n\n" + SIMPLE, ["t.rst:27: stands behind the end of the table, which is in line 17"]),
+    (SIMPLE.replace("fastpath_tx", "fastpath__x").replace("fastpath_rx", "fastpath_tx").replace("fastpath__x", "fastpath_rx"),
+     ["t.rst:6: the columns stand in another order than Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
+    (LOOSE.replace("Type", "Naem").replace("Name", "Type").replace("Naem", "Name"),
+     ["t.rst:5: the columns stand in another order than Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
+    (SIMPLE.replace("gso_segs         read", "segments_of_the_gso"),
+     ["t.rst:9: a word stands across two columns: `u16                     segments_of_the_gso_mostly                             t`"]),
     (SIMPLE.replace("======================= ================", "========================================", 1), ["t.rst:5: 4 columns are drawn, and 5 named"]),
 ]  # fmt: skip
 
@@ -137,11 +147,21 @@ class TestCommand:
         assert run(*command, "--output", target, "--force").returncode == 0
         assert target.read_text() == first
 
+    def test_what_could_not_stand_in_a_rule_file(self, tmp_path):
+        done = run("rules", "import", "net_cachelines", "fixtures/net_cachelines/loose.rst", "--struct", "tcp sock")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--struct 'tcp sock': not the name of a struct" in done.stderr
+        path = os.fsdecode(bytes(tmp_path) + b"/\xff.rst")
+        shutil.copy(FOLDER / "loose.rst", path)
+        assert run("rules", "import", "net_cachelines", path, "--output", tmp_path / "t.toml").returncode == 0
+        assert rulefile.load([str(tmp_path / "t.toml")])[0].rules[0].evidence == (f"{tmp_path}/?.rst",)
+
     @pytest.mark.parametrize(
         ("content", "said"),
         [
             (None, "t.rst: no such file or directory"),
             (b"a\n\xff\n", "t.rst:2: not UTF-8 (byte 0xff)"),
+            (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, which no such table is"),
             (b"nothing", "t.rst: there is no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
         ],
     )
