@@ -14,9 +14,11 @@ def need_some(fields: tuple[str, ...], key: str = "fields") -> None:
 
 def need_unlike(fields: tuple[str, ...], key: str) -> None:
     """No field twice."""
-    for index, path in enumerate(fields):
-        if path in fields[:index]:
+    seen: set[str] = set()
+    for path in fields:
+        if path in seen:
             raise ValueError(f"`{key}` names `{path}` twice")
+        seen.add(path)
 
 
 def need_several(fields: tuple[str, ...], purpose: str) -> None:

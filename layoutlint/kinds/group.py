@@ -209,14 +209,16 @@ def _part_of_any(place: Place, places: Iterable[Place]) -> bool:
 def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> Verdict:
     """Whether reading groups share no line with written ones; at least one of each pair is chosen."""
     pairs: list[Pair] = []
-    group_of: dict[Place, Group] = {}
+    names_of: dict[Place, list[str]] = {}
     for written, read in permutations(found.whole, 2):
         if written.use and read.use and written.use.disturbs(read.use) and {written, read} & {*chosen}:
             pairs += pairs_between(read.members, written.members)
-            group_of |= {place: group for group in (read, written) for place in group.members}
+    for group in found.whole:
+        for place in group.members:
+            names_of.setdefault(place, []).append(f"`{group.name}`")
 
     def say(place: Place) -> str:
-        return f"{spell(place)} (`{group_of[place].name}`)"
+        return f"{spell(place)} ({', '.join(names_of[place])})"
 
     names = f"group{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}"
     message = f"{names}: no read one shares a line with a written one in any placement"

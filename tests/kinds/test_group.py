@@ -123,6 +123,8 @@ CASES = [
     Case("which are not those of the group", UNPAIRED, {"group": "k"}, KEPT, (),
          "group `k` at 8..23: no read one shares a line with a written one in any placement"),
     Case("groups that cross", CROSSED, {}, BROKEN, EVERY8, "group `g` at 0..15 ends inside of group `h` at 8..23"),
+    Case("a field in two groups", struct("s", 16, begin("read", 0), *group("write", 0, member("a", 0, 8)), member("b", 8, 8), end("read", 16)), {},
+         AT_RISK, NEAR, "`b` at 8..15 (`read`) shares a line with `a` at 0..7 (`read`, `write`) in 7 of 8 placements"),
     Case("an end before its begin", BACKWARDS, {}, BROKEN, EVERY8, "group `g` begins at 8, behind its end at 0"),
 ]  # fmt: skip
 
