@@ -192,6 +192,27 @@ def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compile
     assert [(f["kind"], f["severity"], f["rule"], f["intent"]["line"], f["message"]) for f in found] == expected
 
 
+KEPT = "/* layoutlint: size(max=64) */\nstruct good { int a; };\n"
+UNPARSED = [
+    # text in which annotations may be lost to an error, and the error; None where none are
+    (KEPT + "struct lost { int a;\n\tint b; /* layoutlint: hot-read */\n", "made.c:4:35: error: expected '}'"),
+    (KEPT + "struct gone { int a /* layoutlint: hot-read */\n\tint b; }\n", "made.c:3:20: error: expected ';'"),
+    (KEPT + '#include "none.h"\n', None),
+    ('#include "bare.h"\n' + KEPT, None),
+]
+
+
+@pytest.mark.parametrize(("text", "error"), UNPARSED, ids=[str(row[1]) for row in UNPARSED])
+def test_errors_where_annotations_stand_are_told(text, error, tmp_path):
+    (tmp_path / "bare.h").write_text("int x = nothing;\n")
+    done = check_text(tmp_path, text, "--format", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == (0 if error is None else 3)
+    assert [f["rule"] for f in report["kept"]] == ["good/size/max-64"]
+    said = [unread["reason"] for unread in report["unread"]]
+    assert said == [] if error is None else f"not all of it could be read, with errors: {error}" in said[0]
+
+
 STRAY = [
     # a stray annotation, which stands at no struct that text has
     "/* layoutlint: hot-write */\nint before;",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from layoutlint.reports import words
@@ -100,6 +101,6 @@ def exit_meaning(report: Report) -> str:
 
 def _passed_over(report: Report) -> list[str]:
     """What did not fail a run that ended with 0 and is not fine all the same."""
-    outcomes = [finding.verdict.outcome for finding in report.findings]
-    left = [f"{outcomes.count(o)} {o.value}" for o in Outcome if outcomes.count(o)]
+    counts = Counter(outcome(finding) for finding in report.findings)
+    left = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]
     return left + ([f"{len(report.unread)} not read"] if report.unread else [])

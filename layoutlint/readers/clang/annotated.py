@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from layoutlint.model import ANNOTATION, Annotation, Field, Source, written
 from layoutlint.readers.clang import native
+from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.native import Cursor
 from layoutlint.readers.clang.places import Places
 
 _NEEDLE = ANNOTATION.encode()
+_MACRO = b"LAYOUTLINT"
+"""What the macros of layoutlint.h begin with."""
 _RECORDS = (native.STRUCT, native.UNION)
 
 
@@ -45,12 +48,29 @@ class Annotations:
         """Whether a struct has annotations, at or in itself, or its file has some in comments."""
         if record.data[0] in self._owners:
             return True
-        file = native.Spot(self._lib, self._lib.clang_getCursorLocation(record)).file
+        return self._mentions(native.Spot(self._lib, self._lib.clang_getCursorLocation(record)).file)
+
+    def lost(self, complaints: Iterable[Diagnostic]) -> Iterator[str]:
+        """The complaints about files with annotations, which can hide structs that have some.
+
+        A missing header hides none that stand here: it makes those behind it unbelievable.
+        """
+        for complaint in complaints:
+            if not complaint.is_global and (
+                self._mentions(complaint.file) or self._uses_macros(complaint.file)
+            ):
+                yield complaint.text
+
+    def _mentions(self, file: int | None) -> bool:
         if file not in self._mentioning:
-            self._mentioning[file] = file is not None and _NEEDLE in native.contents(
-                self._lib, self._unit, file
-            )
+            self._mentioning[file] = _NEEDLE in self._contents(file)
         return self._mentioning[file]
+
+    def _uses_macros(self, file: int | None) -> bool:
+        return _MACRO in self._contents(file)
+
+    def _contents(self, file: int | None) -> bytes:
+        return b"" if file is None else native.contents(self._lib, self._unit, file)
 
     def of(self, source: Source | None, fields: tuple[Field, ...]) -> Iterator[Annotation]:
         """Those of a struct, which is declared at a place, and of its fields."""

@@ -55,6 +55,8 @@ class Parsed:
     blamed: tuple[tuple[str, int], ...]
     """For each error its file, and where in `main` the directive stands that led there (-1: nowhere)."""
     declared: frozenset[Declared] | None = None
+    lost: tuple[str, ...] = ()
+    """Those of the errors that can hide structs with annotations, where such were asked for."""
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
@@ -74,7 +76,9 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
         blamed = problems.blamed() if complaints else ()
         declared = attributes.declared(types, listing.typedefs) if unit.with_marks else None
-    return Parsed(unit, target, structs, tuple(complaint.text for complaint in complaints), blamed, declared)
+        lost = () if annotations is None else tuple(annotations.lost(complaints))
+    errors = tuple(complaint.text for complaint in complaints)
+    return Parsed(unit, target, structs, errors, blamed, declared, lost)
 
 
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:

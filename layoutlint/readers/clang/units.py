@@ -81,13 +81,12 @@ def merged(structs: Iterable[Struct]) -> tuple[Struct, ...]:
 
 def unread(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wanted) -> tuple[Unread, ...]:
     """Units whose errors may be why something that is wanted was not found."""
-    if not is_lacking(structs, wanted):
-        return outcome.failed
     told = {struct.problem for struct in structs}
+    lacks = is_lacking(structs, wanted)
     found = list(outcome.failed)
     for one in outcome.parsed:
-        errors = [text for text in one.errors if ": warning: " not in text]
-        if wanted.everything and told.issuperset(errors):
+        errors = [text for text in (one.errors if lacks else one.lost) if ": warning: " not in text]
+        if (wanted.everything or not lacks) and told.issuperset(errors):
             continue
         if errors:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
