@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from math import gcd
 
-from layoutlint.context import SELECTOR, Access, Context
+from layoutlint.context import SELECTOR, Access, CannotTell, Context
 from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.layout import Layout
 from layoutlint.model import Reading, Struct, Wanted
@@ -52,12 +52,20 @@ def judged(
         return
     for data in reading.data:
         context = _context(data, pack.variables, line_size)
-        if kind.concerns(context):
+        if _concerns(kind, context):
             told = True
             yield Finding(rule, data, judge(rule, kind.check, context), data.origin)
     if not told and not lacking:
         message = f"{reading.path}: no variable that the rule is about is there, or declared to be used so"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _concerns(kind: Neighbours, context: Context) -> bool:
+    """Whether a rule is about some data; as well where that cannot be told, and neither can be the verdict."""
+    try:
+        return kind.concerns(context)
+    except CannotTell:
+        return True
 
 
 def _named(kind: Neighbours) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ VERDICTS = [
     ("alone but for some", "", 'variables = ["pair"]\nalone = true\nexcept = ["last"]', ["kept"], "1 variable shares"),
     ("two names for one place", f"other = {WRITTEN}\npackets = {READ}\n", "", ["kept"], ""),
     ("a part that it has not", "", 'variables = ["pair.c"]\nalone = true', ["unknown"], "no part `pair.c`"),
+    ("a declared part that it has not", f'"pair.c" = {WRITTEN}\nlimit = {READ}\n', "", ["unknown"], "no part `pair.c`"),
     ("a name that nothing has", "", 'variables = ["limt"]\nalone = true', ["unknown"], "no variable is called `limt` (did you mean `limit`?)"),
     ("nothing is declared", "", 'variables = ["@hot-write"]', ["unknown"], "no variable that the rule is about is there"),
 ]  # fmt: skip
@@ -118,6 +119,8 @@ def test_a_part_of_what_is_not_known_is_unknown(tmp_path):
     made = built(tmp_path, CODE, "-g0")
     report = judged(made, RULE + 'variables = ["pair.b"]\nalone = true\n')
     assert [f.verdict.message for f in report.findings] == ["what `pair` is made of is not known"]
+    report = judged(made, f'[variables]\n"pair.b" = {WRITTEN}\nlimit = {READ}\n{RULE}')
+    assert {f.verdict.message for f in report.findings} == {"what `pair` is made of is not known"}
 
 
 def test_the_examples_of_the_manual(tmp_path):
