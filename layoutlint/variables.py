@@ -61,7 +61,7 @@ def judged(
 
 
 def _concerns(kind: Neighbours, context: Context) -> bool:
-    """Whether a rule is about some data; as well where that cannot be told, and neither can be the verdict."""
+    """Whether a rule is about some data; also where that cannot be told, and neither can the verdict."""
     try:
         return kind.concerns(context)
     except CannotTell:
