@@ -53,9 +53,7 @@ class Build:
     @property
     def text(self) -> object:
         """What decides of all that is read for it, so that builds with the same are read once."""
-        # Every order is weighed by the lines on which fields fall.
-        lines = self.line_size if self.randomised.mode else None
-        return self.inputs, self.flags, self.target, self.config, self.kernel, self.randomised, lines
+        return self.inputs, self.flags, self.target, self.config, self.kernel, self.randomised
 
 
 def named(chosen: Iterable[str], builds: tuple[Build, ...]) -> str:

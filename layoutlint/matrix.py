@@ -31,7 +31,7 @@ def check(
 
     Raises UsageError when no rules apply to any build.
     """
-    groups = _of_one_text(builds)
+    groups = _of_one_text(builds, options)
     judged = partial(_judge, packs=packs, kernel_packs=kernel_packs, options=options)
     jobs = options.read.jobs
     if jobs > 1 and len(groups) > 1:
@@ -50,11 +50,14 @@ def check(
     return _merged(builds, results, options)
 
 
-def _of_one_text(builds: tuple[Build, ...]) -> list[list[Build]]:
+def _of_one_text(builds: tuple[Build, ...], options: lint.Options) -> list[list[Build]]:
     """Builds that read the same differ in what is judged alone; they are read once."""
     groups: dict[object, list[Build]] = {}
     for build in builds:
-        groups.setdefault(build.text, []).append(build)
+        # What can embed a randomised struct is taken by the lines on which it falls.
+        may_be_random = options.randomised is not None or build.randomised != Randomised()
+        lines = build.line_size if may_be_random else None
+        groups.setdefault((build.text, lines), []).append(build)
     return list(groups.values())
 
 

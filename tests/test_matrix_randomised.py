@@ -90,3 +90,34 @@ def test_mistakes(tmp_path, monkeypatch, keys, messages):
     with pytest.raises(RuleFileError) as raised:
         matrixfile.load("matrix.toml")
     assert raised.value.messages == tuple(f"matrix.toml:{message}" for message in messages)
+
+
+HELD = """\
+struct held { long a; long x[2]; long p; };
+struct outer { int k; struct held in; long m[9]; char q[40]; long z[11]; }
+__attribute__((randomize_layout, aligned(256)));
+"""
+HELD_RULES = """\
+[pack]
+name = "held"
+[struct.held]
+placement = "embedded"
+[[rule]]
+id = "apart"
+struct = "held"
+kind = "separate"
+fields = [["a"], ["p"]]
+why = "a test"
+"""
+
+
+def test_builds_with_other_lines_are_weighed_by_their_own_where_the_command_line_randomises(tmp_path):
+    (tmp_path / "rules.toml").write_text(HELD_RULES)
+    (tmp_path / "held.h").write_text(HELD)
+    sizes = {"short": 64, "long": 256}
+    (tmp_path / "matrix.toml").write_text("".join(f"[build.{name}]\nline_size = {size}\n" for name, size in sizes.items()))
+    how = ("--randstruct", "gcc-full", "--kernel-version", "6.12")
+    together = judged(tmp_path, "held.h", "--matrix", "matrix.toml", *how)["builds"]
+    for name, size in sizes.items():
+        alone = judged(tmp_path, "held.h", "--line-size", str(size), *how)
+        assert together[name]["placements"] == alone["placements"]
