@@ -12,7 +12,7 @@ from layoutlint.model import Field, Inner, Struct
 
 _NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
 _LARGEST = 1 << 20
-"""Bytes of a file of names; Linux marks 70 structs."""
+"""Characters in a file of names; Linux marks 70 structs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,11 @@ def _read(text: str) -> Iterator[Name]:
         return
     try:
         with open(text, encoding="utf-8", errors="replace") as file:
-            content = file.read(_LARGEST)
+            content = file.read(_LARGEST + 1)
     except OSError as error:
         raise UsageError(f"{text}: {(error.strerror or str(error)).lower()}") from error
+    if len(content) > _LARGEST:
+        raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
     for number, line in enumerate(content.split("\n"), 1):
         for word in line.partition("#")[0].replace(",", " ").split():
             yield _parsed(word, f"{text}:{number}")

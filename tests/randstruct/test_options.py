@@ -181,6 +181,14 @@ def test_a_bad_name_in_a_file(tmp_path, compiled):
     assert f"{tmp_path}/names:3: 'struct*' is no name of a struct" in done.stderr
 
 
+def test_a_file_of_names_without_end(tmp_path, compiled):
+    """It is refused, and not cut off where names may follow."""
+    (tmp_path / "names").write_text("#" * (1 << 20) + "\nmarked\n")
+    done = run("show", compiled, "marked", *RAND, "--randomized", tmp_path / "names")
+    assert done.returncode == 2
+    assert f"{tmp_path}/names: has more than 1048576 characters, and so no file of names" in done.stderr
+
+
 VAIN = [
     # names, the notes on them
     ("marked", ()),
