@@ -199,7 +199,7 @@ def judge(
             yield from variables.judged(rule, reading, pack, options.line_size, _judged)
             continue
         lenient = rule.shipped or options.ignore_missing
-        may_lack = rule.shipped and reading.is_kernel and not options.unused
+        may_lack = rule.shipped and reading.is_kernel
         structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
@@ -321,7 +321,8 @@ def _report(
 ) -> Report:
     ordered = sorted(findings, key=order)
     coverage = _coverage(readings, rules, ordered, vain)
-    ordered = [finding for finding in ordered if not finding.is_lack]
+    lacks = {id(finding): unused.noted(finding) for finding in ordered if finding.is_lack}
+    ordered = [lacks.get(id(f), f) for f in ordered if options.unused or not f.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     if readings and not coverage.structs and not told and not options.ignore_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)

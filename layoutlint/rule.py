@@ -338,7 +338,7 @@ class Finding:
     builds: tuple[tuple[str, Finding], ...] = ()
     """What it is in each build of a matrix that has the struct, once for each definition."""
     is_lack: bool = False
-    """Whether a kernel lacks a field that a shipped rule names: kernels do, and coverage lists it."""
+    """Whether a kernel lacks what a shipped rule names: kernels do; coverage and `--unused` say so."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def rules(
     """A finding for each rule that judged no struct.
 
     Shipped rules may name what a kernel lacks, and a `when` may leave a rule out: with `everything`, these
-    are findings as well.
+    are findings as well; those of shipped rules become notes.
     """
     found = {finding.rule for finding in judged}
     for rule in asked:
@@ -93,7 +93,7 @@ def rules(
         why = f"{rule.subject} is in none of the inputs"
         if left_out:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
-        yield Finding(rule, None, unknown(why), "")
+        yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
 
 
 def words(
@@ -108,6 +108,11 @@ def words(
         message = f"`{said}` at {at} ignores no finding"
         advice = "take it out: it would hide the next finding"
         yield _finding("suppression", one.struct, said, one.source, settle(False, message, (), advice))
+
+
+def noted(finding: Finding) -> Finding:
+    """The finding as a note, which does not count: nobody can mend what a kernel lacks."""
+    return replace(finding, rule=replace(finding.rule, severity=Severity.NOTE))
 
 
 def counted(finding: Finding) -> Finding:

@@ -192,24 +192,27 @@ def test_fields_that_a_kernel_lacks_are_counted_and_no_failure_of_shipped_rules(
 
 
 UNUSED = [
-    # rule, what is said of it with --unused; without, it is no finding
-    (SHIPPED, "struct lost is in none of the inputs"),
-    (replace(UNFIELDED, shipped=True), "struct ring has no field `haed` (did you mean `head`?)"),
-    (replace(LOST, when=When(arch=("s390x",))), "its `when` holds in none of the inputs: for s390x, not x86_64"),
+    # rule, what is said of it with --unused, and the exit status; without, it is no finding
+    (SHIPPED, "struct lost is in none of the inputs", 0),
+    (replace(UNFIELDED, shipped=True), "struct ring has no field `haed` (did you mean `head`?)", 0),
+    (replace(APART, id="shipped", shipped=True, when=When(kernel=Versions((), (6, 1)))),
+     "its `when` holds in none of the inputs: for Linux before 6.1, not 6.12.0", 0),
+    (replace(LOST, when=When(arch=("s390x",))), "its `when` holds in none of the inputs: for s390x, not x86_64", 3),
     (replace(APART, id="old", when=When(kernel=Versions((), (6, 1)))),
-     "its `when` holds in none of the inputs: for Linux before 6.1, not 6.12.0"),
+     "its `when` holds in none of the inputs: for Linux before 6.1, not 6.12.0", 3),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "said"), UNUSED, ids=[rule.id for rule, _ in UNUSED])
-def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, said):
+@pytest.mark.parametrize(("rule", "said", "status"), UNUSED, ids=[rule.id for rule, *_ in UNUSED])
+def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, said, status):
     kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True, kernel=(6, 12, 0))
     monkeypatch.setattr(readers, "read", lambda path, wanted, options: kernel)
     pack = Pack("p", "p.toml", (APART, rule))
     assert lint.check(["a"], (pack,), (), Options()).findings == ()
     report = lint.check(["a"], (pack,), (), Options(unused=True))
-    assert [(f.rule, f.verdict.message) for f in report.findings] == [(rule, said)]
-    assert report.exit_status == 3
+    noted = replace(rule, severity=Severity.NOTE) if rule.shipped else rule
+    assert [(f.rule, f.verdict.message) for f in report.findings] == [(noted, said)]
+    assert report.exit_status == status
 
 
 def test_accesses_of_fields_that_no_struct_has(monkeypatch):
