@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from string import ascii_letters
+from string import ascii_uppercase
 
 from layoutlint.layout import Layout, Place
 from layoutlint.placement import lines_of
@@ -18,27 +18,27 @@ _ENDS = 3
 """Lines drawn at the beginning of a field that goes over many; its last line is drawn as well."""
 _Span = tuple[int, int, str]
 """First address, one past the last, and the mark of these bytes."""
-OTHER, HOLE, OUTSIDE = ".", "-", " "
+OTHER, HOLE, OUTSIDE, UNLISTED = ".", "-", " ", "#"
+MOST_LISTED = 12
+"""Fields that a report lists, each with its letter; a letter that nothing explains would say nothing."""
 COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
 def letters(places: Sequence[Place]) -> dict[str, str]:
-    """A letter for each field path; `#` for all that the alphabet does not reach."""
-    return {
-        place.path: ascii_letters[26 + n if n < 26 else n - 26] if n < 52 else "#"
-        for n, place in enumerate(places)
-    }
+    """A letter for each field path that a report lists, `#` for all others."""
+    return {place.path: ascii_uppercase[n] if n < MOST_LISTED else UNLISTED for n, place in enumerate(places)}
 
 
 def style_of(letter: str) -> str:
     """The colour in which a field's letter is printed."""
-    return f"bold {COLORS[ascii_letters.find(letter) % len(COLORS)]}" if letter.isalpha() else ""
+    return f"bold {COLORS[ascii_uppercase.find(letter) % len(COLORS)]}" if letter.isalpha() else ""
 
 
 def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, width: int) -> Iterator[Line]:
     """The lines that `places` touch in an object at `base`, one character per byte.
 
-    Letters are the places, `.` another field, `-` a hole or padding, blank what is not the object's.
+    Letters are the places, `#` those that are not listed, `.` another field, `-` a hole or padding, blank
+    what is not the object's.
     """
     per_row = min(_ROW if width >= 92 else _ROW // 2, line_size)
     known = [place for place in places if place.bit_size is not None]

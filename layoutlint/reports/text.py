@@ -18,7 +18,6 @@ from layoutlint.reports.words import found_in
 from layoutlint.rule import RULE_FILE, Finding, Outcome, Report, Severity, Verdict
 
 WIDTH = 100
-_MOST_FIELDS = 12
 _MOST_PADDED = 40
 """Paths up to this length are padded so that sources stand in a column."""
 
@@ -130,17 +129,20 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
 
 def _caption(struct: Struct, verdict: Verdict, base: int, line_size: int) -> str:
     where = f"at byte {base}" if verdict.total else "at the start"
+    more = len(verdict.evidence) - drawing.MOST_LISTED
+    unlisted = f"`{drawing.UNLISTED}` one of the {more} more, " if more > 0 else ""
     if struct.address is not None:
-        return f"lines of {line_size} bytes, from {struct.address:#x} on (`{drawing.OTHER}` something else):"
-    marks = f"`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
+        marks = f"{unlisted}`{drawing.OTHER}` something else"
+        return f"lines of {line_size} bytes, from {struct.address:#x} on ({marks}):"
+    marks = f"{unlisted}`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
     return f"an object {where} of a {line_size}-byte line ({marks}):"
 
 
 def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
     letters = drawing.letters(places)
-    column = min(max(len(place.path) for place in places[:_MOST_FIELDS]), _MOST_PADDED)
+    column = min(max(len(place.path) for place in places[: drawing.MOST_LISTED]), _MOST_PADDED)
     yield line(("      offset    size  field", "dim"))
-    for place in places[:_MOST_FIELDS]:
+    for place in places[: drawing.MOST_LISTED]:
         letter = letters[place.path]
         size = "??" if place.size is None else str(place.size)
         offset = _offset(place)
@@ -150,8 +152,8 @@ def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
         yield line("  ", (letter, drawing.style_of(letter)), head, ("  " + source if fits else "", "dim"))
         if source and not fits:
             yield line(" " * 22, (source, "dim"))
-    if len(places) > _MOST_FIELDS:
-        yield line(f"{'':22}and {len(places) - _MOST_FIELDS} more")
+    if len(places) > drawing.MOST_LISTED:
+        yield line(f"{'':22}and {len(places) - drawing.MOST_LISTED} more")
 
 
 def _offset(place: Place) -> str:

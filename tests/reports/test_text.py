@@ -18,6 +18,7 @@ MANY = replace(
     REPORT,
     findings=tuple(replace(f, input=f"build/unit{n}.o") for n in range(17) for f in FINDINGS[:3]),
 )
+APART_VERDICT = FINDINGS[0].verdict
 REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN), ("text-matrix.txt", MATRIX)]
 
 
@@ -51,6 +52,16 @@ def test_the_witness_base_is_drawn():
     drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
     assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
+
+
+def test_a_letter_is_drawn_where_the_list_explains_it():
+    of_struct = struct("many", 56, *(member(f"f{n}", 4 * n, 4) for n in range(14)))
+    places = context(of_struct).layout.places
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept=()))
+    assert "  L       44       4  f11" in drawn
+    assert "\n                      and 2 more\n" in drawn
+    assert "(`#` one of the 2 more, `.` another field" in " ".join(drawn.split())
+    assert "|KKKKLLLL|########|" in drawn
 
 
 @pytest.mark.parametrize(
