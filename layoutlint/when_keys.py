@@ -43,6 +43,11 @@ def _versions(value: object) -> Versions:
             raise Misfit(f"cannot be `{found}`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`")
         ends[match[1]] = tuple(map(int, match[2].split(".")))
     versions = Versions(ends.get(">=", ()), ends.get("<"))
-    if versions.below is not None and versions.below <= versions.first:
+    if versions.below is not None and _three(versions.below) <= _three(versions.first):
         raise Misfit(f"cannot hold: no version is in `{found}`")
     return versions
+
+
+def _three(version: Version) -> Version:
+    """A version with all its numbers: 6.8 is 6.8.0."""
+    return (*version, 0, 0, 0)[:3]

@@ -268,6 +268,7 @@ MISTAKES = [
      ["7: `config`[0] cannot be `A=y`: a kernel option, or `!` and an option that is off"]),
     ("on and off", RULE + 'when = { config = ["!A", "B", "A"] }\n', ["7: `config` cannot hold: `A` is wanted on and off"]),
     ("no version", RULE + 'when = { kernel = ">=6.8, <6.8" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8`"]),
+    ("nor between these", RULE + 'when = { kernel = ">=6.8, <6.8.0" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8.0`"]),
     ("no range", RULE + 'when = { kernel = "6.8" }\n', ["7: `kernel` cannot be `6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
     ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',
      ["7: `kernel` cannot be `<6.8, <6.9`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
