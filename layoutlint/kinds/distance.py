@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_several
-from layoutlint.kinds.wording import first_few
+from layoutlint.kinds.wording import byte_count, first_few
 from layoutlint.layout import Place
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
 
@@ -92,8 +92,8 @@ class Distance:
         low, high = sorted(pair, key=lambda place: place.bit_offset)
         apart = _apart(pair)
         if self.min is not None and apart < self.min:
-            return f"move `{high.path}` at least {self.min - apart} bytes further from `{low.path}`"
-        return f"bring `{high.path}` at least {apart - (self.max or 0)} bytes nearer to `{low.path}`"
+            return f"move `{high.path}` at least {byte_count(self.min - apart)} further from `{low.path}`"
+        return f"bring `{high.path}` at least {byte_count(apart - (self.max or 0))} nearer to `{low.path}`"
 
 
 def _apart(pair: tuple[Place, Place]) -> int:

@@ -16,9 +16,14 @@ def move_apart(a: Place, b: Place, placements: Placements) -> str:
     low, high = (a, b) if a.offset <= b.offset else (b, a)
     more = clear_of(low.end, placements) - high.offset
     return (
-        f"move `{high.path}` at least {more} bytes further from `{low.path}`, "
+        f"move `{high.path}` at least {byte_count(more)} further from `{low.path}`, "
         f"or start it on a line of its own (`____cacheline_aligned`)"
     )
+
+
+def byte_count(number: int) -> str:
+    """`1 byte`, `8 bytes`."""
+    return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
 def part_elements(step: int, line_size: int) -> str:
