@@ -22,7 +22,7 @@ from layoutlint.context import (
 from layoutlint.layout import Layout, Place, steps_of, without
 from layoutlint.model import Reading, Struct
 from layoutlint.placed import Where
-from layoutlint.placement import Placements
+from layoutlint.placement import ASSUMED, Placements
 from layoutlint.rule import Around, Finding, Rule, Verdict, judge, paths_of, unknown
 
 Uses = dict[Place, tuple[Access, ...]]
@@ -77,9 +77,10 @@ class Surrounded(Context):
         """
         held, placements = self.held.layout, self.placements
         low, high = reach(self.spot, held, placements.line_size)
-        if placements.rows:
-            low, high = 0, self.layout.bit_size
-        left: list[Iterable[Place]] = [_less(place, chosen) for place in self.spot.own(low, high)]
+        steps = {row.step * 8 for row in placements.rows if row.what != ASSUMED}
+        moves = (0, *sorted(steps), *sorted(-step for step in steps))  # of this object, and of its neighbours
+        near = {place.path: place for by in moves for place in self.spot.own(low + by, high + by)}
+        left: list[Iterable[Place]] = [_less(place, chosen) for place in near.values()]
         if not any(self.spot.has_inside(place.path) for place in chosen):
             left.append(moved(place, self.spot) for place in held.places)
         return sized(tuple(place for places in left for place in places))

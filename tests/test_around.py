@@ -13,6 +13,7 @@ from layoutlint.rule import Outcome
 from tests import address_oracle
 from tests.c_probe import need
 from tests.command import run
+from tests.pace import within
 
 RULES = """
 [[rule]]
@@ -250,3 +251,20 @@ def test_a_container_of_one_input_is_told_of_that_input(tmp_path):
     done = run("check", tmp_path / "a.o", tmp_path / "b.o", "--rules", tmp_path / "r.toml", "--format", "json")
     (finding,) = json.loads(done.stdout)["findings"]
     assert (finding["input"], finding["also"]) == (str(tmp_path / "b.o"), [])
+
+
+def test_of_long_arrays_only_what_is_near_is_looked_at(tmp_path):
+    code = "struct c { struct sem a[300000]; long op; struct sem b[64][64][64]; } *c; int f(void) { return sizeof(*c); }\n"
+    (tmp_path / "a.c").write_text(HELD + code)
+    subprocess.run([need("gcc"), "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True, timeout=60)
+    rules = rulefile.parse(table("c", "slab", op="cold") + rule("isolated", fields=f"[{OWNER}]", neighbours="true"), "r.toml")
+    with within(5):
+        report = lint.check((str(tmp_path / "a.o"),), (rules,), (), Options())
+    assert {finding.verdict.outcome for finding in report.findings} == {Outcome.BROKEN}
+
+
+def test_what_a_long_element_ends_with_is_beside_what_the_next_begins_with(tmp_path):
+    code = "struct inode { long first; char rest[4096]; struct sem sem; } inode;\n"
+    rules = "[struct.inode]\narray = true\n[struct.inode.fields]\nfirst = { access = \"cold\" }\n" + rule("isolated", fields=f"[{OWNER}]")
+    (finding,) = Judged(tmp_path, code, rules).report["findings"]
+    assert "`sem.owner` at 4112..4119 shares a line with `first` at 0..7 of the next element, 4120 bytes on" in finding["message"]
