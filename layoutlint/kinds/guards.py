@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
 from layoutlint.kinds.pairs import NEIGHBOURS, beside, is_part, judge_apart, path_is_part
-from layoutlint.kinds.wording import first_few, keep_whole, tolerated
+from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
 from layoutlint.layout import Place, is_pattern
 from layoutlint.placement import Placements, line_count
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
@@ -133,7 +133,7 @@ def _together(lock: Place, data: tuple[Place, ...], context: Context) -> Verdict
     total = len(placements.bases)
     if not apart:
         message = (
-            f"uncontended: {spell(lock)} and {listing(data)} are on one line in all {total} placements: "
+            f"uncontended: {spell(lock)} and {listing(data)} are on one line {everywhere(total)}: "
             "one miss for both, but waiters would pull it away"
         )
         return judge(placements, (), message, (lock, *data), "")

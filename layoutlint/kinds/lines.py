@@ -7,7 +7,7 @@ from math import gcd
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_some
-from layoutlint.kinds.wording import line_numbers, tolerated
+from layoutlint.kinds.wording import everywhere, line_numbers, tolerated
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, line_count
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
@@ -92,14 +92,14 @@ class Lines:
         counts = {base: line_count(places, base, line) for base in placements.bases}
         bases = placements.violating(lambda base: counts[base] > most)
         total = len(placements.bases)
-        called = self._called(places)
+        says = self._says(places)
         if not bases:
-            message = f"{called} touch {line_numbers(counts.values())} in all {total} placements"
+            message = f"{says} {line_numbers(counts.values())} {everywhere(total)}"
             message += "" if self.max else f", as few as hold their {covered:,} bytes"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"
-        message = f"{called} touch {number} in {len(bases)} of {total} placements, {allowed}"
+        message = f"{says} {number} in {len(bases)} of {total} placements, {allowed}"
         advice = self._advice(covered, most, placements) + tolerated(len(bases), total)
         return judge(placements, bases, message, places, advice)
 
@@ -113,10 +113,11 @@ class Lines:
             raise CannotTell(f"no access of {of} is declared for a field of {struct.aggregate} {struct.name}")
         return tuple(dict.fromkeys(place for access in hot for place in context.declared(access)))
 
-    def _called(self, places: tuple[Place, ...]) -> str:
+    def _says(self, places: tuple[Place, ...]) -> str:
         if self.side is None:
-            return listing(places)
-        return f"the {len(places)} field{'' if len(places) == 1 else 's'} of {self._of_side()}"
+            return f"{listing(places)} touch{'es' if len(places) == 1 else ''}"
+        number = "1 field" if len(places) == 1 else f"{len(places)} fields"
+        return f"the {number} of {self._of_side()} touch{'es' if len(places) == 1 else ''}"
 
     def _of_side(self) -> str:
         return "any side" if self.side == _ANY else f"side `{self.side}`"

@@ -7,7 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.wording import first_few, keep_whole, tolerated
+from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, line_count, repeated
 from layoutlint.rule import (
@@ -77,7 +77,7 @@ class NoStraddle:
         }
         total = len(placements.bases)
         if not straddling:
-            message = f"{_listed(places, whole)} on one line in all {total} placements"
+            message = f"{_listed(places, whole)} on one line {everywhere(total)}"
             return judge(placements, (), message, places, "")
         says = [
             _says(place, found, placements, place in whole or not place.field.dims)

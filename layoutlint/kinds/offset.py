@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_one
+from layoutlint.kinds.wording import everywhere
 from layoutlint.layout import Place
 from layoutlint.placement import Placements
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, settle, spell
@@ -79,7 +80,7 @@ def _on_line(place: Place, line: int, placements: Placements) -> Verdict:
     total = len(placements.bases)
     begins = f"{spell(place)} begins on line"
     if not bases:
-        return judge(placements, (), f"{begins} {line} of the object in all {total} placements", (place,), "")
+        return judge(placements, (), f"{begins} {line} of the object {everywhere(total)}", (place,), "")
     wrong = sorted({found[base] for base in bases})
     message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, in {len(bases)} of {total} placements"
     advice = f"move `{place.path}` to {line * size}..{(line + 1) * size - 1}"

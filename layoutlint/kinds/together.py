@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_several
-from layoutlint.kinds.wording import keep_whole, line_numbers, tolerated
+from layoutlint.kinds.wording import everywhere, keep_whole, line_numbers, tolerated
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, line_count
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
@@ -68,7 +68,7 @@ class Together:
         bases = placements.violating(lambda base: counts[base] > 1)
         total = len(placements.bases)
         if not bases:
-            message = f"{listing(places)} are on one line in all {total} placements"
+            message = f"{listing(places)} are on one line {everywhere(total)}"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         message = f"{listing(places)} are on {number} in {len(bases)} of {total} placements"

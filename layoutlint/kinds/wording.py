@@ -53,6 +53,11 @@ def line_numbers(counts: Iterable[int]) -> str:
     return "1 line" if high == 1 else f"{high} lines"
 
 
+def everywhere(total: int) -> str:
+    """That something holds at every base: `in all 8 placements`."""
+    return "in its only placement" if total == 1 else f"in all {total} placements"
+
+
 def tolerated(violating: int, total: int) -> str:
     """How to accept the placements that fail, to stand behind another advice; empty unless they are few."""
     return f", or accept it with `tolerate = {violating / total:g}`" if violating * 2 < total else ""

@@ -31,7 +31,7 @@ SIDES = (
     Access("b", "cold", side="rx"), Access("b", ""), Access("gone", "hot-read", side="rx", is_optional=True),
 )  # fmt: skip
 CASES = [
-    Case("one line", LINES, {"fields": ("a", "b"), "max": 1}, KEPT, (), "`a` at 0..7, `b` at 8..15 touch 1 line in all 1 placements"),
+    Case("one line", LINES, {"fields": ("a", "b"), "max": 1}, KEPT, (), "`a` at 0..7, `b` at 8..15 touch 1 line in its only placement"),
     Case("two lines", LINES, {"fields": ("a", "b", "c"), "max": 1}, BROKEN, ONCE,
          "`a` at 0..7, `b` at 8..15, `c` at 64..71 touch 2 lines in 1 of 1 placements, 1 allowed",
          advice="bring their 24 bytes within 64, starting at a multiple of 64"),
@@ -41,20 +41,20 @@ CASES = [
     Case("enough in all", WORDS, {"fields": ("*",), "max": 2}, KEPT, (),
          "`a` at 0..7, `b` at 8..15, `c` at 16..23, `d` at 24..31 touch 1 to 2 lines in all 8 placements"),
     Case("lines between do not count", struct("s", 192, member("a", 0, 8), member("b", 8, 120), member("c", 128, 8), align=64),
-         {"fields": ("a", "c"), "max": 2}, KEPT, (), "`a` at 0..7, `c` at 128..135 touch 2 lines in all 1 placements"),
+         {"fields": ("a", "c"), "max": 2}, KEPT, (), "`a` at 0..7, `c` at 128..135 touch 2 lines in its only placement"),
     Case("union counts once", UNION, {"fields": ("number", "text"), "max": 1}, KEPT, (),
          "`number` at 8..15, `text` at 8..11 touch 1 line in all 8 placements"),
     Case("one that is too large", struct("s", 136, member("a", 0, 136), align=64), {"fields": ("a",), "max": 2}, BROKEN, ONCE,
-         "`a` at 0..135 touch 3 lines in 1 of 1 placements, 2 allowed",
+         "`a` at 0..135 touches 3 lines in 1 of 1 placements, 2 allowed",
          advice="they have 136 bytes, and 2 lines hold 128: shrink or split them"),
     Case("as few as hold their bytes", WORDS, {"fields": ("a", "c")}, AT_RISK, (48, 56),
          "`a` at 0..7, `c` at 16..23 touch 2 lines in 2 of 8 placements, 1 would hold their 16 bytes",
          advice="align the struct to 64 bytes and bring their 16 bytes onto 1 line, or accept it with `tolerate = 0.25`"),
     Case("of a side", LINES, {"side": "tx"}, BROKEN, ONCE, "the 2 fields of side `tx` touch 2 lines in 1 of 1 placements, 1 would hold their 16 bytes", SIDES),
-    Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touch 1 line in all 1 placements, as few as hold their 8 bytes", SIDES),
+    Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touches 1 line in its only placement, as few as hold their 8 bytes", SIDES),
     Case("of any", LINES, {"side": "any", "max": 1}, BROKEN, ONCE, "the 3 fields of any side touch 2 lines in 1 of 1 placements, 1 allowed",
          (*SIDES, Access("b", "hot-read"))),
-    Case("empty", EMPTY, {"fields": ("lock",), "max": 1}, KEPT, (), "`lock` at 8, empty touch 0 lines in all 8 placements"),
+    Case("empty", EMPTY, {"fields": ("lock",), "max": 1}, KEPT, (), "`lock` at 8, empty touches 0 lines in all 8 placements"),
 ]  # fmt: skip
 REFUSALS = [
     Refusal("none", {"fields": (), "max": 1}, "`fields` needs at least one field"),

@@ -50,7 +50,7 @@ CASES = [
          BROKEN, ONCE, "`x` at 60..67 straddles 2 lines in 1 of 1 placements",
          advice="align the struct to 8 bytes and start the 8 bytes at a multiple of 8, not at 60"),
     Case("each for itself", LINES, {"fields": ("a", "c")}, KEPT, (),
-         "`a` at 0..7, `c` at 64..71 each stay on one line in all 1 placements"),
+         "`a` at 0..7, `c` at 64..71 each stay on one line in its only placement"),
     Case("bit-field over a byte", struct("s", 66, bits("x", 508, 8), align=64), {"fields": ("x",)}, BROKEN, ONCE,
          "`x` at bits 508..515 straddles 2 lines in 1 of 1 placements"),
     Case("empty", EMPTY, {"fields": ("lock",)}, KEPT, (), "`lock` at 8, empty stays on one line in all 8 placements"),

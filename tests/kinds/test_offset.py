@@ -40,7 +40,7 @@ CASES = [
     Case("union member", UNION, {"fields": ("text",), "at": 8}, KEPT, (), "`text` at 8..11 begins at 8"),
     Case("flexible array", TAIL, {"fields": ("body",), "at": 12}, BROKEN, (),
          "`body` at 16 and beyond begins at 16, 4 bytes behind 12"),
-    Case("on its line", LINES, {"fields": ("c",), "line": 1}, KEPT, (), "`c` at 64..71 begins on line 1 of the object in all 1 placements"),
+    Case("on its line", LINES, {"fields": ("c",), "line": 1}, KEPT, (), "`c` at 64..71 begins on line 1 of the object in its only placement"),
     Case("on another", LINES, {"fields": ("c",), "line": 2}, BROKEN, ONCE, "`c` at 64..71 begins on line 1, not 2, in 1 of 1 placements",
          advice="move `c` to 128..191"),
     Case("on its line at some bases", WORDS, {"fields": ("b",), "line": 0}, AT_RISK, (56,),

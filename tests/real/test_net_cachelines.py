@@ -62,7 +62,7 @@ def _lines(finding: dict) -> tuple[str, str, str]:
     """Fields, bytes, and lines now with those at best, as the document has them."""
     said = finding["message"]
     fields, size = re.search(r"the (\d+) field", said)[1], re.search(r"hold their ([\d,]+) bytes", said)[1]
-    low, high = re.search(r"touch (\d+)(?: to (\d+))? line", said).groups()
+    low, high = re.search(r"touch(?:es)? (\d+)(?: to (\d+))? line", said).groups()
     if finding["outcome"] == "at-risk":
         low, high = str(int(low) - 1), low
     enough = re.search(r"(\d+) would hold", said)
