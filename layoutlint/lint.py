@@ -13,6 +13,7 @@ from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
+from layoutlint.named import Structs
 from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
     UNUSED,
@@ -190,6 +191,7 @@ def judge(
     is what can embed structs.
     """
     where = Where(pack, around or Surroundings(), options.line_size, options.min_align)
+    known = Structs(reading.structs)
     for rule in pack.rules:
         if excluded(rule.when, reading):
             continue
@@ -200,7 +202,7 @@ def judge(
             continue
         lenient = rule.shipped or options.ignore_missing
         may_lack = rule.shipped and reading.is_kernel
-        structs = [s for s in reading.structs if _concerns(rule, s, options.only)]
+        structs = [s for s in known.answering(rule.struct) if _is_asked(s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
@@ -220,8 +222,8 @@ def judge(
             yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 
-def _concerns(rule: Rule, struct: Struct, only: str | None) -> bool:
-    return struct.answers_to(rule.struct) and (only is None or struct.answers_to(only))
+def _is_asked(struct: Struct, only: str | None) -> bool:
+    return only is None or struct.answers_to(only)
 
 
 def _only_declared(struct: Struct) -> bool:

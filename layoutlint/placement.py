@@ -245,6 +245,8 @@ def line_count(places: Iterable[Place], base: int, line_size: int) -> int:
 
 def shared(a: Place, b: Place, placements: Placements) -> tuple[int, ...]:
     """The bases at which two fields touch a common line."""
+    if max(a.offset - b.end, b.offset - a.end) >= placements.line_size - 1:
+        return ()  # no base brings the last byte of one and the first of the other onto one line
     return placements.violating(lambda base: share(a, b, base, placements.line_size))
 
 

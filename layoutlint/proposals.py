@@ -13,6 +13,7 @@ from layoutlint.allocators import LINE, Storage
 from layoutlint.errors import ReadError
 from layoutlint.layout import Layout
 from layoutlint.model import Reading, Struct, Wanted, no_progress
+from layoutlint.named import About
 from layoutlint.rule import Pack
 
 
@@ -78,14 +79,14 @@ def _sources(reading: Reading) -> tuple[str, ...]:
 
 def _unsaid(reading: Reading, packs: tuple[Pack, ...]) -> dict[str, Struct]:
     """The structs with rules of whose placement nothing is said, by tag and by typedef."""
-    structs = [s for s in reading.structs if s.bit_size is not None and _is_open(s, packs)]
+    rules = About((rule.struct, rule) for pack in packs for rule in pack.rules)
+    structs = [s for s in reading.structs if s.bit_size is not None and rules.of(s) and _is_open(s, packs)]
     return {name: struct for struct in structs for name in (*struct.aliases, struct.name)}
 
 
 def _is_open(struct: Struct, packs: tuple[Pack, ...]) -> bool:
-    """Whether rules are about a struct, and nothing is said of where it is."""
-    ruled = any(struct.answers_to(rule.struct) for pack in packs for rule in pack.rules)
-    return ruled and all(pack.storage(struct) is None for pack in packs)
+    """Whether nothing is said of where a struct is."""
+    return all(pack.storage(struct) is None for pack in packs)
 
 
 def _notes(

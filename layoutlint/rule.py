@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
@@ -17,6 +17,7 @@ from layoutlint.context import NoSuchField as NoSuchField
 from layoutlint.errors import RuleFileError
 from layoutlint.layout import Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread
+from layoutlint.named import About
 from layoutlint.placement import Placements
 from layoutlint.when import ALWAYS, When
 
@@ -275,12 +276,17 @@ class Pack:
     kernel: bool = False
     """Whether it is about Linux, and so is on by default for a kernel input."""
     shipped: bool = False
+    _about: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
+
+    def about(self, struct: Struct) -> list[StructIntent]:
+        """What the file says of a struct besides its rules."""
+        if not self._about:
+            self._about.append(About((intent.struct, intent) for intent in self.structs))
+        return self._about[0].of(struct)
 
     def accesses(self, struct: Struct) -> tuple[Access, ...]:
         """The accesses that are declared of the fields of a struct."""
-        return tuple(
-            a for intent in self.structs if struct.answers_to(intent.struct) for a in intent.accesses
-        )
+        return tuple(access for intent in self.about(struct) for access in intent.accesses)
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -292,7 +298,7 @@ class Pack:
 
         Raises RuleFileError when two places of the file say different things of it.
         """
-        said = [i for i in self.structs if i.placement is not None and struct.answers_to(i.struct)]
+        said = [intent for intent in self.about(struct) if intent.placement is not None]
         named = [intent for intent in said if not is_pattern(intent.struct)] or said
         found = [intent.placement for intent in named if intent.placement is not None]
         for other in found[1:]:
@@ -356,15 +362,6 @@ class Finding:
         if self.struct is not None and self.struct.source is not None:
             return self.struct.source
         return self.rule.source
-
-    @property
-    def fingerprint(self) -> str:
-        """An identity that survives moved lines: rule, struct and field paths, as 16 hexadecimal digits."""
-        name = self.struct.name if self.struct is not None else self.rule.struct
-        words = [self.rule.id, name, *sorted(place.path for place in self.verdict.evidence)]
-        from hashlib import sha256  # loads OpenSSL, for the formats that print fingerprints
-
-        return sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, Source, Struct
+from layoutlint.named import Structs
 from layoutlint.rule import (
     UNUSED,
     Access,
@@ -150,8 +151,9 @@ def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) ->
     lacking: dict[tuple[str, Access], list[Layout]] = {}
     known: set[tuple[str, Access]] = set()
     for reading in readings:
+        structs = Structs(reading.structs)
         for intent in (one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs):
-            layouts = [] if is_pattern(intent.struct) else _layouts(intent.struct, reading.structs)
+            layouts = [] if is_pattern(intent.struct) else _layouts(structs.answering(intent.struct))
             for access in intent.accesses if layouts else ():
                 if any(_has(layout, access.path) for layout in layouts):
                     known.add((intent.struct, access))
@@ -173,5 +175,5 @@ def _has(layout: Layout, path: str) -> bool:
     return bool(layout.match(path))
 
 
-def _layouts(name: str, structs: Iterable[Struct]) -> list[Layout]:
-    return [Layout(s) for s in structs if s.answers_to(name) and s.bit_size and not s.problem]
+def _layouts(structs: Iterable[Struct]) -> list[Layout]:
+    return [Layout(struct) for struct in structs if struct.bit_size and not struct.problem]

@@ -36,7 +36,7 @@ def known(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructIntent]:
     """What packs say of a struct; where its objects start, the first that says so."""
     is_placed = False
     for pack in packs:
-        intents = [intent for intent in pack.structs if struct.answers_to(intent.struct)]
+        intents = pack.about(struct)
         for intent in intents:
             yield replace(intent, placement=None) if is_placed else intent
         is_placed = is_placed or any(intent.placement is not None for intent in intents)

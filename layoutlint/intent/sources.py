@@ -159,13 +159,13 @@ def _strays(there: list[_Found], sources: Sources, is_compiled: bool) -> Iterato
     for file, structs in files.items():
         taken = {annotation.source for one in structs for annotation in one.annotations}
         at = sources.of(file)
+        ordered = sorted(structs, key=lambda one: -len(one.lines))
+        inner = {line: one.struct.name for one in ordered for line in one.lines}
         for comment in () if at is None else at[1].comments:
             source = Source(file, comment.line)
-            said = [found[1].strip() for found in _SAID.finditer(comment.text)] if source not in taken else []
-            around = [one for one in structs if said and comment.line in one.lines]
-            inner = min(around, key=lambda one: len(one.lines), default=None)
-            if inner is not None or not is_compiled:
-                yield from (Stray(text, source, inner.struct.name if inner else None) for text in said)
+            if source not in taken and (comment.line in inner or not is_compiled):
+                for found in _SAID.finditer(comment.text):
+                    yield Stray(found[1].strip(), source, inner.get(comment.line))
 
 
 def _contradiction(text: Text, struct: Struct, declared: _Declared) -> str | None:

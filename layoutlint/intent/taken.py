@@ -8,7 +8,7 @@ from dataclasses import replace
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.pack import Intent, Suppression, intent_of
 from layoutlint.layout import is_pattern
-from layoutlint.model import Reading, Wanted
+from layoutlint.model import Reading, Struct, Wanted
 from layoutlint.rule import ACCESSES, Access, Finding, Outcome, Pack
 
 
@@ -30,39 +30,36 @@ def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...],
 
 def _contradictions(reading: Reading, pack: Pack, said: Pack) -> Iterator[str]:
     for struct in reading.structs:
-        ours = {access.path: access for access in _accesses(said, struct.name)}
-        theirs = [access for one in pack.structs if struct.answers_to(one.struct) for access in one.accesses]
-        for access in theirs:
+        ours = {access.path: access for access in _own(said, struct)}
+        for access in pack.accesses(struct) if ours else ():
             own = ours.get(access.path)
             if own is not None and not is_pattern(access.path) and own.access != access.access:
                 at = f"`{access.path}` of {struct.aggregate} {struct.name}"
                 yield f"{access.source}: {at} is `{access.access}`, and `{own.access}` at {own.source}"
 
 
-def _accesses(pack: Pack, struct: str) -> Iterator[Access]:
-    return (access for intent in pack.structs if intent.struct == struct for access in intent.accesses)
+def _own(said: Pack, struct: Struct) -> Iterator[Access]:
+    return (a for intent in said.about(struct) if intent.struct == struct.name for a in intent.accesses)
 
 
 def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[Suppression]]:
     """The findings, which say why if annotations want them ignored; and the annotations that ignore none."""
-    ignored = [one for intent in intents for one in intent.suppressions]
-    failing = [finding for finding in findings if finding.verdict.outcome is not Outcome.KEPT]
-    idle = [one for one in ignored if not any(_concerns(one, finding) for finding in failing)]
-    return [_suppressed(finding, ignored) for finding in findings], idle
-
-
-def _suppressed(finding: Finding, ignored: list[Suppression]) -> Finding:
-    if finding.verdict.outcome is Outcome.KEPT:
-        return finding
-    for one in ignored:
-        if _concerns(one, finding):
-            return replace(finding, suppressed=f"{one.ignored.reason} ({one.source})")
-    return finding
+    ignored: dict[str, list[Suppression]] = {}
+    for one in (one for intent in intents for one in intent.suppressions):
+        ignored.setdefault(one.struct, []).append(one)
+    told, used = [], set()
+    for finding in findings:
+        fails = finding.verdict.outcome is not Outcome.KEPT
+        at = finding.struct.name if finding.struct is not None and fails else None
+        concerned = [one for one in ignored.get(at or "", ()) if _concerns(one, finding)]
+        used.update(concerned)
+        first = f"{concerned[0].ignored.reason} ({concerned[0].source})" if concerned else finding.suppressed
+        told.append(replace(finding, suppressed=first))
+    return told, [one for some in ignored.values() for one in some if one not in used]
 
 
 def _concerns(one: Suppression, finding: Finding) -> bool:
-    if finding.struct is None or finding.struct.name != one.struct:
-        return False
+    """Whether a suppression at the struct of a finding is about it."""
     if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in one.ignored.rules):
         return False
     paths = [place.path for place in finding.verdict.evidence]

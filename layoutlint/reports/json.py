@@ -9,7 +9,7 @@ from typing import Any
 from layoutlint.builds import Build
 from layoutlint.layout import Place
 from layoutlint.model import Reading, Struct, Unread
-from layoutlint.reports.judgement import orders, struct_name
+from layoutlint.reports.judgement import fingerprint, orders, struct_name
 from layoutlint.reports.outcomes import worst
 from layoutlint.rule import REPORT_SCHEMA, Around, Coverage, Finding, Report, Verdict
 from layoutlint.shuffled import Randomised
@@ -89,7 +89,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "randomised": _randomised(finding.struct.randomised if finding.struct else None),
         "randomisable": finding.struct is not None and finding.struct.is_randomisable,
         "around": _around(finding.around),
-        "fingerprint": finding.fingerprint,
+        "fingerprint": fingerprint(finding),
         "suppressed": finding.suppressed,
         "builds": _outcomes(finding),
     }

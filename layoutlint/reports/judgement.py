@@ -25,6 +25,15 @@ def described(finding: Finding) -> str:
     return f"{aggregate} {struct_name(finding)}{around}"
 
 
+def fingerprint(finding: Finding) -> str:
+    """An identity that survives moved lines: rule, struct and field paths, as 16 hexadecimal digits."""
+    paths = sorted(place.path for place in finding.verdict.evidence)
+    words = [finding.rule.id, struct_name(finding), *paths]
+    from hashlib import sha256  # loads OpenSSL, for the formats that print fingerprints
+
+    return sha256("\0".join(words).encode()).hexdigest()[:16]
+
+
 def outcome(finding: Finding) -> str:
     """What became of the rule, in a word."""
     return UNUSED if finding.rule.kind.name == UNUSED else finding.verdict.outcome.value

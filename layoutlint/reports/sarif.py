@@ -10,7 +10,7 @@ from urllib.parse import quote
 from layoutlint import __version__
 from layoutlint.layout import Place
 from layoutlint.model import Source, Unread
-from layoutlint.reports.judgement import exit_meaning, order, orders, sentence, share
+from layoutlint.reports.judgement import exit_meaning, fingerprint, order, orders, sentence, share
 from layoutlint.reports.outcomes import worst
 from layoutlint.reports.words import found_in
 from layoutlint.rule import Finding, Outcome, Report, Rule
@@ -94,7 +94,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
         "relatedLocations": [_related(place, n) for n, place in enumerate(related[:_RELATED], 1)],
-        "partialFingerprints": {"layoutlint/v1": finding.fingerprint},
+        "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
         # 3.27.23: present in all results of a run, or in none.
         "suppressions": _suppressions(finding),
         "properties": _properties(finding),
