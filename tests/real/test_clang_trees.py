@@ -72,10 +72,10 @@ def test_within_three_times_the_parse(kernel, tree, monkeypatch):
     parsed = parse._parsed
 
     def timed(lib, unit):
-        start = time.perf_counter()
+        start = time.process_time()
         context = parsed(lib, unit)
         handle = context.__enter__()
-        parsing.append(time.perf_counter() - start)
+        parsing.append(time.process_time() - start)
         context.__exit__(None, None, None)
         del handle
         return parsed(lib, unit)
@@ -84,9 +84,12 @@ def test_within_three_times_the_parse(kernel, tree, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(parse, "_parsed", timed)
         read(path, NAMED, ReadOptions())
-    start = time.perf_counter()
-    read(path, NAMED, ReadOptions())
-    assert time.perf_counter() - start < 3 * sum(parsing)
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        read(path, NAMED, ReadOptions())
+        taken.append(time.process_time() - start)
+    assert min(taken) < 3 * sum(parsing)
 
 
 TYPEDEFS = [
