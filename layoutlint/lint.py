@@ -63,6 +63,8 @@ class Options:
     """How the build randomises layouts; None where nothing is said."""
     kernel: Version | None = None
     """The version of the kernels among the inputs that do not tell theirs."""
+    guesses: int = 10
+    """How many notes of packs that guess are in the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,14 @@ def report(
 
         folders = options.read.sources
         readings = proposals.noted(readings, active, folders, options.line_size, options.min_align)
-    return _report(readings, [*inputs.unread, *stale], rules, findings, options, vain)
+    found = _report(readings, [*inputs.unread, *stale], rules, findings, options, vain)
+    if any(rule.guess for rule in rules):
+        from layoutlint import guesses
+
+        return guesses.ranked(
+            found, {pack: None for r in readings for pack in active[id(r)]}, options.guesses
+        )
+    return found
 
 
 def _with_annotations(
@@ -157,11 +166,21 @@ def _with_annotations(
 
             active[id(reading)], intent = taken.beside(reading, packs[id(reading)])
             intents += [] if intent is None else [intent]
-        active[id(reading)] += tuple(said.spoken(reading, packs[id(reading)]))
+        active[id(reading)] += tuple(
+            said.spoken(_asked_for(reading, packs[id(reading)], options), packs[id(reading)])
+        )
     if options.claims is not None:
         for reading in readings:
             active[id(reading)] += options.claims.spoken(reading, packs[id(reading)])
     return active, intents
+
+
+def _asked_for(reading: Reading, packs: tuple[Pack, ...], options: Options) -> Reading:
+    """An input without the structs that are there for guesses only, whose own words are not asked for."""
+    if not any(pack.guesses for pack in packs):
+        return reading
+    wanted = _asked(tuple(pack for pack in packs if not pack.guesses), options)
+    return replace(reading, structs=tuple(struct for struct in reading.structs if wanted.wants(struct)))
 
 
 def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> placed.Found:
@@ -352,15 +371,18 @@ def _coverage(
 ) -> Coverage:
     found = {f.rule for f in findings if f.struct is not None}
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
-    lacking = [r for r in rules if r not in found and r not in skipped and r.struct != VARIABLES]
+    lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
     unresolved = [f"{rule.id}: {rule.subject} is in none of the inputs" for rule in lacking]
     judged = [f for f in findings if f.rule.kind.name != UNUSED]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
+    structs = {id(f.struct) for f in judged if f.struct is not None}
+    if any(rule.guess for rule in rules):  # which look at all there are
+        structs |= {id(struct) for r in readings for struct in r.structs if not _only_declared(struct)}
     unresolved += [f"{f.rule.source}: {f.verdict.message}" for f in vain if f.verdict.is_missing_field]
     return Coverage(
         rules=len(rules),
         applied=len({f.rule for f in judged if f.verdict.outcome is not Outcome.UNKNOWN}),
-        structs=len({(f.input, id(f.struct)) for f in findings if f.struct is not None}),
+        structs=len(structs),
         unresolved=tuple(dict.fromkeys(unresolved)),
         skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
     )

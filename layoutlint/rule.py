@@ -14,6 +14,8 @@ from layoutlint.context import Access as Access
 from layoutlint.context import CannotTell as CannotTell
 from layoutlint.context import Context as Context
 from layoutlint.context import NoSuchField as NoSuchField
+from layoutlint.coverage import Coverage as Coverage
+from layoutlint.coverage import Rank
 from layoutlint.errors import RuleFileError
 from layoutlint.layout import Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread
@@ -235,6 +237,8 @@ class Rule:
     pack: str = ""
     shipped: bool = False
     """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
+    guess: bool = False
+    """Whether it is of a pack that guesses."""
     around: bool = False
     """Whether it is about what stands around the struct in each of its containers."""
 
@@ -275,6 +279,8 @@ class Pack:
     description: str = ""
     kernel: bool = False
     """Whether it is about Linux, and so is on by default for a kernel input."""
+    guesses: bool = False
+    """Whether it is for code without rules: its notes are ranked, and no shipped pack is on beside it."""
     shipped: bool = False
     _about: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
 
@@ -345,6 +351,8 @@ class Finding:
     """What it is in each build of a matrix that has the struct, once for each definition."""
     is_lack: bool = False
     """Whether a kernel lacks what a shipped rule names: kernels do; coverage and `--unused` say so."""
+    rank: Rank | None = None
+    """Where a note of a pack that guesses stands; None for what is no guess."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -362,22 +370,6 @@ class Finding:
         if self.struct is not None and self.struct.source is not None:
             return self.struct.source
         return self.rule.source
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What was looked at, so that a green result can be trusted."""
-
-    rules: int
-    """Rules that were asked for."""
-    applied: int
-    """Rules that judged at least one struct."""
-    structs: int
-    """Struct definitions judged."""
-    unresolved: tuple[str, ...] = ()
-    """Structs and fields that a rule names and no input has, each with the reason."""
-    skipped: tuple[str, ...] = ()
-    """Rules that their `when` excludes, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ CASES = ".cases.toml"
 """How the names of case files end, which stand beside rule files and are no rule files."""
 _SHIPPED = "rules/"
 
-PACK_KEYS = ("name", "description", "for", "accesses", "sides")
+PACK_KEYS = ("name", "description", "for", "guesses", "accesses", "sides")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "annotated", "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
 RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate", "around")
@@ -183,6 +183,7 @@ class _Reader:
         self._name = self._header.get("name", toml.text) or os.path.splitext(os.path.basename(path))[0]
         own = self._header.get("accesses", toml.listed(_access_word, "words"))
         self._accesses = (*ACCESSES, *(own or ()))
+        self._guesses = self._header.get("guesses", toml.boolean) or False
         self._sides = self._header.get("sides", toml.listed(_side, "words")) or ()
 
     def pack(self) -> Pack:
@@ -197,6 +198,7 @@ class _Reader:
             variables=tuple(self._variables()),
             description=self._header.get("description", toml.text) or "",
             kernel=self._header.get("for", toml.choice(("linux",))) == "linux",
+            guesses=self._guesses,
             shipped=self._shipped,
         )
 
@@ -269,7 +271,7 @@ class _Reader:
             self.ids[id_] = source
         struct = _struct(table)
         kind = _kind(table)
-        severity = table.get("severity", toml.choice(s.value for s in Severity))
+        severity = self._severity(table)
         why = table.need("why", toml.text)
         evidence = table.get("evidence", toml.words) or ()
         when = when_of(table)
@@ -277,12 +279,11 @@ class _Reader:
         around = around_of(table, kind, self._accesses)
         if id_ is None or struct is None or kind is None or why is None:
             return None
-        weight = Severity(severity or "error")
         return Rule(
             id_,
             struct,
             kind,
-            weight,
+            severity,
             why,
             source,
             evidence,
@@ -290,8 +291,18 @@ class _Reader:
             tolerate,
             self._name,
             self._shipped,
+            self._guesses,
             around,
         )
+
+    def _severity(self, table: Table) -> Severity:
+        """What the rule says; otherwise that of errors, in a pack that guesses that of notes."""
+        said = table.get("severity", toml.choice(s.value for s in Severity))
+        if self._guesses and said not in (None, Severity.NOTE.value):
+            table.wrong(
+                f"`severity` cannot be `{said}` in a pack that guesses: it has notes only", "severity"
+            )
+        return Severity(said or ("note" if self._guesses else "error"))
 
 
 def _struct(table: Table) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from layoutlint import casefile, lint
 from layoutlint.cases import BREAKING, KEEPING, Case, Expected, Result, Trial, Uncovered
+from layoutlint.layout import is_pattern
 from layoutlint.model import ReadOptions
 from layoutlint.rule import Outcome, Pack, Report, Rule
 
@@ -35,16 +36,18 @@ def _results(pack: Pack, case: Case, folder: str) -> list[Result]:
     path = os.path.join(folder, "case.c")
     with open(path, "w", encoding="utf-8") as file:
         file.write(case.text)
-    rules = tuple(expected.rule for expected in case.expected)
+    rules = tuple(replace(expected.rule, guess=False) for expected in case.expected)
     options = lint.Options(read=ReadOptions(flags=(TARGET, *case.flags)))
-    report = lint.check((path,), (replace(pack, rules=rules),), (), options)
+    report = lint.check((path,), (replace(pack, rules=rules, guesses=False),), (), options)
     named = {path: case.source.file, os.path.relpath(path): case.source.file}
     return [_result(case, expected, report, named) for expected in case.expected]
 
 
 def _result(case: Case, expected: Expected, report: Report, named: dict[str, str]) -> Result:
     every = (*report.findings, *report.kept)
-    found = [f.verdict for f in every if f.rule is expected.rule and f.struct is not None]
+    found = [f.verdict for f in every if f.rule.id == expected.rule.id and f.struct is not None]
+    if is_pattern(expected.rule.struct):  # all structs of the case, of which some can be beside the point
+        found = [verdict for verdict in found if verdict.outcome is not Outcome.KEPT] or found
     messages = [verdict.message for verdict in found] or _why_nothing(expected.rule, report)
     message = "; ".join(dict.fromkeys(messages))
     for path, name in named.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,11 +47,14 @@ def test_every_rule_says_why_and_where_from(rule):
 def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
+    if any(flag.startswith("--target") for flag in case.flags):
+        pytest.skip("the case is for another machine than gcc's")
+    pack = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
     path = tmp_path / "case.o"
     command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
     subprocess.run(command, input=case.text, text=True, check=True)
     report = lint.check([str(path)], (pack,), (), lint.Options())
-    found = {f.rule.id: f.verdict.outcome for f in (*report.findings, *report.kept)}
+    found = {f.rule.id: f.verdict.outcome for f in (*report.kept, *report.findings)}  # the worst of several
     assert {e.rule.id: found[e.rule.id] for e in case.expected} == {e.rule.id: e.outcome for e in case.expected}
 
 
@@ -86,10 +90,10 @@ KERNELS = {path.stem for path in Path(ROOT / "rules" / "kernel").glob("*.toml") 
 
 
 def test_no_pack_needs_every_struct():
-    """`embedded` makes every run on a kernel read all that it defines."""
+    """`embedded` makes every run on a kernel read all that it defines; so do guesses, which are asked for."""
     words = {intent.placement.word for pack in PACKS for intent in pack.structs if intent.placement}
     assert "embedded" not in words
-    assert {pack.name for pack in PACKS} == {f"kernel/{name}" for name in KERNELS}
+    assert {pack.name for pack in PACKS if not pack.guesses} == {f"kernel/{name}" for name in KERNELS}
 
 
 def test_outcomes_of_cases_are_told_apart():

@@ -17,11 +17,12 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discovered, packs_of
+from layoutlint.commands.packs import discovered, on_for_kernels, packs_of
 
 if TYPE_CHECKING:
     from layoutlint.builds import Build
     from layoutlint.intent.claims import Claims
+    from layoutlint.rule import Pack
 
 
 @click.command()
@@ -66,6 +67,13 @@ if TYPE_CHECKING:
     help="Report every rule that judged nothing, shipped ones and those that their `when` leaves out too; "
     "what matches nothing otherwise counts.",
 )
+@click.option(
+    "--guesses",
+    type=click.IntRange(0),
+    default=10,
+    metavar="N",
+    help="Report so many notes of packs that guess, the highest (default: 10).",
+)
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @click.option(
     "--sources",
@@ -98,10 +106,9 @@ def check(
     files = files_of(outputs)
     builds = _builds(matrix_path, inputs)
     packs = packs_of(rule_paths or discovered(), pack_names)
-    named = {pack.name for pack in packs}
-    kernel_packs = (
-        () if no_packs else tuple(p for p in rulefile.shipped() if p.kernel and p.name not in named)
-    )
+    if builds:
+        _refuse_guesses(packs)
+    kernel_packs = () if no_packs else on_for_kernels(packs)
     rulefile.refuse_same_ids((*packs, *kernel_packs))
     options = lint.Options(
         only=more["only"],
@@ -113,6 +120,7 @@ def check(
         allow_unknown=more["allow_unknown"],
         ignore_missing=more["ignore_missing"],
         unused=more["unused"],
+        guesses=more["guesses"],
         read=read_options(flags, more),
         randomised=randomisation(more, inputs, needs_seed=False),
         kernel=kernel_version(more),
@@ -133,6 +141,13 @@ def check(
     else:
         click.echo(reports.FORMATS[format_](report), nl=False)
     sys.exit(report.exit_status)
+
+
+def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
+    """Raises UsageError where a pack is for one build."""
+    for pack in packs:
+        if pack.guesses:
+            raise click.UsageError(f"--matrix judges rules, and {pack.name} guesses: give it one build")
 
 
 def _claims(inputs: tuple[str, ...], sources: tuple[str, ...]) -> Claims:

@@ -27,6 +27,16 @@ def packs_of(rule_paths: Iterable[str], pack_names: tuple[str, ...]) -> tuple[Pa
     return (*rulefile.load(rule_paths), *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
+def on_for_kernels(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """The shipped packs that are on for kernels beside some: none of their names, and none beside guesses."""
+    from layoutlint import rulefile
+
+    if any(pack.guesses for pack in packs):
+        return ()
+    named = {pack.name for pack in packs}
+    return tuple(pack for pack in rulefile.shipped() if pack.kernel and pack.name not in named)
+
+
 def discovered() -> tuple[str, ...]:
     """The rule file of the project one stands in: nearest upwards, not above the top of its repository."""
     folder = os.getcwd()

@@ -30,7 +30,8 @@ def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None
 
     packs = packs_of(rule_paths, pack_names) or rulefile.shipped()
     for pack in packs:
-        click.echo(f"{pack.name}{'  (on for Linux kernels)' if pack.kernel else ''}")
+        on = "  (on for Linux kernels)" if pack.kernel else ""
+        click.echo(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
         for rule in pack.rules:
             click.echo(_listed(rule))
         annotated = [intent.struct for intent in pack.structs if intent.annotated]

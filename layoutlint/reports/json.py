@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from layoutlint.builds import Build
+from layoutlint.coverage import Rank
 from layoutlint.layout import Place
 from layoutlint.model import Reading, Struct, Unread
 from layoutlint.reports.judgement import fingerprint, orders, struct_name
@@ -89,6 +90,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "randomised": _randomised(finding.struct.randomised if finding.struct else None),
         "randomisable": finding.struct is not None and finding.struct.is_randomisable,
         "around": _around(finding.around),
+        "rank": _rank(finding.rank),
         "fingerprint": fingerprint(finding),
         "suppressed": finding.suppressed,
         "builds": _outcomes(finding),
@@ -138,6 +140,12 @@ def _around(around: Around | None) -> dict[str, Any] | None:
     }
 
 
+def _rank(rank: Rank | None) -> dict[str, Any] | None:
+    if rank is None:
+        return None
+    return {"place": rank.place, "of": rank.of, "score": round(rank.score, 3), "holders": rank.holders}
+
+
 def _field(place: Place) -> dict[str, Any]:
     source = place.field.source
     return {
@@ -174,4 +182,5 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
         "structs": coverage.structs,
         "unresolved": list(coverage.unresolved),
         "skipped": list(coverage.skipped),
+        "guessed": list(coverage.guessed),
     }

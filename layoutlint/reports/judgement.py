@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from layoutlint.coverage import Rank
 from layoutlint.reports import words
 from layoutlint.rule import CONFIDENCE, UNUSED, VARIABLES, Finding, Orders, Outcome, Report, Verdict
 
@@ -47,6 +48,16 @@ def share(verdict: Verdict) -> str:
     if not verdict.total or not verdict.bases:
         return ""
     return f"in {len(verdict.bases)} of {verdict.total} placements"
+
+
+def ranked(rank: Rank) -> str:
+    """How high a guess stands, and why."""
+    hold = "holds" if rank.holders == 1 else "hold"
+    others = f"{words.counted(rank.holders, 'struct')} {hold} it or a pointer to it"
+    return (
+        f"{rank.place:,} of {rank.of:,} guesses, by a score of {rank.score:,.1f}: {others}, times the "
+        f"{words.percent(rank.share)} of the placements that fail"
+    )
 
 
 def order(finding: Finding) -> str:

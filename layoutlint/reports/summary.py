@@ -92,5 +92,7 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
     for reason in coverage.skipped:
         yield from paragraph("  skipped: ", reason, width)
+    for reason in coverage.guessed:
+        yield from paragraph("  guessed: ", reason, width)
     for reason in silent((*report.findings, *report.kept)):
         yield from paragraph("  passed over: ", reason, width)

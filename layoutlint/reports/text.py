@@ -10,7 +10,7 @@ from layoutlint.model import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.builds import elsewhere, heading
 from layoutlint.reports.gathered import SHOWN, gathered, the_rest
-from layoutlint.reports.judgement import described, order, outcome, share
+from layoutlint.reports.judgement import described, order, outcome, ranked, share
 from layoutlint.reports.outcomes import spread
 from layoutlint.reports.styled import Line, line, paragraph
 from layoutlint.reports.summary import summary
@@ -98,6 +98,8 @@ def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[
         yield from paragraph("  order: ", order(finding), width)
     if verdict.is_placed:
         yield from paragraph("  placed: ", verdict.basis, width)
+    if finding.rank is not None:
+        yield from paragraph("  rank: ", ranked(finding.rank), width)
     yield from paragraph("  why: ", rule.why, width)
     if rule.by != RULE_FILE:
         yield from paragraph("  said by: ", f"{rule.by} at {rule.source}", width)

@@ -11,7 +11,7 @@ from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
-    "placements", "randomised", "randomisable", "around", "fingerprint", "suppressed", "builds",
+    "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "suppressed", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
@@ -24,7 +24,7 @@ KEYS = [
     (["findings", 0, "intent"], ["by", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "total", "violating", "bases", "basis", "orders"]),
     (["unread", 0], ["origin", "reason", "files", "builds"]),
-    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped"]),
+    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed"]),
 ]
 
 VALUES = [
