@@ -1,6 +1,9 @@
 cimport cython
 
+from layoutlint.readers.dwarf.cursor cimport Cursor
 from layoutlint.readers.dwarf.recipe cimport Recipe
+
+cdef unsigned long long _LARGEST_TAG, _NAME, _SIBLING, _TYPE, _STRING, _IMPLICIT, _PRESENT
 
 
 @cython.final
@@ -9,6 +12,7 @@ cdef class Plan:
     cdef public bint has_children, leads_on, is_indexed
     cdef public dict constants, forms
     cdef public Py_ssize_t size, name_at, text_at, name_width, sibling_at, sibling_width, type_at, quick, sibling_step
+    cdef public Py_ssize_t rest, rest_type_at
     cdef public int kind, opens, role
     cdef public list steps
     cdef public Recipe recipe
@@ -17,3 +21,16 @@ cdef class Plan:
     cdef bint _is_little
 
     cpdef Recipe cook(self)
+    @cython.locals(number="unsigned long long", form="unsigned long long", width=Py_ssize_t, offset=Py_ssize_t)
+    cdef void _find(self, list pairs) except *
+    @cython.locals(number="unsigned long long", form="unsigned long long", width=Py_ssize_t, offset=Py_ssize_t)
+    cdef void _find_behind(self, list pairs) except *
+    @cython.locals(number="unsigned long long", width=Py_ssize_t, run=Py_ssize_t)
+    cdef void _walk(self, list pairs) except *
+
+
+@cython.locals(
+    cursor=Cursor, position=Py_ssize_t, entry_tag="unsigned long long", number="unsigned long long",
+    form="unsigned long long",
+)
+cpdef Plan read(bytes data, object shape)

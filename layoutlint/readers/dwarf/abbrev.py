@@ -7,20 +7,26 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutlint.readers.dwarf import forms
-from layoutlint.readers.dwarf.forms import Damaged, sleb, uleb
+from layoutlint.readers.dwarf import recipe as recipes
+from layoutlint.readers.dwarf.cursor import Cursor
+from layoutlint.readers.dwarf.forms import Damaged, sleb
 from layoutlint.readers.dwarf.names import at, tag
-from layoutlint.readers.dwarf.recipe import Pair, Recipe, role
+from layoutlint.readers.dwarf.recipe import Pair, Recipe
 
-_LARGEST_TAG: Final = 0xFFFF
+_LARGEST_TAG = 0xFFFF
 """DW_TAG_hi_user."""
 _LETTERS = {1: "B", 2: "H", 4: "I", 8: "Q", 3: "3s", 16: "16s"}
 
 OTHER, AGGREGATE, TYPEDEF, IMPORT = 0, 1, 2, 3
 """What the scan does with an entry: steps over it, looks at its name, or remembers it."""
 
-_NAME: Final = at("name")
-_SIBLING: Final = at("sibling")
-_TYPE: Final = at("type")
+# Variables of C where this is compiled.
+_NAME = at("name")
+_SIBLING = at("sibling")
+_TYPE = at("type")
+_STRING = forms.STRING
+_IMPLICIT = forms.IMPLICIT
+_PRESENT = forms.PRESENT
 _DECLARATION: Final = at("declaration")
 _QUALIFIERS: Final = frozenset(tag(name) for name in ("const_type", "volatile_type"))
 _IMPORTED: Final = tag("imported_unit")
@@ -61,14 +67,16 @@ class Plan:
         self.constants = constants
         """Attributes whose value stands in the abbreviation."""
         self.forms = {number: form for number, form, _ in pairs}
-        fixed = all(width >= 0 for _, _, width in pairs)
-        self.size = sum(width for _, _, width in pairs) if fixed else -1
+        self.size = 0
         """Bytes of all attributes when that is fixed, else -1."""
+        self.rest = self.rest_type_at = -1
+        """Bytes behind a name that stands first, as text, when all else is of fixed length; else -1. Where
+        the type stands in them, when that is a plain number."""
         kind = _KINDS.get(entry_tag, OTHER)
         self.leads_on = _NAME not in self.forms and (kind == AGGREGATE or entry_tag in _QUALIFIERS)
         """Whether a typedef that stands for this may name an anonymous struct."""
         self.kind = kind if _NAME in self.forms else OTHER
-        self.role = role(entry_tag)
+        self.role = recipes.role(entry_tag)
         if entry_tag == _IMPORTED:
             self.kind = IMPORT
         self.name_at = self.sibling_at = self.type_at = -1
@@ -104,7 +112,7 @@ class Plan:
     def cook(self) -> Recipe:
         """What of an entry makes its shape."""
         if self.recipe is None:
-            self.recipe = Recipe(self.tag, self._pairs, self.constants)
+            self.recipe = recipes.of(self.tag, self._pairs, self.constants)
         return self.recipe
 
     @property
@@ -115,17 +123,34 @@ class Plan:
     def _find(self, pairs: list[Pair]) -> None:
         offset = 0
         for number, form, width in pairs:
-            if number == _NAME and form == forms.STRING:
+            if number == _NAME and form == _STRING:
                 self.text_at = offset
             if width < 0:
+                self.size = -1
+                if self.text_at == 0 and offset == 0:
+                    self._find_behind(pairs)
                 return
-            if number == _NAME and (form == forms.STRP or form in forms.STRX):
-                self.name_at, self.name_width = offset, width
+            if number == _NAME:
+                if form == forms.STRP or form in forms.STRX:
+                    self.name_at, self.name_width = offset, width
             elif number == _SIBLING:
                 self.sibling_at, self.sibling_width = offset, width
-            elif number == _TYPE and form in forms.REF_UNIT and width == 4:
+            elif number == _TYPE and width == 4 and form in forms.REF_UNIT:
                 self.type_at = offset
             offset += width
+        self.size = offset
+
+    def _find_behind(self, pairs: list[Pair]) -> None:
+        """What stands behind a name that stands first, as text."""
+        offset = 0
+        for number, form, width in pairs[1:]:
+            if width < 0:
+                self.rest_type_at = -1
+                return
+            if number == _TYPE and width == 4 and form in forms.REF_UNIT:
+                self.rest_type_at = offset
+            offset += width
+        self.rest = offset
 
     def _walk(self, pairs: list[Pair]) -> None:
         run = 0
@@ -160,20 +185,21 @@ def _parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
 
 def read(data: bytes, shape: Format) -> Plan:
     """The plan of an abbreviation, from its tag to the zeros that end it. Raises Damaged."""
-    position = 0
-    entry_tag, position = uleb(data, position)
-    has_children = data[position] != 0
-    position += 1
+    cursor = Cursor(data, shape.little_endian)
+    entry_tag = cursor.uleb(0)
+    has_children = data[cursor.behind] != 0
+    position = cursor.behind + 1
     pairs: list[Pair] = []
     constants: dict[int, int] = {}
     while True:
-        number, position = uleb(data, position)
-        form, position = uleb(data, position)
-        if form == forms.IMPLICIT:
+        number = cursor.uleb(position)
+        form = cursor.uleb(cursor.behind)
+        position = cursor.behind
+        if form == _IMPLICIT:
             constants[number], position = sleb(data, position)
-        elif form == forms.PRESENT:
+        elif form == _PRESENT:
             constants[number] = 1
-        elif number == form == 0:
+        elif number == 0 and form == 0:
             break
         else:
             width = forms.step(form, shape.version, shape.offset_size, shape.address_size)

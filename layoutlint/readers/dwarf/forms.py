@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final
 
 from layoutlint.readers.dwarf.names import form
@@ -91,6 +92,7 @@ _VARIABLE: Final = {
 _LENGTHS: Final = {form("block1"): 1, form("block2"): 2, form("block4"): 4}
 
 
+@lru_cache(1 << 8)
 def step(number: int, version: int, offset_size: int, address_size: int) -> int:
     """Bytes that a form takes; below zero a SKIP code. Raises Damaged for an unknown form."""
     size = _FIXED.get(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from typing import Final
 
 from layoutlint.readers.dwarf import forms
@@ -34,6 +35,8 @@ USED: Final = (
     *(at(name) for name in ("count", "upper_bound", "lower_bound", "prototyped", "GNU_vector")),
 )
 """Whatever types and members are decoded from; nothing else tells two shapes apart."""
+_NARROW: Final = 4
+"""Bytes of places and references in 32-bit DWARF."""
 _COMPUTED: Final = len(USED)
 """The bit of `mask` that says that a length is a reference to what computes it."""
 
@@ -77,10 +80,21 @@ def role(entry_tag: int) -> int:
     return MADE if entry_tag in _WHOLE else LEAF
 
 
+def of(entry_tag: int, pairs: list[Pair], constants: dict[int, int]) -> Recipe:
+    """The recipe of an abbreviation; many differ only in constants that do not count, and share one."""
+    counted = [(number, value) for number, value in constants.items() if _counts(entry_tag, number)]
+    return _shared(entry_tag, tuple(pairs), tuple(counted))
+
+
+@lru_cache(1 << 12)
+def _shared(entry_tag: int, pairs: tuple[Pair, ...], counted: tuple[tuple[int, int], ...]) -> Recipe:
+    return Recipe(entry_tag, pairs, dict(counted))
+
+
 class Recipe:
     """How the shape of an abbreviation's entries is made. Equal attributes come to equal words."""
 
-    def __init__(self, entry_tag: int, pairs: list[Pair], constants: dict[int, int]) -> None:
+    def __init__(self, entry_tag: int, pairs: tuple[Pair, ...], constants: dict[int, int]) -> None:
         takes = {number: _action(entry_tag, number, form) for number, form, _ in pairs}
         self.is_whole = entry_tag in _WHOLE
         """Whether all of the type that it refers to matters, not only how that is spelled."""
@@ -91,7 +105,7 @@ class Recipe:
         self.is_function = entry_tag == _FUNCTION
         self.is_named = entry_tag in _NAMED and (_NAME in takes or _SIGNATURE not in takes)
         """Whether its spelling is its name."""
-        takes |= {number: NUMBER for number in constants if _counts(entry_tag, number)}
+        takes |= dict.fromkeys(constants, NUMBER)
         used = [number for number in USED if takes.get(number, DROP)]
         rank = {number: index for index, number in enumerate(used)}
         self.head = entry_tag << 32 | sum(1 << USED.index(number) for number in used)
@@ -116,6 +130,16 @@ class Recipe:
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
         self.file = constants.get(_FILE, 0) & _ALL
+        self.has_text = steps[:2] == [TEXT, forms.SKIP_STRING] and bool(used) and used[0] == _NAME
+        quick = _quick(steps[4:] if self.has_text else steps)
+        self.is_quick = entry_tag == _MEMBER and self.file_rank < 0 and quick is not None
+        """Whether all that counts stands at a fixed place, but for the text of a name that comes first."""
+        self.quick = array("q", quick or ())
+        """Four numbers for each attribute that counts: its place behind that text; its bytes; where its word
+        comes behind the first; whether it refers to a type."""
+        self.quick_size = len(self.quick)
+        self.rest = sum(steps[5 if self.has_text else 1 :: 4])
+        """Bytes of all attributes behind that text, where the entry is quick to read."""
         is_name = [_NAME in takes and rank == 0 for rank in steps[2::4]]
         self.name_step = 4 * is_name.index(True) if any(is_name) else -1
         """Where the step of the name starts; its word is the first."""
@@ -127,6 +151,21 @@ def _add_step(steps: list[int], action: int, width: int, rank: int, form: int) -
         steps[last + 1] += width
     else:
         steps += (action, width, rank, form)
+
+
+def _quick(steps: list[int]) -> list[int] | None:
+    """What `Recipe.quick` says of such steps, None where they do not all stand at fixed places."""
+    found: list[int] = []
+    place = 0
+    for action, width, rank, form in zip(*[iter(steps)] * 4, strict=True):
+        if width < 0 or (action in (PLACE, REFER) and width != _NARROW) or (action == REFER and form):
+            return None
+        if action in (NUMBER, PLACE, REFER):
+            found += (place, width, rank, action == REFER)
+        elif action != DROP:
+            return None
+        place += width
+    return found
 
 
 def _counts(entry_tag: int, number: int) -> bool:

@@ -169,5 +169,6 @@ def _may_name(unit: Unit, position: int, at: int) -> bool:
     code = unit.octets[unit.offset + place]
     if code > 127:
         return True
-    target = unit.table.plan(code)
+    table = unit.table
+    target = table.plan(code)
     return target is None or target.leads_on

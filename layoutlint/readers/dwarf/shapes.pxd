@@ -8,7 +8,7 @@ from layoutlint.readers.dwarf.unit cimport Unit
 
 cdef Py_ssize_t _SHORT
 cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
-cdef unsigned long long _IS_TEXT, _IS_SHORT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _FILES
+cdef unsigned long long _IS_TEXT, _IS_SHORT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _FILES, _NUMBERS
 
 
 @cython.final
@@ -20,9 +20,9 @@ cdef class Shapes:
     cdef set _seen
     cdef object _main, _home, _unit
     cdef unsigned long long[::1] _words
-    cdef long long[::1] _files
+    cdef unsigned long long[::1] _files
     cdef Py_ssize_t _top
-    cdef unsigned long long _folder
+    cdef unsigned long long _folder, _turn
     cdef bint _has_crossed
 
     cpdef list new_among(self, Unit unit, list positions)
@@ -37,13 +37,15 @@ cdef class Shapes:
         number="unsigned long long",
     )
     cdef unsigned long long _spelled(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(plan=Plan)
+    @cython.locals(plan=Plan, recipe=Recipe)
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
         recipe=Recipe, start=Py_ssize_t, step=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
-        index=Py_ssize_t, known="unsigned long long",
+        known="unsigned long long",
     )
     cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
+    @cython.locals(index=Py_ssize_t)
+    cdef void _constants(self, Recipe recipe, Py_ssize_t start) except *
     @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
     cdef void _references(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except *
     @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
@@ -60,8 +62,17 @@ cdef class Shapes:
         self, Unit unit, unsigned long long value, Py_ssize_t position, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
     cdef void _cross(self) except *
-    @cython.locals(plan=Plan, recipe=Recipe, behind=Py_ssize_t)
+    @cython.locals(
+        octets="const unsigned char[::1]", is_quick=bint, plan=Plan, recipe=Recipe, behind=Py_ssize_t,
+    )
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
+    @cython.locals(
+        behind=Py_ssize_t, start=Py_ssize_t, step=Py_ssize_t, place=Py_ssize_t, width=Py_ssize_t,
+        word="unsigned long long", known="unsigned long long",
+    )
+    cdef Py_ssize_t _quick(
+        self, Unit unit, const unsigned char[::1] octets, Recipe recipe, Py_ssize_t position, int depth
+    ) except -1
     @cython.locals(place=Py_ssize_t, known=Py_ssize_t)
     cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(files=Files, start=Py_ssize_t)

@@ -19,6 +19,7 @@ from layoutlint.readers.dwarf.lines import Files, Name
 from layoutlint.readers.dwarf.recipe import Recipe
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.unit import Unit
+from layoutlint.readers.elf import Data
 
 DEEPEST: Final = 100
 """Types that refer to one another further than this go in a circle."""
@@ -46,8 +47,9 @@ _UNKNOWN = interning.UNKNOWN
 _PLACES = 1 << 48
 """A place of .debug_str behind this is kept as text."""
 _FILES = 1 << 12
-_NO_FILES: Final = array("q", [-1]) * _FILES
-"""For each of a unit's own numbers of files that none is known yet; larger ones are looked up every time."""
+"""A unit's own numbers of files behind this are looked up every time."""
+_NUMBERS = 1 << 32
+"""More than there are paths."""
 
 
 class Shapes:
@@ -76,7 +78,10 @@ class Shapes:
         self._table: Files | None = None
         self._folder = 0
         """The text that is the compilation directory."""
-        self._files = _NO_FILES[:]
+        self._files = array("Q", bytes(8 * _FILES))
+        """The numbers of paths, by the unit's own numbers of files; above those which unit that was."""
+        self._turn = 0
+        """The how manieth unit `_table` and `_files` are about."""
 
     def new_among(self, unit: Unit, positions: list[int]) -> list[int]:
         """Those where types stand of a shape that was not asked about before, and those that are damaged."""
@@ -112,7 +117,7 @@ class Shapes:
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
-        recipe = plan.cook()
+        recipe = plan.cook() if plan.recipe is None else plan.recipe
         if recipe.is_function:
             number = self._spelled(unit, position, depth)
         else:
@@ -131,7 +136,7 @@ class Shapes:
         if number != _UNKNOWN:
             return number
         plan = self._enter(unit, position, depth)
-        recipe = plan.cook()
+        recipe = plan.cook() if plan.recipe is None else plan.recipe
         behind = unit.behind
         if recipe.is_named:
             number = self._named(unit, plan, behind)
@@ -152,7 +157,8 @@ class Shapes:
         plan = unit.enter(position)
         if plan is None:
             raise Damaged("a type that is none", position)
-        if not plan.cook().is_type:
+        recipe = plan.cook() if plan.recipe is None else plan.recipe
+        if not recipe.is_type:
             raise Damaged(f"an entry with tag {plan.tag:#x} where a type is expected", position)
         return plan
 
@@ -180,13 +186,17 @@ class Shapes:
                     word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
                 self._words[start + 1 + recipe.steps[step + 2]] = word
             position = position + width if width >= 0 else unit.step(position, width)
-        for index in range(recipe.constant_count):
-            self._words[start + 1 + recipe.ranks[index]] = recipe.constants[index]
+        self._constants(recipe, start)
         if recipe.file_rank >= 0:
             self._words[start + 1 + recipe.file_rank] = self._path(unit, recipe.file)
         if position > unit.end:
             raise Damaged("an entry ends behind its unit", position)
         return position
+
+    def _constants(self, recipe: Recipe, start: int) -> None:
+        """Adds what stands in the abbreviation to the words from `start` on."""
+        for index in range(recipe.constant_count):
+            self._words[start + 1 + recipe.ranks[index]] = recipe.constants[index]
 
     def _references(self, unit: Unit, plan: Plan, position: int, depth: int) -> None:
         """Adds what an entry refers to, and nothing else of it."""
@@ -261,18 +271,57 @@ class Shapes:
 
     def _children(self, unit: Unit, position: int, depth: int) -> None:
         """Adds the members, dimensions or parameters among the entries from a position on."""
+        octets = unit.octets
+        is_quick = unit.is_little and self._main is unit.sections
         while True:
             plan = unit.enter(position)
             if plan is None:
                 return
             position = unit.behind
             recipe = plan.cook() if plan.recipe is None else plan.recipe
+            if recipe.is_quick and is_quick and not plan.has_children:
+                position = self._quick(unit, octets, recipe, position, depth)
+                continue
             if recipe.is_part:
                 behind = self._attributes(unit, plan, position, depth)
                 if not plan.has_children:
                     position = behind
                     continue
             position = unit.past(plan, position)
+
+    def _quick(self, unit: Unit, octets: Data, recipe: Recipe, position: int, depth: int) -> int:
+        """Adds all that counts of a member, as `_attributes` and quicker; the position behind it."""
+        start = self._top
+        if start + recipe.count >= len(self._words):
+            self._grow(recipe.count)
+        self._words[start] = recipe.head
+        self._top = start + 1 + recipe.count
+        if recipe.has_text:
+            behind = position
+            while octets[behind] != 0:
+                behind += 1
+            self._words[start + 1] = self._inside(unit, position, behind + 1)
+            position = behind + 1
+        for step in range(0, recipe.quick_size, 4):
+            place = position + recipe.quick[step]
+            width = recipe.quick[step + 1]
+            if width == 4:
+                word = octets[place + 3]
+                word = word << 8 | octets[place + 2]
+                word = word << 8 | octets[place + 1]
+                word = word << 8 | octets[place]
+            else:
+                word = octets[place] if width == 1 else unit.number(place, width)
+            if recipe.quick[step + 3]:
+                known = self._known.recall(unit.key + 2 * (unit.offset + word))
+                word = self._within(unit, word, place, depth) if known == _UNKNOWN else known
+            self._words[start + 1 + recipe.quick[step + 2]] = word
+        position += recipe.rest
+        if recipe.constant_count:
+            self._constants(recipe, start)
+        if position > unit.end:
+            raise Damaged("an entry ends behind its unit", position)
+        return position
 
     def _path(self, unit: Unit, number: int) -> int:
         """The number of the file that a unit's own number means."""
@@ -281,15 +330,15 @@ class Shapes:
             folder = "" if self._table is None else self._table.comp_dir
             self._folder = self._text(folder.encode(errors="surrogateescape"))
             self._unit = unit
-            self._files = _NO_FILES[:]
-        if number < _FILES and self._files[number] >= 0:
-            return self._files[number]
+            self._turn += 1
+        if number < _FILES and self._files[number] // _NUMBERS == self._turn:
+            return self._files[number] % _NUMBERS
         place = self._file(unit, number)
         known = self._paths.get(place, -1)
         if known < 0:
             known = self._paths[place] = self._numbered.setdefault(unit.path(number), len(self._numbered))
         if number < _FILES:
-            self._files[number] = known
+            self._files[number] = self._turn * _NUMBERS + known
         return known
 
     def _file(self, unit: Unit, number: int) -> int:

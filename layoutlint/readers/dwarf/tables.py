@@ -8,6 +8,7 @@ from typing import Final
 from layoutlint.readers.dwarf import abbrev, forms
 from layoutlint.readers.dwarf.abbrev import Format, Plan
 from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.interning import Words
 from layoutlint.readers.elf import Data
 from layoutlint.readers.span import Span
 
@@ -16,6 +17,8 @@ _LARGEST_CODE = 1 << 16
 """Producers number abbreviations densely; a table with a larger code is not believed."""
 _WIDEST = 21
 """Bits in front of the last byte of the widest code that is read."""
+_PACKED = 8
+"""Bytes in a word."""
 _KEPT: Final = 64
 """Tables kept at a time: units that share one follow one another."""
 
@@ -23,13 +26,47 @@ _STARTS = array("q", [0]) * (_LARGEST_CODE + 1)
 """Where a table is put together, before as much of it is kept as there is."""
 
 
+class Plans:
+    """The plans of one format; equal abbreviations of different tables share one."""
+
+    def __init__(self, data: Data, shape: Format) -> None:
+        self._data = data
+        self._shape = shape
+        self._words = Words()
+        self._plans: list[Plan | None] = []
+        """By the number of the words that an abbreviation is packed into."""
+
+    def of(self, start: int, end: int) -> Plan:
+        """The plan of the abbreviation that stands from its tag up to `end`. Raises Damaged."""
+        number = self._number(start, end)
+        while number >= len(self._plans):
+            self._plans.append(None)
+        plan = self._plans[number]
+        if plan is None:
+            plan = self._plans[number] = abbrev.read(bytes(self._data[start:end]), self._shape)
+        return plan
+
+    def _number(self, start: int, end: int) -> int:
+        """The number of these bytes: that of how many they are, and of words of eight."""
+        count = 1 + (end - start + _PACKED - 1) // _PACKED
+        if count > len(self._words.stack):
+            self._words.grow(count)
+        stack = self._words.stack
+        stack[0] = end - start
+        for index in range(1, count):
+            word = 0
+            for position in range(start, min(start + _PACKED, end)):
+                word = word << 8 | self._data[position]
+            stack[index] = word
+            start += _PACKED
+        return self._words.number(0, count)
+
+
 class Table:
     """The abbreviations of a unit, by code."""
 
-    def __init__(self, span: Span, data: Data, offset: int, shape: Format, known: dict[bytes, Plan]) -> None:
-        self._span = span
+    def __init__(self, data: Data, offset: int, known: Plans) -> None:
         self._data = data
-        self._shape = shape
         self._known = known
         self.plans: list[Plan | None] = [None]
         """The plans that were asked for."""
@@ -44,13 +81,7 @@ class Table:
             if code >= len(self.plans) or self._starts[code] == 0:
                 return None
             start = self._starts[code]
-            end = self._behind(start)
-            first = self._span.start
-            body = self._span.text[first + start : first + end]
-            plan = self._known.get(body)
-            if plan is None:
-                plan = self._known[body] = abbrev.read(body, self._shape)
-            self.plans[code] = plan
+            plan = self.plans[code] = self._known.of(start, self._behind(start))
         return plan
 
     def _divide(self, position: int) -> None:
@@ -103,9 +134,8 @@ class Tables:
     """The abbreviation tables of a file; equal abbreviations of different units share one plan."""
 
     def __init__(self, span: Span) -> None:
-        self._span = span
-        self._data = memoryview(span.text)[span.start : span.end]
-        self._plans: dict[Format, dict[bytes, Plan]] = {}
+        self._data = span.octets
+        self._plans: dict[Format, Plans] = {}
         self._tables: dict[tuple[Format, int], Table] = {}
 
     def at(self, offset: int, shape: Format) -> Table:
@@ -117,6 +147,8 @@ class Tables:
                 raise Damaged(f"the abbreviation table at {offset:#x} is outside .debug_abbrev")
             if len(self._tables) > _KEPT:
                 self._tables.clear()
-            known = self._plans.setdefault(shape, {})
-            table = self._tables[key] = Table(self._span, self._data, offset, shape, known)
+            known = self._plans.get(shape)
+            if known is None:
+                known = self._plans[shape] = Plans(self._data, shape)
+            table = self._tables[key] = Table(self._data, offset, known)
         return table

@@ -21,7 +21,9 @@ cdef class Unit(Cursor):
 
     @cython.locals(code="unsigned long long", table=Table, plan=Plan)
     cpdef Plan enter(self, Py_ssize_t position)
-    @cython.locals(index=Py_ssize_t, step=Py_ssize_t)
+    @cython.locals(kind=Py_ssize_t)
     cpdef Py_ssize_t over(self, Plan plan, Py_ssize_t position) except -1
-    @cython.locals(child=Plan, sibling="unsigned long long", depth=Py_ssize_t)
+    @cython.locals(child=Plan, place=Py_ssize_t, index=Py_ssize_t, kind=Py_ssize_t, depth=Py_ssize_t)
     cpdef Py_ssize_t past(self, Plan plan, Py_ssize_t position) except -1
+    @cython.locals(sibling="unsigned long long")
+    cdef Py_ssize_t _sibling(self, Py_ssize_t position, Py_ssize_t at, Py_ssize_t width) except -1
