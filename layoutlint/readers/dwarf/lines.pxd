@@ -17,14 +17,16 @@ cdef class Files(Cursor):
     cdef public str comp_dir
     cdef object _strings
     cdef Py_ssize_t _first
-    cdef list _folders, _names
-    cdef long long[::1] _folder_kinds, _name_kinds
+    cdef long long[::1] _folders, _names, _folder_kinds, _name_kinds
     cdef public Name name, folder
 
-    cdef Py_ssize_t _old(self, list starts, Py_ssize_t position, bint is_file) except -1
-    cdef object _entries(self, list starts, Py_ssize_t position, Py_ssize_t width)
-    @cython.locals(index=Py_ssize_t, step=Py_ssize_t)
-    cdef void _divide(self, list starts, Py_ssize_t position, long long[::1] kinds, Py_ssize_t total) except *
+    cdef object _old(self, Py_ssize_t position, bint is_file)
+    @cython.locals(content="unsigned long long", form="unsigned long long")
+    cdef object _kinds(self, Py_ssize_t position, Py_ssize_t width)
+    @cython.locals(
+        places="long long[::1]", total="unsigned long long", number=Py_ssize_t, index=Py_ssize_t, step=Py_ssize_t,
+    )
+    cdef object _divide(self, Py_ssize_t position, long long[::1] kinds)
     @cython.locals(
         index=Py_ssize_t, content="long long", form="long long", width=Py_ssize_t, is_number=bint,
         value="unsigned long long",

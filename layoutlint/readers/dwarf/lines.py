@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.cursor import Cursor
-from layoutlint.readers.dwarf.forms import SKIP_STRING, SKIP_ULEB, Damaged, uleb, variable
+from layoutlint.readers.dwarf.forms import SKIP_STRING, SKIP_ULEB, Damaged, variable
 from layoutlint.readers.elf import Data
 from layoutlint.readers.span import Span
 
@@ -29,6 +29,7 @@ _MOST: Final = 1 << 20
 """A table that claims more entries than this is not believed."""
 _OLD: Final = array("q", [_PATH, forms.STRING, SKIP_STRING, _DIRECTORY, forms.UDATA, SKIP_ULEB])
 """Up to DWARF 4; directories have no second part, and nobody asks for it."""
+_NONE: Final = array("q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,11 @@ class Files(Cursor):
         self._strings = strings
         self._first = 1
         """1 up to DWARF 4, 0 from DWARF 5 on."""
-        self._folders: list[int] = []
+        self._folders = _NONE
         """Where the entries start."""
         self._folder_kinds = _OLD
         """Of each part of an entry: what it is, its form, its bytes or SKIP code."""
-        self._names: list[int] = []
+        self._names = _NONE
         self._name_kinds = _OLD
         self.name = Name()
         """Of the file that was looked up."""
@@ -116,52 +117,59 @@ class Files(Cursor):
         position += 2 + (2 if version >= 5 else 0) + width + (5 if version >= 4 else 4)
         position += self.octets[position]
         if version < 5:
-            position = self._old(self._folders, position, False)
-            self._old(self._names, position, True)
+            self._folders = self._old(position, False)
+            self._names = self._old(self.behind, True)
             return
         self._first = 0
-        self._folder_kinds = self._entries(self._folders, position, width)
-        self._name_kinds = self._entries(self._names, self.behind, width)
+        self._folder_kinds = self._kinds(position, width)
+        self._folders = self._divide(self.behind, self._folder_kinds)
+        self._name_kinds = self._kinds(self.behind, width)
+        self._names = self._divide(self.behind, self._name_kinds)
         # Type units do not repeat the compilation directory; it is the first of the table.
-        if not self.comp_dir and self._folders:
+        if not self.comp_dir and len(self._folders):
             self._read(self.folder, self._folder_kinds, self._folders[0])
             self.comp_dir = self.text(self.folder).decode(errors="replace")
 
-    def _old(self, starts: list[int], position: int, is_file: bool) -> int:
-        """The tables up to DWARF 4: strings one after another, an empty one at the end."""
+    def _old(self, position: int, is_file: bool) -> array[int]:
+        """Where the entries of a table up to DWARF 4 start: strings, an empty one at the end."""
+        starts = array("q")
         while self.octets[position]:
             starts.append(position)
             position = self.step(position, _SKIP_STRING)
             if is_file:
                 for _ in range(3):
                     position = self.step(position, _SKIP_ULEB)
-        return position + 1
+        self.behind = position + 1
+        return starts
 
-    def _entries(self, starts: list[int], position: int, width: int) -> array[int]:
-        """Takes down where the entries of a table of DWARF 5 stand: a format, a count, the entries."""
+    def _kinds(self, position: int, width: int) -> array[int]:
+        """What the entries of a table of DWARF 5 consist of; the count of the entries stands at `behind`."""
         kinds = array("q")
-        count = self.octets[position]
-        position += 1
-        for _ in range(count):
-            content, position = uleb(self.data, position)
-            form, position = uleb(self.data, position)
+        self.behind = position + 1
+        for _ in range(self.octets[position]):
+            content = self.uleb(self.behind)
+            form = self.uleb(self.behind)
             known = content if content in (_PATH, _DIRECTORY) else 0
             kinds.extend((known, form, forms.step(form, 5, width, 8)))
-        total, position = uleb(self.data, position)
-        if total > _MOST or total > self.size - position:
-            raise Damaged(f"a line table claims {total} files")
-        self._divide(starts, position, kinds, total)
         return kinds
 
-    def _divide(self, starts: list[int], position: int, kinds: array[int], total: int) -> None:
-        for _ in range(total):
-            starts.append(position)
+    def _divide(self, position: int, kinds: array[int]) -> array[int]:
+        """Where the entries of a table of DWARF 5 start, from where their count stands."""
+        total = self.uleb(position)
+        position = self.behind
+        if total > _MOST or position + total > self.size:
+            raise Damaged(f"a line table claims {total} files")
+        starts = array("q", bytes(8 * total))
+        places = starts  # a view of them where this is compiled
+        for number in range(total):
+            places[number] = position
             for index in range(2, len(kinds), 3):
                 step = kinds[index]
                 position = position + step if step >= 0 else self.step(position, step)
         if position > self.size:
             raise Damaged("the files of a line table end behind it")
         self.behind = position
+        return starts
 
     def _read(self, name: Name, kinds: array[int], position: int) -> None:
         """Reads an entry."""
