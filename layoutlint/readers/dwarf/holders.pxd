@@ -5,7 +5,7 @@ from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.scan cimport Names
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _UNTOLD
+cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _UNTOLD, _BASES, _LAST
 cdef int _NO_TYPE, _LEAF, _STRUCT
 cdef long long _UNION, _TYPEDEF, _ARRAY, _MEMBER
 cdef Py_ssize_t _NOWHERE
@@ -15,6 +15,7 @@ cdef Py_ssize_t _NOWHERE
 cdef class Holders:
     cdef list _plans
     cdef unsigned char[::1] _told
+    cdef int _base
 
     @cython.locals(position=Py_ssize_t, plan=Plan)
     cpdef list called(self, Unit unit, list positions, Names asked)
@@ -22,6 +23,7 @@ cdef class Holders:
     cpdef list among(self, Unit unit, list held, list others)
     @cython.locals(position=Py_ssize_t)
     cpdef list inside(self, Unit unit, list positions)
+    @cython.locals(size=Py_ssize_t)
     cdef void _begin(self, Unit unit) except *
     @cython.locals(position=Py_ssize_t, plan=Plan)
     cdef void _mark(self, Unit unit, list held) except *
@@ -35,7 +37,7 @@ cdef class Holders:
     cdef int _is_made(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(
         told=int, held=int, target=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, member=Plan, start=Py_ssize_t,
-        code=Py_ssize_t, at=Py_ssize_t, octets="const unsigned char[::1]",
+        code=Py_ssize_t, behind=Py_ssize_t, size=Py_ssize_t, is_short=bint, at=Py_ssize_t, octets="const unsigned char[::1]",
     )
     cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(plan=Plan, member=Plan, start=Py_ssize_t, target=Py_ssize_t)

@@ -31,6 +31,8 @@ _NO = 1
 _YES = 2
 _UNTOLD = 3
 """For a union without members, which debug information lacks of some that have them."""
+_BASES = 4
+_LAST = 255 - _UNTOLD
 _NOWHERE = -1
 
 
@@ -45,7 +47,9 @@ class Holders:
         self._plans: list[Plan | None] = []
         """Those of the unit."""
         self._told = bytearray()
-        """What was told of each of the unit's types, where the type stands in it."""
+        """What was told of each of the unit's types, where the type stands in it, above `_base`."""
+        self._base = 0
+        """What other units left is not above it, so that nothing needs to be wiped between them."""
 
     def called(self, unit: Unit, positions: list[int], asked: Names) -> list[int]:
         """Of some types those that have one of some names, and those that are damaged."""
@@ -89,14 +93,18 @@ class Holders:
 
     def _begin(self, unit: Unit) -> None:
         self._plans = unit.table.plans
-        self._told = bytearray(unit.end - unit.offset)
+        self._base += _BASES
+        size = unit.end - unit.offset
+        if self._base > _LAST or size > len(self._told):
+            self._base = 0
+            self._told = bytearray(max(size, len(self._told)))
 
     def _mark(self, unit: Unit, held: list[int]) -> None:
         for position in held:
             try:
                 plan = self._plan(unit, position)
                 if plan.role == _STRUCT or self._is_struct(unit, plan, unit.behind):
-                    self._told[position - unit.offset] = _YES
+                    self._told[position - unit.offset] = self._base + _YES
             except DAMAGE:
                 continue  # told when the type itself is read
 
@@ -104,8 +112,8 @@ class Holders:
         """Whether the type at a position is one of the structs, or holds one. Raises Damaged."""
         if position >= unit.end:
             raise Damaged("a reference leaves its unit", position)
-        told = self._told[position - unit.offset]
-        if told == _UNKNOWN:
+        told = self._told[position - unit.offset] - self._base
+        if told <= _UNKNOWN:
             plan = self._plan(unit, position)
             if plan.role == _LEAF:
                 told = _NO
@@ -113,7 +121,7 @@ class Holders:
                 raise Damaged("types refer to one another in a circle", position)
             else:
                 told = self._is_made(unit, plan, unit.behind, depth + 1)
-            self._told[position - unit.offset] = told
+            self._told[position - unit.offset] = self._base + told
         return told
 
     def _plan(self, unit: Unit, position: int) -> Plan:
@@ -153,25 +161,29 @@ class Holders:
                 start = unit.behind
                 if member is None:
                     return told
+            behind, size, at = start, member.size, member.type_at
+            if member.rest >= 0:  # a short name stands there first, as text
+                while octets[behind] != 0:
+                    behind += 1
+                behind += 1
+                size, at = member.rest, member.rest_type_at
             if member.tag == _MEMBER:
-                if member.type_at >= 0 and unit.is_little:  # as `_target`, and quicker
-                    at = start + member.type_at
+                if at >= 0 and unit.is_little:  # as `_target`, and quicker
+                    at += behind
                     target = octets[at + 3]
                     target = target << 8 | octets[at + 2]
                     target = target << 8 | octets[at + 1]
                     target = first + (target << 8 | octets[at])
                 else:
                     target = _target(unit, member, start)
-                held = self._told[target - first] if target < end else _UNKNOWN
-                if held == _UNKNOWN:
+                held = self._told[target - first] - self._base if target < end else _UNKNOWN
+                if held <= _UNKNOWN:
                     held = self._holds(unit, target, depth)
                 if held == _YES:
                     return _YES
                 told = _NO
-            if member.size >= 0 and not member.has_children:
-                position = start + member.size
-            else:
-                position = unit.past(member, start)
+            is_short = size >= 0 and not member.has_children
+            position = behind + size if is_short else unit.past(member, start)
         raise Damaged("the unit ends inside an entry", position)
 
     def _is_struct(self, unit: Unit, plan: Plan, position: int) -> bool:
@@ -189,9 +201,9 @@ class Holders:
         raise Damaged("typedefs stand for one another in a circle", position)
 
     def _collect(self, unit: Unit, position: int, found: list[int], depth: int) -> None:
-        if self._told[position - unit.offset] != _UNKNOWN:
+        if self._told[position - unit.offset] > self._base:
             return
-        self._told[position - unit.offset] = _YES
+        self._told[position - unit.offset] = self._base + _YES
         plan = self._plan(unit, position)
         start = unit.behind
         if plan.role == _LEAF:
