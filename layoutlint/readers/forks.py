@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import marshal
 import os
-from collections.abc import Callable, Iterator
+import select
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -15,6 +16,10 @@ _TICKET = 4
 """Bytes of a number that is handed out."""
 _UNIT_OF_WORK = 1 << 24
 """Bytes that are worth a process."""
+_LENGTH = 8
+"""Bytes of the length in front of what a process tells."""
+_AT_ONCE = 1 << 16
+"""Bytes that a pipe holds."""
 
 Work = Callable[[int], Any]
 """What is done for a number; it gives plain values, as marshal takes them."""
@@ -31,27 +36,40 @@ def processes(size: int, jobs: int) -> int:
     return max(1, min(free, size // _UNIT_OF_WORK))
 
 
-def spread(work: Work, count: int, number: int) -> list[Any] | None:
-    """What `work` gives for each number below `count`, done by at most so many processes.
+class Lost(Exception):
+    """A process died before it told what it had done."""
 
-    The numbers wait in a pipe, which holds 16,384 of them; every process takes the lowest that is left.
-    None when a process died before it told what it had done.
+
+def spread(work: Work, count: int, number: int) -> Generator[Any]:
+    """What `work` gives for each number below `count`, in this order, done by at most so many processes.
+
+    The numbers wait in a pipe, which holds 16,384 of them; every process takes the lowest that is left. What
+    is done with the results here is done while the others are at work. Raises Lost. To be closed.
     """
     results: dict[int, Any] = {}
     tickets = _tickets(count)
+    given = 0
     children: list[_Child] = []
     try:
         with suppress(OSError):  # where no more can be had fewer do as well
             while len(children) < number - 1:
                 children.append(_Child(work, tickets))
-        results.update(_share(work, tickets))
-        for child in children:
-            results.update(child.results())
+        for part, result in _share(work, tickets):
+            results[part] = result
+            _hear(children, results, None)
+            while given in results:
+                yield results.pop(given)
+                given += 1
+        while given < count:
+            _hear(children, results, given)
+            if given not in results:
+                raise Lost
+            yield results.pop(given)
+            given += 1
     finally:
         os.close(tickets)
         for child in children:
             child.end()
-    return [results[part] for part in range(count)] if len(results) == count else None
 
 
 def _tickets(count: int) -> int:
@@ -68,35 +86,54 @@ def _share(work: Work, tickets: int) -> Iterator[tuple[int, Any]]:
         yield part, work(part)
 
 
+def _hear(children: list[_Child], results: dict[int, Any], number: int | None) -> None:
+    """Takes what processes have told by now, or waits until they have told of a number, or are through."""
+    at_once = number is None
+    while number not in results and (talking := [child for child in children if not child.is_through]):
+        poll = select.poll()
+        for child in talking:
+            poll.register(child.source, select.POLLIN)
+        ready = {source for source, _ in poll.poll(0 if at_once else None)}
+        for child in talking:
+            results.update(child.hear() if child.source in ready else ())
+        if at_once:
+            return
+
+
 class _Child:
     """A process that does a share of the work."""
 
     def __init__(self, work: Work, tickets: int) -> None:
-        self._source, sink = os.pipe()
+        self.source, sink = os.pipe()
+        self.is_through = False
+        """Whether it has told all, or died."""
+        self._heard = b""
         try:
             self._pid = os.fork()
         except OSError:
-            os.close(self._source)
+            os.close(self.source)
             os.close(sink)
             raise
         if self._pid == 0:
-            os.close(self._source)  # else it would wait for ever for a parent that is gone to read
+            os.close(self.source)  # else it would wait for ever for a parent that is gone to read
             _serve(work, tickets, sink)
         os.close(sink)
 
-    def results(self) -> list[tuple[int, Any]]:
-        """What it has done once it is through, by number; nothing if it died."""
-        with os.fdopen(os.dup(self._source), "rb") as source:
-            told = source.read()
-        try:
-            results: list[tuple[int, Any]] = marshal.loads(told)
-        except (EOFError, ValueError, TypeError):
-            return []
-        return results
+    def hear(self) -> Iterator[tuple[int, Any]]:
+        """What else it has done, by number, as far as that is told to its end; waits for it to tell."""
+        told = os.read(self.source, _AT_ONCE)
+        self.is_through = not told
+        self._heard += told
+        while len(self._heard) >= _LENGTH:
+            end = _LENGTH + int.from_bytes(self._heard[:_LENGTH], "little")
+            if end > len(self._heard):
+                return
+            yield marshal.loads(self._heard[_LENGTH:end])
+            self._heard = self._heard[end:]
 
     def end(self) -> None:
         """Ends the process, if it has not ended."""
-        os.close(self._source)
+        os.close(self.source)
         try:
             os.kill(self._pid, 9)
         finally:
@@ -107,7 +144,10 @@ def _serve(work: Work, tickets: int, sink: int) -> NoReturn:
     """What a child does; what goes wrong in it is met again, and told, by its parent."""
     try:
         with os.fdopen(sink, "wb") as told:
-            told.write(marshal.dumps(list(_share(work, tickets))))
+            for done in _share(work, tickets):
+                said = marshal.dumps(done)
+                told.write(len(said).to_bytes(_LENGTH, "little") + said)
+                told.flush()
     except BaseException:
         os._exit(1)
     os._exit(0)

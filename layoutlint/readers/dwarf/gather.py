@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ class Gathering:
     def __init__(self, image: Image, wanted: Wanted, options: ReadOptions) -> None:
         """Raises ReadError when there are no units."""
         suffix = "" if image.section(".debug_info") or image.section(".debug_types") else SPLIT
-        self._path = image.path
+        self._image = image
         self.wanted = wanted
         """With what typedefs among the held names stand for, where that was found at once."""
         self._target = image.target
@@ -47,19 +47,23 @@ class Gathering:
         self._index = Index(image, options, suffix)
         if wanted.held and not self._index.has_supplement:
             self.wanted = wanted = replace(wanted, held=wanted.held | self._meant(wanted.held))
-        self._parts = Parts(image, options)
+        self._start()
+        if not self._index.units:
+            raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
+
+    def _start(self) -> None:
+        """Nothing is read so far."""
+        self._parts = Parts(self._image, self._options)
         self._has_skeletons = False
         self._skipped: Counter[str] = Counter()
         self._partial: dict[Unit, bool] = {}
         """Units whose language is that of those who import them, and whether that is C."""
         self._waiting: deque[Unit] = deque()
-        self.selection = Selection(wanted, image.target)
+        self.selection = Selection(self.wanted, self._target)
         self.unread: list[str] = [*self._index.damaged]
         """Places and reasons."""
         self.shuffled: Shuffled | None = None
         """What other files than the first one say of being built by a compiler that shuffles."""
-        if not self._index.units:
-            raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
 
     def _meant(self, held: frozenset[str]) -> frozenset[str]:
         """What structs are called for which typedefs among some names stand, as the first units tell."""
@@ -80,11 +84,14 @@ class Gathering:
         if self._index.has_supplement:
             with suppress(*DAMAGE):  # which is told where something refers to it
                 self._hear(self._index.supplement)
-        for unit, sight in zip(units, self._sights(units), strict=True):
-            self._visit(unit, sight)
+        size = sum(unit.end - unit.offset for unit in units)
+        parts = _parts(units, size)
+        if not self._share(parts, size):
+            self._visit_all(0, [sight for part in parts for sight in self._sights(part)])
+        self._options.progress("reading DWARF", len(units), len(units))
         if len(self._partial) == len(units) and not any(self._partial.values()):
             what = "has partial units only (dwz), which are read with the files that import them"
-            raise ReadError(self._path, what)
+            raise ReadError(self._image.path, what)
         for part in self._parts.kept if self._has_skeletons else ():
             self.unread += part.damaged
             self._hear(part)
@@ -103,34 +110,48 @@ class Gathering:
             notes.append(f"skipped {_units(alone, 'partial ')} that no unit in C imports")
         return tuple(notes)
 
-    def _sights(self, units: list[Unit]) -> list[Sight]:
-        """What all units turn out to be, looked at by several processes where there is enough of them.
+    def _share(self, parts: list[tuple[int, int]], size: int) -> bool:
+        """Lets several processes look at parts of the units, and visits those that are looked at meanwhile.
 
-        Where units take their folder from whoever refers to them first (dwz), one process looks at all.
+        False, and nothing is read, where one process must look at all: there is not enough of them, one died,
+        or units take their folder from whoever refers to them first (dwz).
         """
-        size = sum(unit.end - unit.offset for unit in units)
         number = 1 if self._index.has_supplement else forks.processes(size, self._options.jobs)
         self.selection.prepare(self._index.sections)
-        parts = _parts(units, size)
-        total = len(units)
-
-        def work(part: int) -> list[Sight]:
-            first, end = parts[part]
-            self._options.progress("reading DWARF", first, total)
-            return [self._look(unit) for unit in units[first:end]]
-
-        told = forks.spread(work, len(parts), number)
-        sights = [sight for part in told or () for sight in part]
-        if told is None or (number > 1 and any(sight[0] == _PARTIAL for sight in sights)):
-            self._start_again(units)
-            sights = [self._look(unit) for unit in units]
-        self._options.progress("reading DWARF", total, total)
-        return sights
-
-    def _start_again(self, units: list[Unit]) -> None:
-        self.selection = Selection(self.wanted, self._target)
-        for unit in units:
+        if number == 1:
+            return False
+        sights: list[Sight] = []
+        kinds: set[int] = set()
+        visited = 0
+        told = forks.spread(lambda number: self._sights(parts[number]), len(parts), number)
+        with suppress(forks.Lost), closing(told):
+            for seen in told:
+                sights += seen
+                kinds.update(sight[0] for sight in seen)
+                if _PARTIAL in kinds:
+                    break
+                # What skeletons stand for is looked at behind all that is here, whoever looks at that.
+                if _SKELETON not in kinds:
+                    self._visit_all(visited, sights)
+                    visited = len(sights)
+            else:
+                self._visit_all(visited, sights)
+                return True
+        for unit in self._index.units:
             unit.home = None
+        self._start()
+        return False
+
+    def _sights(self, part: tuple[int, int]) -> list[Sight]:
+        """What the units of a part turn out to be."""
+        units = self._index.units
+        self._options.progress("reading DWARF", part[0], len(units))
+        return [self._look(unit) for unit in units[slice(*part)]]
+
+    def _visit_all(self, first: int, sights: list[Sight]) -> None:
+        """Visits the units from one on, as far as they have been looked at."""
+        for number in range(first, len(sights)):
+            self._visit(self._index.units[number], sights[number])
 
     def _look(self, unit: Unit, is_imported: bool = False) -> Sight:
         """What a unit turns out to be. Partial units wait until C imports them."""
