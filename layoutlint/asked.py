@@ -10,6 +10,27 @@ from layoutlint.model import Wanted
 from layoutlint.rule import VARIABLES, Pack
 
 
+def of_run(
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    only: str | None,
+    headers: Mapping[str, str],
+    annotations: bool,
+    sources: tuple[str, ...],
+) -> Wanted:
+    """All that a run asks for: by packs, in kernels by `kernel_packs` as well, in `headers` by comments.
+
+    With `annotations` also what says something itself, in the files below folders of `sources` too.
+    """
+    own, every = (
+        besides(wanted(asking, only), asking, only, headers, annotations)
+        for asking in (packs, packs + kernel_packs)
+    )
+    kernel = frozenset((*every.names, *every.patterns)) - {*own.names, *own.patterns}
+    files = mentioning(sources) if annotations else frozenset()
+    return replace(every, kernel=kernel, annotated=annotations, files=files)
+
+
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
     """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
     rules = [rule for pack in packs for rule in pack.rules]

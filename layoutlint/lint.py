@@ -16,11 +16,9 @@ from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Want
 from layoutlint.named import Structs
 from layoutlint.placed import Case, Surroundings, Where
 from layoutlint.rule import (
-    UNUSED,
     VARIABLES,
     CannotTell,
     Context,
-    Coverage,
     Finding,
     NoSuchField,
     Outcome,
@@ -57,8 +55,8 @@ class Options:
     read: ReadOptions = field(default_factory=ReadOptions)
     annotations: bool = False
     """Whether what the inputs say themselves of their structs counts."""
-    claims: Claims | None = None
-    """What comments claim about cache lines, where that is to be judged."""
+    comments: bool = False
+    """Whether what comments claim about cache lines is judged."""
     randomised: Randomisation | None = None
     """How the build randomises layouts; None where nothing is said."""
     kernel: Version | None = None
@@ -74,6 +72,8 @@ class Inputs:
     readings: list[Reading]
     unread: list[Unread]
     around: Surroundings
+    claims: Claims | None = None
+    """What comments claim about cache lines, where that is to be judged."""
 
 
 _NOT_THERE = Unread("rules", "nothing was judged: no input has a struct that they name")
@@ -94,11 +94,20 @@ def read(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Inputs:
     """What the inputs at some paths say of the structs that the packs' rules name."""
-    own, every = _asked(packs, options), _asked(packs + kernel_packs, options)
-    kernel = frozenset((*every.names, *every.patterns)) - {*own.names, *own.patterns}
+    paths = tuple(paths)
+    claims = _claims(paths, options)
+    wanted = _asked(packs, kernel_packs, claims, options)
     names = placed.embedded(packs + kernel_packs)
-    readings, unread, around = _read(tuple(paths), replace(every, kernel=kernel), names, options)
-    return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around)
+    readings, unread, around = _read(paths, wanted, names, options)
+    return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around, claims)
+
+
+def _claims(paths: tuple[str, ...], options: Options) -> Claims | None:
+    if not options.comments:
+        return None
+    from layoutlint.intent import claims  # few runs ask for them
+
+    return claims.gather(paths, options.read.sources)
 
 
 def _dated(reading: Reading, kernel: Version | None) -> Reading:
@@ -106,12 +115,11 @@ def _dated(reading: Reading, kernel: Version | None) -> Reading:
     return replace(reading, kernel=kernel) if reading.is_kernel and reading.kernel is None else reading
 
 
-def _asked(packs: tuple[Pack, ...], options: Options) -> Wanted:
-    named = asked.wanted(packs, options.only)
-    files = asked.mentioning(options.read.sources) if options.annotations else frozenset()
-    headers = options.claims.structs if options.claims else {}
-    besides = asked.besides(named, packs, options.only, headers, options.annotations)
-    return replace(besides, annotated=options.annotations, files=files)
+def _asked(
+    packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], claims: Claims | None, options: Options
+) -> Wanted:
+    headers = claims.structs if claims else {}
+    return asked.of_run(packs, kernel_packs, options.only, headers, options.annotations, options.read.sources)
 
 
 def report(
@@ -120,7 +128,7 @@ def report(
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
     known = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
-    active, intents = _with_annotations(readings, known, options)
+    active, intents = _with_annotations(inputs, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
@@ -139,7 +147,7 @@ def report(
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
     vain = tuple(unused.words(readings, active, idle))
     findings += tuple(map(unused.counted, vain)) if options.unused else vain
-    stale = [one for r in readings for one in options.claims.stale(r)] if options.claims else []
+    stale = [one for r in readings for one in inputs.claims.stale(r)] if inputs.claims else []
     if options.read.sources or any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals
 
@@ -156,11 +164,11 @@ def report(
 
 
 def _with_annotations(
-    readings: list[Reading], packs: dict[int, tuple[Pack, ...]], options: Options
+    inputs: Inputs, packs: dict[int, tuple[Pack, ...]], options: Options
 ) -> tuple[dict[int, tuple[Pack, ...]], list[Intent]]:
     """The packs for each input, with what its structs say themselves."""
     active, intents = dict(packs), []
-    for reading in readings if options.annotations else ():
+    for reading in inputs.readings if options.annotations else ():
         if any(struct.annotations for struct in reading.structs):
             from layoutlint.intent import taken  # most inputs have none
 
@@ -169,9 +177,9 @@ def _with_annotations(
         active[id(reading)] += tuple(
             said.spoken(_asked_for(reading, packs[id(reading)], options), packs[id(reading)])
         )
-    if options.claims is not None:
-        for reading in readings:
-            active[id(reading)] += options.claims.spoken(reading, packs[id(reading)])
+    if inputs.claims is not None:
+        for reading in inputs.readings:
+            active[id(reading)] += inputs.claims.spoken(reading, packs[id(reading)])
     return active, intents
 
 
@@ -179,7 +187,7 @@ def _asked_for(reading: Reading, packs: tuple[Pack, ...], options: Options) -> R
     """An input without the structs that are there for guesses only, whose own words are not asked for."""
     if not any(pack.guesses for pack in packs):
         return reading
-    wanted = _asked(tuple(pack for pack in packs if not pack.guesses), options)
+    wanted = _asked(tuple(pack for pack in packs if not pack.guesses), (), None, options)
     return replace(reading, structs=tuple(struct for struct in reading.structs if wanted.wants(struct)))
 
 
@@ -341,7 +349,7 @@ def _report(
     vain: tuple[Finding, ...],
 ) -> Report:
     ordered = sorted(findings, key=order)
-    coverage = _coverage(readings, rules, ordered, vain)
+    coverage = unused.coverage(readings, rules, ordered, vain)
     lacks = {id(finding): unused.noted(finding) for finding in ordered if finding.is_lack}
     ordered = [lacks.get(id(f), f) for f in ordered if options.unused or not f.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
@@ -364,28 +372,6 @@ def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
     place = finding.place
     name = finding.struct.name if finding.struct else finding.rule.struct
     return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
-
-
-def _coverage(
-    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[Finding, ...]
-) -> Coverage:
-    found = {f.rule for f in findings if f.struct is not None}
-    skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
-    lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
-    unresolved = [f"{rule.id}: {rule.subject} is in none of the inputs" for rule in lacking]
-    judged = [f for f in findings if f.rule.kind.name != UNUSED]
-    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
-    structs = {id(f.struct) for f in judged if f.struct is not None}
-    if any(rule.guess for rule in rules):  # which look at all there are
-        structs |= {id(struct) for r in readings for struct in r.structs if not _only_declared(struct)}
-    unresolved += [f"{f.rule.source}: {f.verdict.message}" for f in vain if f.verdict.is_missing_field]
-    return Coverage(
-        rules=len(rules),
-        applied=len({f.rule for f in judged if f.verdict.outcome is not Outcome.UNKNOWN}),
-        structs=len(structs),
-        unresolved=tuple(dict.fromkeys(unresolved)),
-        skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
-    )
 
 
 def exit_status(findings: Iterable[Finding], unread: Sequence[Unread], options: Options) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -21,7 +22,6 @@ from layoutlint.commands.packs import discovered, on_for_kernels, packs_of
 
 if TYPE_CHECKING:
     from layoutlint.builds import Build
-    from layoutlint.intent.claims import Claims
     from layoutlint.rule import Pack
 
 
@@ -105,6 +105,8 @@ def check(
         raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
     files = files_of(outputs)
     builds = _builds(matrix_path, inputs)
+    if more["comments"]:
+        _refuse_no_text((*inputs, *(path for build in builds for path in build.inputs)), more["sources"])
     packs = packs_of(rule_paths or discovered(), pack_names)
     if builds:
         _refuse_guesses(packs)
@@ -113,7 +115,7 @@ def check(
     options = lint.Options(
         only=more["only"],
         annotations=not more["no_annotations"],
-        claims=_claims(inputs, more["sources"]) if more["comments"] else None,
+        comments=more["comments"],
         fail_on=Outcome(fail_on),
         line_size=more["line_size"],
         min_align=more["min_align"],
@@ -150,15 +152,12 @@ def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
             raise click.UsageError(f"--matrix judges rules, and {pack.name} guesses: give it one build")
 
 
-def _claims(inputs: tuple[str, ...], sources: tuple[str, ...]) -> Claims:
-    """What comments claim in inputs of C text and below --sources; raises UsageError for neither."""
-    from layoutlint.intent import claims
+def _refuse_no_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
+    """Raises UsageError where comments are asked for and there is no C text, as input or as source."""
     from layoutlint.readers.clang import tree
 
-    tops = [top for path in (*inputs, *sources) for top in tree.text_below(path)]
-    if not tops:
+    if not any(tree.text_below(path) for path in (*inputs, *sources)):
         raise click.UsageError("--comments needs C text: as INPUT, or below --sources")
-    return claims.gather(tops)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...]) -> tuple[Build, ...]:

@@ -13,6 +13,7 @@ from layoutlint.kinds.offset import Offset
 from layoutlint.kinds.separate import Separate
 from layoutlint.layout import Layout, Place
 from layoutlint.model import Reading, Source, Struct, Unread
+from layoutlint.readers.clang import tree
 from layoutlint.rule import Kind, Pack, Rule, Severity, StructIntent
 
 _SUFFIXES = (".h", ".c")
@@ -39,7 +40,7 @@ _MENTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class _Texts:
     """The C files below some folders in which comments seem to claim something, and the structs there."""
 
     texts: dict[str, Text]
@@ -86,8 +87,44 @@ class Claims:
         return next((self.texts[tail] for tail in tails if tail in self.texts), None)
 
 
-def gather(tops: Iterable[tuple[str, Iterable[str]]]) -> Claims:
-    """What is claimed in the C files of some folders, each with those below it to look through."""
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What is claimed in the text of each input: two trees have files of one path and different content."""
+
+    own: dict[str, _Texts]
+    """By the paths of inputs that are C text, what is below folders of sources among it."""
+    sources: _Texts
+    """Of the other inputs."""
+
+    @property
+    def structs(self) -> dict[str, str]:
+        """Those that comments claim something of in any text, and the file of each."""
+        found = dict(self.sources.structs)
+        for texts in self.own.values():
+            found |= {name: found.get(name, file) for name, file in texts.structs.items()}
+        return found
+
+    def spoken(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
+        """The rules that comments in the structs of an input come to, as a pack that knows what others do."""
+        return self._of(reading).spoken(reading, packs)
+
+    def stale(self, reading: Reading) -> Iterator[Unread]:
+        """The files that are of another version than an input, whose comments are then left out."""
+        return self._of(reading).stale(reading)
+
+    def _of(self, reading: Reading) -> _Texts:
+        return self.own.get(reading.path, self.sources)
+
+
+def gather(inputs: Iterable[str], sources: Iterable[str]) -> Claims:
+    """What is claimed in the inputs at some paths that are C text, and below folders of sources."""
+    shared = [top for path in sources for top in tree.text_below(path)]
+    found = {path: tree.text_below(path) for path in inputs}
+    own = {path: _gathered([*tops, *shared]) for path, tops in found.items() if tops}
+    return Claims(own, _gathered(shared))
+
+
+def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
     texts: dict[str, Text] = {}
     structs: dict[str, str] = {}
     for top, folders in tops:
@@ -101,7 +138,7 @@ def gather(tops: Iterable[tuple[str, Iterable[str]]]) -> Claims:
                     short = os.path.relpath(path, top)
                     texts.setdefault(short, text)
                     structs |= {name: structs.get(name, short) for name in names}
-    return Claims(texts, structs)
+    return _Texts(texts, structs)
 
 
 def _files(folders: Iterable[str]) -> Iterator[str]:

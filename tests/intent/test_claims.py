@@ -114,6 +114,38 @@ def test_a_folder_of_headers(tmp_path):
     assert [f["struct"] for f in report["findings"]] == ["two"]
 
 
+def two_trees(folder):
+    """Two trees with a file of one path, which declare a struct otherwise and claim other things of it."""
+    for name, text in (("old", STALE), ("new", "\n\n" + RIGHT)):
+        (folder / name / "include").mkdir(parents=True)
+        (folder / name / "include" / "ended.h").write_text(text)
+    return folder / "old", folder / "new"
+
+
+RIGHT = HEADER.replace("long b;", "int first;\n\tlong b;").format("", "/* --- cacheline 1 boundary (64 bytes) was 16 bytes ago --- */", "", align=64)
+BOTH = [("b", "broken"), ("c", "kept")]
+
+
+@pytest.mark.parametrize("turn", [1, -1], ids=["the old one first", "the new one first"])
+def test_each_input_has_its_own_text(turn, tmp_path):
+    trees = two_trees(tmp_path)
+    done = run("check", *trees[::turn], *RULES, *FLAGS)
+    assert (done.returncode, sorted(judged(json.loads(done.stdout)))) == (1, BOTH)
+
+
+def test_each_build_has_its_own_text(tmp_path):
+    two_trees(tmp_path)
+    (tmp_path / "m.toml").write_text('[build.old]\ninput = "old"\n[build.new]\ninput = "new"\n')
+    done = run("check", "--matrix", tmp_path / "m.toml", *RULES, *FLAGS)
+    assert (done.returncode, sorted(judged(json.loads(done.stdout)))) == (1, BOTH)
+
+
+def test_a_matrix_needs_text_in_one_of_its_builds(tmp_path):
+    (tmp_path / "m.toml").write_text('[build.one]\ninput = "a.o"\n[build.other]\ninput = "b.o"\n')
+    done = run("check", "--matrix", tmp_path / "m.toml", *RULES)
+    assert (done.returncode, "--comments needs C text" in done.stderr) == (2, True)
+
+
 def test_it_needs_text(tmp_path):
     (tmp_path / "a.c").write_text("int a;\n")
     subprocess.run(["cp", tmp_path / "a.c", tmp_path / "a.o"], check=True)
@@ -150,7 +182,7 @@ def test_rubbish_takes_no_time(line, tmp_path):
     lines = "".join(line.format(number) for number in range(80_000))[:1_000_000]
     (tmp_path / "long.h").write_text(f"{STALE}struct {lines}")
     started = process_time()
-    found = claims.gather([(str(tmp_path), [str(tmp_path)])])
+    found = claims.gather([str(tmp_path)], [])
     assert process_time() - started < 15
     assert "ended" in found.structs
 
@@ -159,4 +191,4 @@ def test_a_comment_outside_of_structs_takes_no_other_its_turn(tmp_path):
     """However many structs a file has, and however many comments that are in none of them."""
     header = "struct a{0} {{\n\tint a;\n}};\n/* read mostly */\nextern int a{0};\n"
     (tmp_path / "many.h").write_text("".join(map(header.format, range(3000))) + STALE)
-    assert list(claims.gather([(str(tmp_path), [str(tmp_path)])]).structs) == ["ended"]
+    assert list(claims.gather([str(tmp_path)], []).structs) == ["ended"]
