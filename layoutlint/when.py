@@ -16,11 +16,17 @@ class Versions:
     """The first one that is no longer in it."""
 
     def __contains__(self, version: Version) -> bool:
-        return self.first <= version and (self.below is None or version < self.below)
+        it = in_full(version)
+        return in_full(self.first) <= it and (self.below is None or it < in_full(self.below))
 
     def __str__(self) -> str:
         ends = [f"from {dotted(self.first)} on"] if self.first else []
         return " and ".join([*ends, f"before {dotted(self.below)}"] if self.below else ends)
+
+
+def in_full(version: Version) -> Version:
+    """A version with all its numbers: 6.8 is 6.8.0."""
+    return (*version, 0, 0, 0)[:3]
 
 
 def dotted(version: Version) -> str:

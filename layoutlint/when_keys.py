@@ -7,7 +7,7 @@ import re
 from layoutlint import toml_table as toml
 from layoutlint.model import TARGETS, Version, Wanted
 from layoutlint.toml_table import Misfit, Table, one_of
-from layoutlint.when import Versions, When
+from layoutlint.when import Versions, When, in_full
 
 WHEN_KEYS = ("config", "arch", "kernel")
 _BOUND = re.compile(r"(>=|<)\s*v?(\d{1,4}\.\d{1,4}(?:\.\d{1,4})?)")
@@ -43,11 +43,6 @@ def _versions(value: object) -> Versions:
             raise Misfit(f"cannot be `{found}`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`")
         ends[match[1]] = tuple(map(int, match[2].split(".")))
     versions = Versions(ends.get(">=", ()), ends.get("<"))
-    if versions.below is not None and _three(versions.below) <= _three(versions.first):
+    if versions.below is not None and in_full(versions.below) <= in_full(versions.first):
         raise Misfit(f"cannot hold: no version is in `{found}`")
     return versions
-
-
-def _three(version: Version) -> Version:
-    """A version with all its numbers: 6.8 is 6.8.0."""
-    return (*version, 0, 0, 0)[:3]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint import lint, readers
+from layoutlint import lint, readers, rulefile
 from layoutlint.allocators import Storage
 from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, UsageError
@@ -15,6 +15,7 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
 from layoutlint.model import Reading, Source, Struct, Unread, target_named
+from layoutlint.readers import linux_version
 from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent
 from layoutlint.when import Versions, When
 from tests.build import X86_64, member, struct
@@ -155,6 +156,41 @@ def test_when_of_a_version(wanted, version, judges):
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
     rule = replace(APART, when=When(kernel=wanted))
     assert bool(list(lint.judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
+
+
+SPELLINGS = [
+    # a version as a kernel or --kernel-version tells it, a range as a rule has it, whether it is in it
+    ("6.8", ">=6.8", True),
+    ("6.8", ">=6.8.0", True),
+    ("6.8", "<6.8.0", False),
+    ("6.8", ">=6.8.1", False),
+    ("6.8", "<6.8.1", True),
+    ("6.8.0", ">=6.8", True),
+    ("6.8.0", "<6.8", False),
+    ("6.8.0-rc1", ">=6.8.0", True),
+    ("6.8-rc3", ">=6.8", True),
+    ("6.8-rc3", "<6.8.0", False),
+    ("6.7.12-arch1-1", ">=6.8.0", False),
+    ("6.7.12", "<6.8", True),
+    ("6.12.107+deb13-amd64", ">=6.8, <6.12.107", False),
+    ("6.12.107+deb13-amd64", ">= v6.12.107 , < v6.12.108", True),
+    ("6.10", ">=6.9", True),
+    ("10.0", ">=6.12.100", True),
+]
+
+
+@pytest.mark.parametrize(("version", "range_", "is_in"), SPELLINGS)
+def test_versions_as_they_are_written(version, range_, is_in):
+    text = f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "w"\nwhen = {{ kernel = "{range_}" }}\n'
+    (rule,) = rulefile.parse(text, "r.toml").rules
+    assert (linux_version.of_release(version) in rule.when.kernel) == is_in
+
+
+@pytest.mark.parametrize("first", [(6,), (6, 8), (6, 8, 0)])
+@pytest.mark.parametrize("version", [(6, 8), (6, 8, 0)])
+def test_a_version_has_three_numbers(version, first):
+    assert version in Versions(first, (6, 8, 1))
+    assert version not in Versions((), (6, 8))
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,8 @@ MISTAKES = [
     ("no version", RULE + 'when = { kernel = ">=6.8, <6.8" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8`"]),
     ("nor between these", RULE + 'when = { kernel = ">=6.8, <6.8.0" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8.0`"]),
     ("no range", RULE + 'when = { kernel = "6.8" }\n', ["7: `kernel` cannot be `6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
+    *((f"end {end}", RULE + f'when = {{ kernel = "{end}6.8" }}\n',
+       [f"7: `kernel` cannot be `{end}6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]) for end in (">", "<=", "=", "==", "~")),
     ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',
      ["7: `kernel` cannot be `<6.8, <6.9`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
     ("case", "[[case]]\n", ["1: unknown key `case` in a rule file (cases stand in a file of their own, which ends in `.cases.toml`)"]),

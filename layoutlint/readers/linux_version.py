@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from layoutlint.model import Version
     from layoutlint.readers.elf import Image
 
-_RELEASE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
+_RELEASE = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?!\d)")
 _BANNER, _VERMAGIC = b"Linux version ", b"vermagic="
 _LONGEST = 64
 _MOST_BANNERS = 16

@@ -26,6 +26,7 @@ FILES = [
     ("module", MODINFO % "vermagic=6.1.55 SMP preempt mod_unload", (6, 1, 55)),
     ("says nothing", MODINFO % "a=b" + BANNER % "Linux, version 6.1", None),
     ("no number", MODINFO % "vermagic=none", None),
+    ("too long a number", MODINFO % "vermagic=6.12345", None),
     ("no kernel", BANNER % "Linux version 6.12.107", None),
 ]
 
