@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypedDict, TypeVar
 
+from layoutlint import machines
 from layoutlint import toml_table as toml
 from layoutlint.builds import Build, Randomised
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
@@ -19,7 +20,7 @@ from layoutlint.randstruct import asked
 from layoutlint.readers import linux_version
 from layoutlint.readers.clang import cross, flags
 from layoutlint.toml_lines import content, parse
-from layoutlint.toml_table import Misfit, Notes, Table, one_of
+from layoutlint.toml_table import Misfit, Notes, Table
 
 T = TypeVar("T")
 
@@ -323,9 +324,7 @@ def _define(value: object) -> str:
 def _target(value: object) -> str:
     found = toml.text(value)
     if found not in cross.NAMES:
-        known = flags.TRIPLES.get(found)
-        hint = f" (it is called `{known}` here)" if known in cross.NAMES else one_of(found, cross.NAMES)
-        raise Misfit(f"cannot be `{found}`{hint}")
+        raise Misfit(f"cannot be `{found}`{machines.meant(found, cross.NAMES)}")
     return found
 
 

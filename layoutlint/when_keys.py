@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from layoutlint import machines
 from layoutlint import toml_table as toml
 from layoutlint.model import TARGETS, Version, Wanted
-from layoutlint.toml_table import Misfit, Table, one_of
+from layoutlint.toml_table import Misfit, Table
 from layoutlint.when import Versions, When, in_full
 
 WHEN_KEYS = ("config", "arch", "kernel")
@@ -29,7 +30,7 @@ def _arch(value: object) -> str:
     found = toml.text(value)
     names = [target.name for target in TARGETS]
     if not any(Wanted(patterns=(found,)).matches(name) for name in names):
-        raise Misfit(f"cannot be `{found}`{one_of(found, names)}")
+        raise Misfit(f"cannot be `{found}`{machines.meant(found, names)}")
     return found
 
 

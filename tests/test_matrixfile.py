@@ -107,6 +107,7 @@ MISTAKES = [
      ["4: `arm` must be a table, not a string"]),
     ("unknown target", f"{ONE}target = 'aarhc64'\n", ["3: `target` cannot be `aarhc64` (did you mean `aarch64`?)"]),
     ("Debian's name", f"{ONE}target = 'arm64'\n", ["3: `target` cannot be `arm64` (it is called `aarch64` here)"]),
+    ("Linux's name", f"{ONE}target = 'x86'\n", ["3: `target` cannot be `x86` (it is called `x86_64` or `i386` here)"]),
     ("far from any", f"{ONE}target = 'vax'\n", [f"3: `target` cannot be `vax` (known: {KNOWN})"]),
     ("sizes", f"{ONE}line_size = 100\nmin_align = -8\n",
      ["3: `line_size` must be a power of two, not 100", "4: `min_align` must be a power of two, not -8"]),

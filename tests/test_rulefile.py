@@ -192,7 +192,7 @@ TEN_MESSAGES = [
     "my.toml:20: `fields`[1][0] cannot be `next..prev`: no field path (a name is missing beside a `.`)",
     "my.toml:21: `severity` cannot be `eror` (did you mean `error`?)",
     "my.toml:22: `why` is empty",
-    "my.toml:23: `arch`[0] cannot be `x86-64` (did you mean `x86_64`?)",
+    "my.toml:23: `arch`[0] cannot be `x86-64` (it is called `x86_64` here)",
     "my.toml:24: `tolerate` must be from 0 to 1 (a share of the placements), not 12",
 ]
 
@@ -270,6 +270,16 @@ MISTAKES = [
     ("no version", RULE + 'when = { kernel = ">=6.8, <6.8" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8`"]),
     ("nor between these", RULE + 'when = { kernel = ">=6.8, <6.8.0" }\n', ["7: `kernel` cannot hold: no version is in `>=6.8, <6.8.0`"]),
     ("no range", RULE + 'when = { kernel = "6.8" }\n', ["7: `kernel` cannot be `6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
+    *((f"arch {arch}", RULE + f'when = {{ arch = ["{arch}"] }}\n', [f"7: `arch`[0] cannot be `{arch}` ({hint})"]) for arch, hint in (
+        ("arm64", "it is called `aarch64` here"),
+        ("amd64", "it is called `x86_64` here"),
+        ("x86", "it is called `x86_64` or `i386` here"),
+        ("i686", "it is called `i386` here"),
+        ("riscv", "it is called `riscv64` or `riscv32` here"),
+        ("ppc64el", "it is called `powerpc64le` here"),
+        ("s390", "it is called `s390x` here"),
+        ("aarch46", "did you mean `aarch64`?"),
+    )),
     *((f"end {end}", RULE + f'when = {{ kernel = "{end}6.8" }}\n',
        [f"7: `kernel` cannot be `{end}6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]) for end in (">", "<=", "=", "==", "~")),
     ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',

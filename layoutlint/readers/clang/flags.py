@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from layoutlint.machines import TRIPLES
+
 WITH_VALUE = frozenset((
     "-I", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot",
     "-iprefix", "-iwithprefix", "-iwithprefixbefore", "-target", "-x", "-arch",
@@ -159,14 +161,6 @@ def _effect(word: str) -> str | None:
     if "randomize_layout" in word:
         return f"compiled with {word}, which shuffles fields"
     return f"compiled with {word}, which libclang does not have and which may change layouts"
-
-
-TRIPLES = {
-    "amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64", "arm64_be": "aarch64_be", "armebv7": "armeb",
-    "ppc64le": "powerpc64le", "ppc64": "powerpc64", "ppc": "powerpc", "sparcv9": "sparc64",
-    "systemz": "s390x",
-}  # fmt: skip
-"""Architectures of target triples that go by another name in TARGETS."""
 
 
 def architecture(triple: str, pointer_bits: int) -> str:
