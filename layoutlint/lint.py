@@ -127,7 +127,7 @@ def report(
 ) -> Report:
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
-    known = {id(r): packs + (kernel_packs if r.is_kernel else ()) for r in readings}
+    known = {id(r): asked.placed(packs + (kernel_packs if r.is_kernel else ())) for r in readings}
     active, intents = _with_annotations(inputs, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
@@ -174,21 +174,14 @@ def _with_annotations(
 
             active[id(reading)], intent = taken.beside(reading, packs[id(reading)])
             intents += [] if intent is None else [intent]
-        active[id(reading)] += tuple(
-            said.spoken(_asked_for(reading, packs[id(reading)], options), packs[id(reading)])
-        )
+        speaking, sure = reading, tuple(pack for pack in packs[id(reading)] if not pack.guesses)
+        if sure != packs[id(reading)]:  # guesses look at structs whose own words nobody asks for
+            speaking = asked.narrowed(reading, _asked(sure, (), None, options))
+        active[id(reading)] += tuple(said.spoken(speaking, packs[id(reading)]))
     if inputs.claims is not None:
         for reading in inputs.readings:
             active[id(reading)] += inputs.claims.spoken(reading, packs[id(reading)])
     return active, intents
-
-
-def _asked_for(reading: Reading, packs: tuple[Pack, ...], options: Options) -> Reading:
-    """An input without the structs that are there for guesses only, whose own words are not asked for."""
-    if not any(pack.guesses for pack in packs):
-        return reading
-    wanted = _asked(tuple(pack for pack in packs if not pack.guesses), (), None, options)
-    return replace(reading, structs=tuple(struct for struct in reading.structs if wanted.wants(struct)))
 
 
 def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> placed.Found:

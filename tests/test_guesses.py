@@ -193,6 +193,13 @@ def test_a_pack_of_ones_own(text, tmp_path):
     ]  # fmt: skip
 
 
+def test_placements_that_a_rule_file_states_count(text, tmp_path):
+    (tmp_path / "mine.toml").write_text('[struct.seldom]\nplacement = "line"\n[struct.often]\nplacement = "embedded"\n')
+    report = told(text, "--pack", "generic", "--rules", tmp_path / "mine.toml")
+    assert notes(report)[0] == ("seldom", "generic-locks-apart-from-tables", 3, 1, 1)
+    assert notes(report)[1:] == [note for name in ("often", "row", "cut") for note in NOTES if note[0] == name]
+
+
 @pytest.mark.parametrize(("text", "said"), [
     (MINE + 'severity = "error"\n', "mine.toml:10: `severity` cannot be `error` in a pack that guesses: it has notes only"),
     (MINE.replace("true", '"yes"'), "mine.toml:3: `guesses` must be true or false, not a string"),

@@ -28,13 +28,22 @@ def packs_of(rule_paths: Iterable[str], pack_names: tuple[str, ...]) -> tuple[Pa
 
 
 def on_for_kernels(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """The shipped packs that are on for kernels beside some: none of their names, and none beside guesses."""
+    """The shipped packs that are on for kernels beside some: none of their names.
+
+    Beside guesses they say where objects start, and have no rules.
+    """
+    from dataclasses import replace
+
     from layoutlint import rulefile
 
-    if any(pack.guesses for pack in packs):
-        return ()
     named = {pack.name for pack in packs}
-    return tuple(pack for pack in rulefile.shipped() if pack.kernel and pack.name not in named)
+    on = tuple(pack for pack in rulefile.shipped() if pack.kernel and pack.name not in named)
+    if not any(pack.guesses for pack in packs):
+        return on
+    return tuple(
+        replace(pack, rules=(), structs=tuple(replace(each, annotated=False) for each in pack.structs))
+        for pack in on
+    )
 
 
 def discovered() -> tuple[str, ...]:
