@@ -84,7 +84,7 @@ def load(path: str, inputs: tuple[str, ...] = ()) -> tuple[Build, ...]:
 
     Raises RuleFileError with all mistakes of the file.
     """
-    document = parse(content(path), path)
+    document = parse(content(path, through_pipe=True), path)
     notes = Notes(document)
     builds = tuple(_Reader(Table(document.data, (), "a matrix", notes), path, inputs).builds())
     if not builds and not notes.mistakes:

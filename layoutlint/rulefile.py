@@ -131,7 +131,7 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
 
 def _read_path(path: str) -> Iterator[_Part]:
     if not os.path.isdir(path):
-        yield _read_file(path)
+        yield _read_file(path, through_pipe=True)
         return
     from pathlib import Path  # most rules are given as files
 
@@ -146,13 +146,13 @@ def _read_path(path: str) -> Iterator[_Part]:
             yield _Part(file, None, (f"{file}: holds the cases of {rules}, which is not there",))
 
 
-def _read_file(path: str) -> _Part:
+def _read_file(path: str, through_pipe: bool = False) -> _Part:
     identity = os.path.realpath(path)
     if path.endswith(CASES):
         rules = f"{path.removesuffix(CASES)}.toml"
         return _Part(identity, None, (f"{path}: holds the cases of {rules} (see `layoutlint rules test`)",))
     try:
-        text = content(path)
+        text = content(path, through_pipe)
     except RuleFileError as error:
         return _Part(identity, None, error.messages)
     part = _part(text, path, shipped=False)

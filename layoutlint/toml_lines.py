@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from layoutlint import bounded
 from layoutlint.errors import RuleFileError
 
 Path = tuple[str | int, ...]
@@ -40,14 +41,16 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def content(path: str) -> str:
-    """The text of a TOML file; raises RuleFileError for one that cannot be read, or is not UTF-8."""
+def content(path: str, through_pipe: bool = False) -> str:
+    """The text of a TOML file, or with `through_pipe` of a pipe.
+
+    Raises RuleFileError for one that cannot be read, or is not UTF-8.
+    """
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES)
+        data = bounded.start(path, _MOST_BYTES, through_pipe)
         return data.decode()
     except OSError as error:
-        raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None
+        raise RuleFileError((f"{path}: {bounded.why(error)}",)) from None
     except UnicodeDecodeError as error:
         if len(data) == _MOST_BYTES and error.reason == "unexpected end of data":
             return data.decode(errors="ignore")  # too long in any case, which `parse` says

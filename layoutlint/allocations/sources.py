@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from stat import S_ISREG
 
+from layoutlint import bounded
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.find import find
 from layoutlint.errors import ReadError
@@ -55,9 +55,9 @@ def _chunk(files: list[str], wanted: Wanted | None) -> Found:
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for file in files:
         try:
-            text = _text(file)
+            text = bounded.content(file, _LARGEST).decode("latin-1")
         except OSError as error:
-            unread.append(Unread(file, (error.strerror or str(error)).lower()))
+            unread.append(Unread(file, bounded.why(error)))
             continue
         if names and not any(name in text for name in names):
             continue
@@ -68,21 +68,6 @@ def _chunk(files: list[str], wanted: Wanted | None) -> Found:
     return found, unread
 
 
-def _text(file: str) -> str:
-    """Raises OSError."""
-    with open(file, "rb", opener=_opened) as opened:
-        stat = os.fstat(opened.fileno())
-        if not S_ISREG(stat.st_mode):
-            raise OSError("is a pipe or a device")
-        if stat.st_size > _LARGEST:
-            raise OSError(f"has {stat.st_size:,} bytes, more than the {_LARGEST:,} that are read")
-        return opened.read().decode("latin-1")
-
-
-def _opened(file: str, flags: int) -> int:
-    return os.open(file, flags | os.O_NONBLOCK)  # a pipe waits for its other end
-
-
 def _files(path: str, unread: list[Unread]) -> Iterator[str]:
     if not os.path.isdir(path):
         if not os.path.exists(path):
@@ -91,7 +76,7 @@ def _files(path: str, unread: list[Unread]) -> Iterator[str]:
         return
 
     def failed(error: OSError) -> None:
-        unread.append(Unread(error.filename, (error.strerror or str(error)).lower()))
+        unread.append(Unread(error.filename, bounded.why(error)))
 
     found: list[str] = []
     for folder, folders, names in os.walk(path, onerror=failed):

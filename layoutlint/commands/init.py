@@ -7,6 +7,7 @@ import os
 import click
 
 _HEADER = "layoutlint.h"
+_MOST_BYTES = 1 << 20
 _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 
 
@@ -32,8 +33,9 @@ def init(header: bool, folder: str) -> None:
 
 
 def _content(path: str) -> str | None:
+    from layoutlint import bounded
+
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return bounded.content(path, _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return None

@@ -41,16 +41,16 @@ def rules_import(form: str, path: str, struct: str | None, output: str | None, f
 
 
 def _text(path: str) -> str:
+    from layoutlint import bounded
     from layoutlint.errors import RuleFileError
 
     try:
-        with open(path, "rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+        data = bounded.start(path, _MOST_BYTES + 1, through_pipe=True)
         if len(data) > _MOST_BYTES:
             raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, which no such table is",))
         return data.decode()
     except OSError as error:
-        raise RuleFileError((f"{path}: {(error.strerror or str(error)).lower()}",)) from None
+        raise RuleFileError((f"{path}: {bounded.why(error)}",)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None

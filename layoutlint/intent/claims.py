@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from layoutlint import bounded
+from layoutlint.errors import ReadError
 from layoutlint.intent import said
 from layoutlint.intent.comments import Attached, Comment, Text
 from layoutlint.kinds.offset import Offset
@@ -117,7 +119,10 @@ class Claims:
 
 
 def gather(inputs: Iterable[str], sources: Iterable[str]) -> Claims:
-    """What is claimed in the inputs at some paths that are C text, and below folders of sources."""
+    """What is claimed in the inputs at some paths that are C text, and below folders of sources.
+
+    Raises ReadError for a file that cannot be read.
+    """
     shared = [top for path in sources for top in tree.text_below(path)]
     found = {path: tree.text_below(path) for path in inputs}
     own = {path: _gathered([*tops, *shared]) for path, tops in found.items() if tops}
@@ -129,8 +134,10 @@ def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
     structs: dict[str, str] = {}
     for top, folders in tops:
         for path in _files(folders):
-            with open(path, "rb") as file:
-                content = file.read(_LARGEST)
+            try:
+                content = bounded.start(path, _LARGEST)
+            except OSError as error:
+                raise ReadError(path, bounded.why(error)) from error
             if _MENTION.search(content):
                 text = Text(content.decode("utf-8", "replace"))
                 names = list(_heads(text))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from layoutlint import bounded
 from layoutlint.intent.comments import Attached, Text
 from layoutlint.model import ANNOTATION, Annotation, Field, Reading, Source, Stray, Struct, Unread, written
 
@@ -57,8 +58,7 @@ class Sources:
 def _bytes(path: str) -> bytes:
     """The first part of a file; nothing of what cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read(_LARGEST)
+        return bounded.start(path, _LARGEST)
     except OSError:
         return b""
 

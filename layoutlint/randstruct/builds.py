@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.kernel_build import SEEDS
 from layoutlint.randstruct import plugins, seed
@@ -65,8 +66,7 @@ class Build:
 
 def _is_compiled(path: str) -> bool:
     try:
-        with open(path, "rb") as file:
-            return file.read(4) in (b"\x7fELF", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x00\x01")
+        return bounded.start(path, 4) in (b"\x7fELF", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x00\x01")
     except OSError:
         return False
 
@@ -97,8 +97,10 @@ def _plugin(folder: str) -> Plugin:
 
 
 def _text(folder: str, name: str) -> str:
+    path = os.path.join(folder, name)
     try:
-        with open(os.path.join(folder, name), encoding="latin-1") as file:
-            return file.read(_LARGEST)
-    except OSError:
+        return bounded.start(path, _LARGEST).decode("latin-1")
+    except (FileNotFoundError, NotADirectoryError):
         return ""
+    except OSError as error:
+        raise UsageError(f"{path}: {bounded.why(error)}") from error

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from layoutlint import bounded
 from layoutlint.errors import UsageError, did_you_mean
 from layoutlint.model import Field, Inner, Struct
 
@@ -123,15 +124,14 @@ def read(given: Iterable[str]) -> Names:
 
 
 def _read(text: str) -> Iterator[Name]:
-    if not os.path.isfile(text):
+    if not os.path.exists(text) or os.path.isdir(text):
         for word in filter(None, (part.strip() for part in text.split(","))):
             yield _parsed(word, "--randomized")
         return
     try:
-        with open(text, encoding="utf-8", errors="replace") as file:
-            content = file.read(_LARGEST + 1)
+        content = bounded.start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{text}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{text}: {bounded.why(error)}") from error
     if len(content) > _LARGEST:
         raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
     for number, line in enumerate(content.split("\n"), 1):

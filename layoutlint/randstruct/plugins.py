@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from layoutlint import bounded
 from layoutlint.errors import UsageError
 from layoutlint.kernel_build import PLUGIN
 from layoutlint.model import Version
@@ -116,10 +117,10 @@ def of_source(tree: str) -> Plugin | None:
     if not os.path.isfile(path):
         return None
     try:
-        with open(path, encoding="latin-1") as file:
-            text = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(_LARGEST), flags=re.S)
+        content = bounded.start(path, _LARGEST).decode("latin-1")
     except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: {bounded.why(error)}") from error
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", content, flags=re.S)
     return Plugin(_possible({name: tells(text) for name, tells in _TELLS.items()}), f"{tree} (source)")
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
+from layoutlint import bounded
 from layoutlint.errors import UsageError
 
 DIGITS = 64
@@ -53,10 +54,9 @@ def read(given: str) -> Seed:
 
 def _from_file(path: str) -> Seed:
     try:
-        with open(path, "rb") as file:
-            content = file.read(_LARGEST + 1)
+        content = bounded.start(path, _LARGEST + 1, through_pipe=True)
     except OSError as error:
-        raise UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path}: {bounded.why(error)}") from error
     if len(content) > _LARGEST:
         raise UsageError(f"{path}: is larger than {_LARGEST} bytes, and so no file with a seed")
     return _from_text(path, content.decode("latin-1"))

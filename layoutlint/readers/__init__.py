@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Unread, Wanted
 from layoutlint.readers import packed
@@ -27,10 +28,9 @@ def sniff(path: str) -> str:
             return "clang"
         if os.path.exists(path) and not os.path.isfile(path):
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
-        with open(path, "rb") as file:
-            head = file.read(_SNIFFED)
+        head = bounded.start(path, _SNIFFED)
     except OSError as error:
-        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+        raise ReadError(path, bounded.why(error)) from error
     if not head:
         raise ReadError(path, "the file is empty")
     if head.startswith((b"\x7fELF", *packed.STARTS)):

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Final
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
 from layoutlint.readers import headers, packed
@@ -294,7 +295,7 @@ def opened(path: str) -> Iterator[Image]:
 
 def _image(path: str) -> Image:
     try:
-        with open(path, "rb") as file:
+        with bounded.opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise ReadError(path, "the file is empty")
@@ -306,7 +307,7 @@ def _image(path: str) -> Image:
     except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
     except OSError as error:
-        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+        raise ReadError(path, bounded.why(error)) from error
 
 
 def _machine(number: int) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from layoutlint import bounded
 from layoutlint.model import DEBUG_DIR, Unread
 
 _MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
@@ -93,7 +94,7 @@ def _places(path: str, release: str) -> Iterator[str]:
 
 
 def _unlisted(error: OSError) -> Unread:
-    return Unread(str(error.filename), f"cannot be listed: {(error.strerror or str(error)).lower()}")
+    return Unread(str(error.filename), f"cannot be listed: {bounded.why(error)}")
 
 
 def _blobs(path: str) -> tuple[str, ...]:
@@ -107,8 +108,7 @@ def _blobs(path: str) -> tuple[str, ...]:
 
 
 def _start(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(2)
+    return bounded.start(path, 2)
 
 
 def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Target, Wanted
 from layoutlint.readers import linux_version
@@ -21,6 +22,8 @@ _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with 
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
 _KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
 _STRUCTS = frozenset((blob.STRUCT,))
+_LARGEST = 1 << 28
+"""Bytes; the kernel takes 2^20 types and 2^24 bytes of names (include/uapi/linux/btf.h)."""
 
 __all__ = ["read", "read_elf"]
 
@@ -96,16 +99,23 @@ def _base(path: str) -> Blob:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+        raise ReadError(path, bounded.why(error)) from error
     return _base_as_of(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
 def _base_as_of(path: str, *version: int) -> Blob:
-    source = _blob(path, _of_elf(path) if _content(path, 4) == b"\x7fELF" else _content(path))
+    source = _blob(path, _of_elf(path) if _is_elf(path) else _content(path))
     if source.is_split:
         raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
     return source
+
+
+def _is_elf(path: str) -> bool:
+    try:
+        return bounded.start(path, 4) == b"\x7fELF"
+    except OSError:  # which `_content` says
+        return False
 
 
 def _of_elf(path: str) -> bytes:
@@ -118,13 +128,12 @@ def _of_elf(path: str) -> bytes:
         return bytes(section)
 
 
-def _content(path: str, most: int = -1) -> bytes:
-    """The file, or its first bytes. Raises ReadError; also when there is nothing in it."""
+def _content(path: str) -> bytes:
+    """The file. Raises ReadError; also when there is nothing in it."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(most)
+        data = bounded.content(path, _LARGEST)
     except OSError as error:
-        raise ReadError(path, (error.strerror or str(error)).lower()) from error
+        raise ReadError(path, bounded.why(error)) from error
     if not data:
         raise ReadError(path, "the file is empty")
     return data

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
 from layoutlint.readers.clang import files, flags, search, units
@@ -19,6 +20,8 @@ from layoutlint.readers.clang.parse import Unit
 NAME = "compile_commands.json"
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _NESTED_RESPONSE_FILES = 10
+_LARGEST = 1 << 28
+"""Bytes; a database has about a thousand for each unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = units.run(list(dict.fromkeys(parts)), wanted, options)
     if not chosen:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
-        outcome = units.Outcome(outcome.parsed, ())
+        outcome = outcome.of_any()
     notes += files.notes(files.asked(options)) if options.target else ()
     return units.reading(path, outcome, wanted, notes)
 
@@ -56,9 +59,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 def load(path: str) -> tuple[Command, ...]:
     """The commands of a database, in its order; raises ReadError naming the entry that is wrong."""
     try:
-        with open(path, encoding="utf-8") as file:
-            entries = json.load(file)
-    except (OSError, ValueError, RecursionError) as error:
+        entries = json.loads(bounded.content(path, _LARGEST))
+    except OSError as error:
+        raise ReadError(path, bounded.why(error)) from error
+    except (ValueError, RecursionError) as error:
         raise ReadError(path, f"is no compilation database: {error}") from error
     if not isinstance(entries, list):
         raise ReadError(path, "is no compilation database: it holds no list")

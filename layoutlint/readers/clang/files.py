@@ -69,7 +69,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     parts = [unit(file, words, here, (here,), options.marks) for file in chosen]
     outcome = units.run(parts, wanted, options)
     if not found:
-        outcome = units.Outcome(outcome.parsed, ())
+        outcome = outcome.of_any()
     told = units.reading(path, outcome, wanted, notes(words))
     return told if found else _nothing(told, path, len(paths))
 

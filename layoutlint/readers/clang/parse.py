@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Aggregate, Declared, Struct, Target, Wanted, target_named
 from layoutlint.readers.clang import attributes, diagnostics, flags, native
@@ -17,6 +18,9 @@ from layoutlint.readers.clang.native import Cursor
 from layoutlint.readers.clang.places import Places
 from layoutlint.readers.clang.problems import Problems
 from layoutlint.readers.clang.types import RECORD, Types
+
+_LARGEST = 1 << 27
+"""Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class Parsed:
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
     """Parse a unit and take the wanted structs; raises ReadError when libclang cannot parse it at all."""
+    if unit.text is None:
+        _refuse_endless(unit)
     lib = native.library()
     with _parsed(lib, unit) as handle:
         places = Places(lib, unit.directory, unit.roots)
@@ -79,6 +85,14 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         lost = () if annotations is None else tuple(annotations.lost(complaints))
     errors = tuple(complaint.text for complaint in complaints)
     return Parsed(unit, target, structs, errors, blamed, declared, lost)
+
+
+def _refuse_endless(unit: Unit) -> None:
+    """libclang waits for the other end of a pipe, and reads files of any size into memory."""
+    try:
+        bounded.opened(unit.main, _LARGEST).close()
+    except OSError as error:
+        raise ReadError(unit.origin, bounded.why(error)) from error
 
 
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+from layoutlint import bounded
 from layoutlint.model import Wanted
 
 MOST_FILES = 60_000
@@ -89,8 +90,7 @@ def files(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
 def content(path: str) -> bytes:
     """The bytes of a file; empty when it cannot be read or is too large to be a header."""
     try:
-        with open(path, "rb") as file:
-            return file.read(MOST_BYTES + 1)[:MOST_BYTES]
+        return bounded.start(path, MOST_BYTES)
     except OSError:
         return b""
 

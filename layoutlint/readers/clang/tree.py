@@ -10,12 +10,15 @@ import os
 import re
 from dataclasses import dataclass
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Version
 from layoutlint.readers.clang import builtin
 
 _MARK = "include/linux/kconfig.h"
 _AUTOCONF = "include/generated/autoconf.h"
+_LARGEST = 1 << 22
+"""Bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
 _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
 _SET = re.compile(r"^CONFIG_(\w+)=[ym]$", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
@@ -208,11 +211,14 @@ def _config(build: str) -> frozenset[str]:
 
 
 def _text(folder: str, name: str) -> str:
+    """What a file of a tree says, nothing where it is not there; raises ReadError."""
+    path = os.path.join(folder, name)
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
+        return bounded.content(path, _LARGEST).decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
         return ""
+    except OSError as error:
+        raise ReadError(path, bounded.why(error)) from error
 
 
 def _version(makefile: str) -> Version:

@@ -28,6 +28,10 @@ class Outcome:
         """Every definition, the first that differs from those before it."""
         return merged(struct for one in self.parsed for struct in one.structs)
 
+    def of_any(self) -> Outcome:
+        """The same of units of which any would do: failures count only where nothing was parsed."""
+        return Outcome(self.parsed, ()) if self.parsed else self
+
     def plus(self, more: Outcome) -> Outcome:
         """Both outcomes, in this order."""
         return Outcome(self.parsed + more.parsed, self.failed + more.failed)
