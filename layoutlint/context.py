@@ -122,6 +122,10 @@ class Context:
         more = f" and {len(types) - _FEW} more" if len(types) > _FEW else ""
         raise NothingOfType(f"no {what} of {struct.aggregate} {struct.name} has a type like {told}{more}")
 
+    def matched(self, path: str) -> tuple[Place, ...]:
+        """The fields that a path, a pattern or a type means; none is no error."""
+        return self._typed((path,)) if path.startswith(TYPE) else self.layout.match(path)
+
     def named(self, pattern: str) -> tuple[Place, ...]:
         """The fields that one path or pattern means; raises NoSuchField, with the nearest name."""
         matched = self.layout.match(pattern)

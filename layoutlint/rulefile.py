@@ -20,6 +20,7 @@ from layoutlint.storage_keys import STORAGE_KEYS, storage
 from layoutlint.toml_lines import content
 from layoutlint.toml_lines import parse as parse_toml
 from layoutlint.toml_table import Misfit, Notes, Table
+from layoutlint.typed import TYPE
 from layoutlint.when_keys import when_of
 
 CASES = ".cases.toml"
@@ -226,7 +227,10 @@ class _Reader:
     def _variables(self) -> Iterator[Access]:
         variables = self._top.table("variables", "[variables]")
         for name in variables.data:
-            yield from self._field(variables, name)
+            if name.startswith(TYPE):
+                variables.wrong(f"`{name}`: variables go by their names, and not by their types", name)
+            else:
+                yield from self._field(variables, name)
 
     def _fields(self, struct: Table) -> Iterator[Access]:
         fields = struct.table("fields", f"{struct.called[:-1]}.fields]")

@@ -9,6 +9,7 @@ from typing import ClassVar
 from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, Place
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle
+from layoutlint.typed import TYPE
 
 _BREAKS = """\
 struct stats {
@@ -59,11 +60,11 @@ class Complete:
         paths = dict.fromkeys(access.path for access in context.accesses)
         if not paths:
             raise CannotTell(f"no field of {struct.aggregate} {struct.name} is declared")
-        found = {path: layout.match(path) for path in paths}
+        found = {path: context.matched(path) for path in paths}
         known = [place for places in found.values() for place in places]
-        known += [place for path in self.except_ for place in layout.match(path)]
+        known += [place for path in self.except_ for place in context.matched(path)]
         left = tuple(_but_twins(layout.others(known), known, layout))
-        lost = [path for path in paths if not found[path]]
+        lost = [path for path in paths if not found[path] and not path.startswith(TYPE)]
         total = sum(not place.is_empty for place in layout.places)
         says = [*_undeclared(left, total), *_without_field(lost, found, layout)]
         if not says:

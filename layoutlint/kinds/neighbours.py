@@ -12,6 +12,7 @@ from layoutlint.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.kinds.pairs import Pair, judge_apart
 from layoutlint.layout import Layout, Place, is_pattern
 from layoutlint.rule import Example, Key, Manual, Outcome, Verdict, judge
+from layoutlint.typed import TYPE
 
 _BREAKS = """\
 long limit = 1;         /* read for every packet */
@@ -80,6 +81,9 @@ class Neighbours:
         for key, words in (("readers", self.readers), ("writers", self.writers)):
             if not words:
                 raise ValueError(f"`{key}` needs at least one access")
+        for path in (*self.variables, *self.except_):
+            if path.startswith(TYPE):
+                raise ValueError(f"`{path}`: variables go by their names, and not by their types")
         if self.except_ and not self.alone:
             raise ValueError("`except` says who may be beside a variable that is otherwise `alone`")
 

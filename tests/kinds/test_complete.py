@@ -29,6 +29,7 @@ CASES = [
     Case("all", LINES, {}, KEPT, (), "all 3 fields are declared", declared("a", "b", "c")),
     Case("all by a pattern", WORDS, {}, KEPT, (), "all 4 fields are declared", declared("[a-c]", "d")),
     Case("the same side by side", LINES, {}, KEPT, (), "all 3 fields are declared", (*declared("a", "b", "c"), Access("a", "hot-read", side="tx"))),
+    Case("all by a type, and one that there is not", WORDS, {}, KEPT, (), "all 4 fields are declared", declared("@type:long*", "@type:spinlock_t")),
     Case("one is not", LINES, {}, BROKEN, (), "1 field of 3 is not declared: `b`", declared("a", "c"), REST),
     Case("two are not", LINES, {}, BROKEN, (), "2 fields of 3 are not declared: `a`, `c`", declared("b"), REST),
     Case("which is excepted", LINES, {"except_": ("[bc]", "x")}, KEPT, (), "all 3 fields are declared", declared("a")),
