@@ -22,6 +22,9 @@ cdef class Names:
 @cython.locals(octets="const unsigned char[::1]", end=Py_ssize_t, position=Py_ssize_t, marks=bytearray, mark=cython.int)
 cpdef set places(object octets, frozenset texts)
 
+@cython.locals(start=Py_ssize_t, index=Py_ssize_t)
+cdef bint _ends_with(const unsigned char[::1] octets, Py_ssize_t end, bytes text) except -1
+
 cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noexcept
 
 @cython.locals(

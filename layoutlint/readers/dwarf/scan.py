@@ -58,11 +58,12 @@ def places(octets: memoryview, texts: frozenset[bytes]) -> set[int]:
     They have at least SHORTEST bytes.
     """
     marks = bytearray(_BUCKETS)
-    by_tail: dict[bytes, list[bytes]] = {}
+    by_mark: dict[int, list[bytes]] = {}
     for text in texts:
         tail = text[len(text) - SHORTEST :]
-        marks[_mark(tail[0], tail[1], tail[2])] = 1
-        by_tail.setdefault(tail, []).append(text)
+        mark = _mark(tail[0], tail[1], tail[2])
+        marks[mark] = 1
+        by_mark.setdefault(mark, []).append(text)
     found: set[int] = set()
     end = len(octets)
     for position in range(SHORTEST, end):
@@ -71,11 +72,21 @@ def places(octets: memoryview, texts: frozenset[bytes]) -> set[int]:
         mark = _mark(octets[position - 3], octets[position - 2], octets[position - 1])
         if not marks[mark]:
             continue
-        for text in by_tail.get(bytes(octets[position - SHORTEST : position]), ()):
-            start = position - len(text)
-            if start >= 0 and bytes(octets[start:position]) == text:
-                found.add(start)
+        for text in by_mark[mark]:
+            if _ends_with(octets, position, text):
+                found.add(position - len(text))
     return found
+
+
+def _ends_with(octets: memoryview, end: int, text: bytes) -> bool:
+    """Whether a text stands up to a position."""
+    start = end - len(text)
+    if start < 0:
+        return False
+    index = len(text)
+    while index > 0 and octets[start + index - 1] == text[index - 1]:
+        index -= 1
+    return index == 0
 
 
 def _mark(first: int, second: int, third: int) -> int:
