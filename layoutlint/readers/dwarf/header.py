@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from layoutlint.readers.dwarf.abbrev import Format
@@ -61,7 +62,7 @@ def read(cursor: Cursor, section: str, offset: int) -> Header:
         position += width + 1
     if address_size not in (1, 2, 4, 8):
         raise Damaged(f"addresses of {address_size} bytes", offset)
-    shape = Format(version, width, address_size, cursor.is_little)
+    shape = _shape(version, width, address_size, cursor.is_little)
     if kind in ("DW_UT_type", "DW_UT_split_type"):
         signature, place = _number(cursor, offset, position, 8), _number(cursor, offset, position + 8, width)
         return Header(end, position + 8 + width, kind, shape, abbrev_offset, None, signature, place)
@@ -69,6 +70,12 @@ def read(cursor: Cursor, section: str, offset: int) -> Header:
         split_id = _number(cursor, offset, position, 8)
         return Header(end, position + 8, kind, shape, abbrev_offset, split_id)
     return Header(end, position, kind, shape, abbrev_offset)
+
+
+@lru_cache(1 << 6)
+def _shape(version: int, offset_size: int, address_size: int, is_little: bool) -> Format:
+    """One object for all units of a kind: they are compared, and tables are looked up by them."""
+    return Format(version, offset_size, address_size, is_little)
 
 
 def _number(cursor: Cursor, unit: int, position: int, width: int) -> int:

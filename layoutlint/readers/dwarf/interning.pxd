@@ -17,7 +17,9 @@ cdef class Words:
     cdef unsigned long long _hash(
         self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end
     ) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(place=Py_ssize_t, index=Py_ssize_t)
+    @cython.locals(
+        place=Py_ssize_t, index=Py_ssize_t, kept="unsigned long long[::1]", stack="unsigned long long[::1]",
+    )
     cdef bint _equals(
         self, Py_ssize_t number, Py_ssize_t start, Py_ssize_t end
     ) except -1

@@ -61,8 +61,9 @@ class Words:
         place = self._starts[number]
         if self._starts[number + 1] - place != end - start:
             return False
+        kept, stack = self._kept, self.stack
         for index in range(start, end):
-            if self._kept[place] != self.stack[index]:
+            if kept[place] != stack[index]:
                 return False
             place += 1
         return True

@@ -19,6 +19,7 @@ cdef class Shapes:
     cdef Files _table
     cdef set _seen
     cdef object _main, _home, _unit
+    cdef list _plans
     cdef unsigned long long[::1] _words
     cdef unsigned long long[::1] _files
     cdef Py_ssize_t _top
@@ -63,7 +64,7 @@ cdef class Shapes:
     ) except? 0xFFFFFFFFFFFFFFFF
     cdef void _cross(self) except *
     @cython.locals(
-        octets="const unsigned char[::1]", is_quick=bint, plan=Plan, recipe=Recipe, behind=Py_ssize_t,
+        octets="const unsigned char[::1]", plans=list, code=Py_ssize_t, is_quick=bint, plan=Plan, recipe=Recipe, behind=Py_ssize_t,
     )
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
     @cython.locals(

@@ -73,6 +73,8 @@ class Shapes:
         """Whether a reference went from one unit to another; then what other units know is kept as well."""
         self._home: Unit | None = None
         """The unit that was asked about last."""
+        self._plans: list[Plan | None] = []
+        """Its plans."""
         self._unit: Unit | None = None
         """The unit that `_table` and `_files` are about."""
         self._table: Files | None = None
@@ -99,6 +101,7 @@ class Shapes:
     def of(self, unit: Unit, position: int) -> int:
         """The number of all that is known of the type at a position. Raises Damaged, IndexError."""
         if self._home is not unit:
+            self._plans = unit.table.plans
             self._home = unit
             if not self._has_crossed:
                 self._known.begin(unit.key + 2 * unit.offset, unit.key + 2 * unit.end)
@@ -272,12 +275,18 @@ class Shapes:
     def _children(self, unit: Unit, position: int, depth: int) -> None:
         """Adds the members, dimensions or parameters among the entries from a position on."""
         octets = unit.octets
+        plans = self._plans if self._home is unit else unit.table.plans
         is_quick = unit.is_little and self._main is unit.sections
         while True:
-            plan = unit.enter(position)
+            code = octets[position] if unit.first <= position < unit.end else 0
+            plan = plans[code] if 0 < code < 128 and code < len(plans) else None
             if plan is None:
-                return
-            position = unit.behind
+                plan = unit.enter(position)
+                if plan is None:
+                    return
+                position = unit.behind
+            else:
+                position += 1
             recipe = plan.cook() if plan.recipe is None else plan.recipe
             if recipe.is_quick and is_quick and not plan.has_children:
                 position = self._quick(unit, octets, recipe, position, depth)
