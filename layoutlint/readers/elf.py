@@ -167,13 +167,18 @@ class Image:
 
         Raises as `section` does.
         """
-        content = self.section(name)
-        if content is None or not isinstance(content.obj, mmap.mmap):
-            return Span(b"", 0, 0)  # only the empty section stands in no mapping
-        if content.obj is not self._mapping:
-            return Span(content.obj, 0, len(content))
-        header = next(h for h in self._headers if _is_named(h, name) and h.type != headers.NOBITS)
-        return Span(self._mapping, header.offset, header.offset + header.size)
+        return next(self.spans(name), Span(b"", 0, 0))
+
+    def spans(self, name: str) -> Iterator[Span]:
+        """All sections of this name, likewise."""
+        named = (h for h in self._headers if _is_named(h, name) and h.type != headers.NOBITS)
+        for header, content in zip(named, self.sections(name), strict=True):
+            if not isinstance(content.obj, mmap.mmap):
+                yield Span(b"", 0, 0)  # only the empty section stands in no mapping
+            elif content.obj is not self._mapping:
+                yield Span(content.obj, 0, len(content))
+            else:
+                yield Span(self._mapping, header.offset, header.offset + header.size)
 
     def also(self, path: str) -> Image:
         """Another file that stays open as long as this one. Raises ReadError as `opened` does."""

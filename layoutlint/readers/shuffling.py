@@ -11,7 +11,13 @@ from layoutlint.shuffled import Shuffled
 if TYPE_CHECKING:
     from layoutlint.readers.elf import Image
 
-_STRINGS = (".debug_str", ".debug_str.dwo")
+_SECTIONS = (
+    (".debug_str", ".debug_abbrev", ".debug_info"),
+    (".debug_str.dwo", ".debug_abbrev.dwo", ".debug_info.dwo"),
+)
+_INLINE = bytes((0x25, 0x08))
+"""DW_AT_producer and DW_FORM_string, in an abbreviation: the text stands among the entries, as
+-fno-merge-debug-strings has it."""
 _PLUGIN = b"randomize_layout_plugin.so"
 _PERFORMANCE = b"randomize_layout_plugin-performance-mode"
 _HASHED = re.compile(rb"RANDSTRUCT_(?:PLUGIN_)?([0-9a-f]{64})")
@@ -41,10 +47,13 @@ def of_image(
 
 def of_producer(image: Image) -> Shuffled | None:
     """What the strings of one file's debug information say. Raises ReadError for a damaged file."""
-    for name in _STRINGS:
-        strings = image.span(name)
-        if strings.find(_PLUGIN) >= 0:
-            mode = "gcc-performance" if strings.find(_PERFORMANCE) >= 0 else "gcc-full"
+    for strings, abbreviations, entries in _SECTIONS:
+        spans = [image.span(strings)]
+        if image.span(abbreviations).find(_INLINE) >= 0:
+            spans += image.spans(entries)  # which are large, and rarely have them
+        if any(span.find(_PLUGIN) >= 0 for span in spans):
+            is_fast = any(span.find(_PERFORMANCE) >= 0 for span in spans)
+            mode = "gcc-performance" if is_fast else "gcc-full"
             return Shuffled("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
     return None
 

@@ -110,11 +110,15 @@ ELSEWHERE = [
     ("a .dwo file of a program", ("-g", "-gsplit-dwarf", "-DMAIN"), alone),
     ("a package of them", ("-gsplit-dwarf", "-gdwarf-4", "-DMAIN"), packaged),
     ("a supplementary file", ("-g", "-DMAIN"), shared),
+    ("among the entries", ("-g", "-c", "-fno-merge-debug-strings"), alone),
+    ("among those of a .dwo file", ("-g", "-c", "-fno-merge-debug-strings", "-gsplit-dwarf"), alone),
+    ("behind sections of types", ("-gdwarf-5", "-c", "-fno-merge-debug-strings", "-fdebug-types-section"), alone),
+    ("in a compressed section", ("-g", "-c", "-fno-merge-debug-strings", "-gz"), alone),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("flags", "then"), [case[1:] for case in ELSEWHERE], ids=[case[0] for case in ELSEWHERE])
-def test_the_sign_stands_in_another_file(flags, then, plugin, tmp_path):
+def test_the_sign_stands_elsewhere(flags, then, plugin, tmp_path):
     text = f"{SOURCE}\n#ifdef MAIN\nint main(void) {{ return 0; }}\n#endif\n"
     path = compile_c("gcc", text, tmp_path / "shuffled", *flags, f"-fplugin={plugin}")
     for each in then(path):
