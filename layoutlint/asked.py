@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from layoutlint.allocators import EMBEDDED
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, Wanted
-from layoutlint.rule import VARIABLES, Pack, StructIntent
+from layoutlint.rule import VARIABLES, Pack, Rule, StructIntent
+from layoutlint.when import ALWAYS, When, excluded
 
 
 def of_run(
@@ -40,12 +42,31 @@ def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
         named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
     headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
     patterns = tuple(sorted(name for name in named if is_pattern(name)))
-    found = Wanted(frozenset(named - set(patterns)), patterns, headers=tuple(sorted(headers.items())))
+    found = Wanted(
+        frozenset(named - set(patterns)),
+        patterns,
+        headers=tuple(sorted(headers.items())),
+        unless=tuple(_unless(rules)),
+    )
     if len(rules) == sum(rule.struct != VARIABLES for rule in rules):
         return found
     from layoutlint import variables
 
     return variables.wanted(found, packs)
+
+
+def _unless(rules: Iterable[Rule]) -> Iterator[tuple[str, Callable[[Reading], bool]]]:
+    """The structs that all rules on them can leave out, with what says whether they do."""
+    whens: dict[str, set[When]] = {}
+    for rule in rules:
+        whens.setdefault(rule.struct, set()).add(rule.when)
+    for struct, found in sorted(whens.items()):
+        if ALWAYS not in found:
+            yield struct, partial(_are_left_out, tuple(found))
+
+
+def _are_left_out(whens: tuple[When, ...], reading: Reading) -> bool:
+    return all(excluded(when, reading) for when in whens)
 
 
 def besides(
@@ -64,6 +85,7 @@ def besides(
         names=asked.names | known - patterns,
         patterns=tuple(sorted({*asked.patterns, *patterns})),
         headers=tuple(sorted({**headers, **dict(asked.headers)}.items())),
+        unless=tuple((name, left_out) for name, left_out in asked.unless if name not in known),
     )
 
 

@@ -9,7 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint import readers
+from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Unread, Wanted, no_progress
+from layoutlint.readers import builds
 
 if TYPE_CHECKING:
     from layoutlint.readers.modules import Folder
@@ -37,18 +39,15 @@ def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unrea
     """A reading with the configuration that was given for it; why not, where it is for another build."""
     if isinstance(result, Unread):
         return result
-    if options.target not in (None, result.target.name):
-        return Unread(result.path, f"is for {result.target.name}, and {options.target} was asked for")
-    if options.config is None:
+    try:
+        builds.refuse_other(result, options)
+    except ReadError as error:
+        return Unread(error.path, error.reason)
+    if options.config is None or result.config is not None:
         return result
-    on = frozenset(option for option in options.config if not option.startswith("!"))
-    if result.config is None:
-        return replace(result, config=on)
-    for option in options.config:
-        if (option in on) != (option.removeprefix("!") in result.config):
-            has = f"{'without' if option in on else 'with'} {option.removeprefix('!')}"
-            return Unread(result.path, f"is configured {has}, and `{option}` was asked for")
-    return result
+    return replace(
+        result, config=frozenset(option for option in options.config if not option.startswith("!"))
+    )
 
 
 def _annotated(result: Reading | Unread, names: Wanted, options: ReadOptions) -> Reading | Unread:

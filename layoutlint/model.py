@@ -93,10 +93,7 @@ TARGETS: tuple[Target, ...] = (
 
 def target_named(name: str) -> Target:
     """The row of TARGETS called `name`; raises KeyError when there is none."""
-    for target in TARGETS:
-        if target.name == name:
-            return target
-    raise KeyError(name)
+    return {target.name: target for target in TARGETS}[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +223,8 @@ class Wanted:
     variables: tuple[str, ...] = ()
     near: int = 0
     """Names and patterns of variables, and how many bytes around them are asked for; 0 for nothing."""
+    unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
+    """Names and patterns with what says whether an input, its structs aside, is not asked for them."""
 
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint import lint, rulefile
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.readers import clang
+from layoutlint.readers.clang import search
 
 S = Wanted(frozenset(["s"]))
 
@@ -140,6 +142,49 @@ def test_kernel_trees(tmp_path, layout):
     assert reading.config == {"SMP", "X86_64", "EXT4_FS"}
     assert reading.kernel == (6, 12, 0)
     assert reading.notes == ("no file of this tree defines struct nowhere",)
+
+
+SOUGHT = [
+    # the `when` of each rule on a struct that the tree, Linux 6.12 for x86_64 with SMP, lacks; whether it is sought
+    ([""], True),
+    (['kernel = ">=6.12"'], True),
+    (['kernel = ">=6.13"'], False),
+    (['kernel = "<6.12.0"', 'arch = ["arm*"]'], False),
+    (['kernel = "<6.12.0"', 'arch = ["x86*"]'], True),
+    (['config = ["!SMP"]'], False),
+    (['config = ["SMP", "EXT4_FS"]'], True),
+    (['config = ["!SMP"]', ""], True),
+]
+
+
+def rules(*whens: str, struct: str = "gone") -> str:
+    rule = '[[rule]]\nid = "{}{}"\nstruct = "{}"\nkind = "size"\nmax = 1\nwhy = "a test"\nwhen = {{ {} }}\n'
+    return "".join(rule.format(struct, number, struct, when) for number, when in enumerate(whens))
+
+
+@pytest.mark.parametrize(("whens", "is_sought"), SOUGHT)
+def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sought):
+    path, _ = in_place(tmp_path)
+    pack = rulefile.parse(rules("", struct="s") + rules(*whens), "r.toml")
+    report = lint.check([str(path)], (pack,), (), lint.Options())
+    [reading] = report.readings
+    assert [s.name for s in reading.structs] == ["s"]
+    assert reading.notes == (("no file of this tree defines struct gone",) if is_sought else ())
+    assert len(report.coverage.skipped) + len(report.coverage.unresolved) == len(whens)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"target": "aarch64"}, "is for x86_64, and aarch64 was asked for"),
+        ({"config": ("!SMP",)}, "is configured with SMP, and `!SMP` was asked for"),
+    ],
+)
+def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeypatch, options, why):
+    path, _ = in_place(tmp_path)
+    monkeypatch.setattr(search, "files", lambda *_: pytest.fail("the tree is searched"))
+    with pytest.raises(ReadError, match=why):
+        clang.read(str(path), S, ReadOptions(**options))
 
 
 def test_a_header_of_a_kernel_has_the_flags_of_its_tree(tmp_path):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.readers.builds import refuse_other
 from layoutlint.readers.clang import makefile, search, units
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
@@ -29,8 +30,10 @@ _SHUFFLING = ("-DRANDSTRUCT", "-DRANDSTRUCT_PLUGIN")
 
 
 def read(tree: Tree, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of a configured kernel."""
-    reader = _KernelReader(tree, wanted, options)
+    """The wanted structs of a configured kernel; raises ReadError for one of another build than asked."""
+    told = _KernelReader(tree, Wanted(), options).reading(path)
+    refuse_other(told, options)
+    reader = _KernelReader(tree, _without(wanted, told), options)
     reader.read_named()
     if wanted.everything:
         reader.read_everything()
@@ -38,6 +41,13 @@ def read(tree: Tree, path: str, wanted: Wanted, options: ReadOptions) -> Reading
         reader.search_public()
         reader.search_private()
     return reader.reading(path)
+
+
+def _without(wanted: Wanted, told: Reading) -> Wanted:
+    """What is asked for in a tree of which the rest is known: what it is not asked for need not be sought."""
+    left_out = {name for name, is_left_out in wanted.unless if is_left_out(told)}
+    patterns = tuple(pattern for pattern in wanted.patterns if pattern not in left_out)
+    return replace(wanted, names=wanted.names - left_out, patterns=patterns)
 
 
 def read_file(tree: Tree, file: str, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
