@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from itertools import product
 from pathlib import Path
@@ -403,3 +404,16 @@ def test_a_kernel_tree_is_what_it_is_configured_for(project, keys, expected):
         [unread] = report["unread"]
         assert f"{unread['origin']}: {unread['reason']} (in {', '.join(unread['builds'])})" == expected
         assert done.returncode == 3
+
+
+def test_the_build_folder_that_a_tree_lacks_is_named_as_a_matrix_has_it(project):
+    lay(project / "linux", KERNEL)
+    lay(project / "out", CONFIGURED)
+    (project / "s.toml").write_text('[[rule]]\nid = "s"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "a test"\n')
+    command = ("check", "--matrix", "matrix.toml", "--rules", "s.toml", "--no-packs")
+    (project / "matrix.toml").write_text('[build.one]\ninput = "linux"\n')
+    told = " ".join(run(*command, cwd=project).stdout.split())
+    advice = re.search(r'in a matrix `(flags = \["O=FOLDER"\])`', told)
+    assert advice is not None, told
+    (project / "matrix.toml").write_text(f'[build.one]\ninput = "linux"\n{advice[1].replace("FOLDER", "out")}\n')
+    assert run(*command, cwd=project).returncode == 0

@@ -145,7 +145,8 @@ def find(path: str, build: str | None = None) -> Tree | None:
     raise ReadError(
         path,
         f"is a kernel tree that is not configured: {os.path.join(where, _AUTOCONF)} is not there"
-        " (run `make olddefconfig prepare`, or name its build folder with `-- O=FOLDER`)",
+        " (run `make olddefconfig prepare`, or name its build folder: `-- O=FOLDER`, in a matrix"
+        ' `flags = ["O=FOLDER"]`)',
     )
 
 
