@@ -101,7 +101,8 @@ def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[
     if finding.rank is not None:
         yield from paragraph("  rank: ", ranked(finding.rank), width)
     yield from paragraph("  why: ", rule.why, width)
-    if rule.by != RULE_FILE:
+    is_of_rule = first.verdict.is_missing_field and finding.place != rule.source  # what is to be mended
+    if rule.by != RULE_FILE or is_of_rule:
         yield from paragraph("  said by: ", f"{rule.by} at {rule.source}", width)
     for number, evidence in enumerate(rule.evidence):
         yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)

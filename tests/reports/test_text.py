@@ -9,9 +9,9 @@ import pytest
 
 from layoutlint.model import Source, target_named
 from layoutlint.reports import text
-from layoutlint.rule import Coverage, Outcome, Report
+from layoutlint.rule import Coverage, Outcome, Report, unknown
 from tests.build import context, member, struct
-from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, REPORT, finding
+from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, finding
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MANY = replace(
@@ -52,6 +52,22 @@ def test_the_witness_base_is_drawn():
     drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
     assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
+
+
+NAMED = [
+    # what is found, where the finding points at; whether the rule's own place is told besides
+    (unknown("struct node has no field `cpus`", missing_field=True), NODE, True),
+    (unknown("struct node has no field `cpus`", missing_field=True), None, False),
+    (unknown("struct node is declared but not defined"), NODE, False),
+]
+
+
+@pytest.mark.parametrize(("verdict", "of_struct", "is_told"), NAMED)
+def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, is_told):
+    found = finding(APART, of_struct, verdict)
+    told = text.render(replace(REPORT, findings=(found,), kept=()))
+    assert (f"  said by: rule file at {APART.source}\n" in told) == is_told
+    assert f"  --> {found.place}" in told
 
 
 def test_a_letter_is_drawn_where_the_list_explains_it():
