@@ -20,7 +20,7 @@ from layoutlint.readers.elf import Image
 from layoutlint.shuffled import Shuffled
 
 _IMPORT = at("import")
-_PARTS = 64
+_PARTS = 256
 """Into so many parts of equal size the units are divided at least; each process takes one after another."""
 
 _FIRST = 64
