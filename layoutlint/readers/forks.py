@@ -10,7 +10,10 @@ import os
 import select
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, BinaryIO
+
+from layoutlint.readers.child import Child
 
 _TICKET = 4
 """Bytes of a number that is handed out."""
@@ -100,24 +103,14 @@ def _hear(children: list[_Child], results: dict[int, Any], number: int | None) -
             return
 
 
-class _Child:
+class _Child(Child):
     """A process that does a share of the work."""
 
     def __init__(self, work: Work, tickets: int) -> None:
-        self.source, sink = os.pipe()
         self.is_through = False
         """Whether it has told all, or died."""
         self._heard = b""
-        try:
-            self._pid = os.fork()
-        except OSError:
-            os.close(self.source)
-            os.close(sink)
-            raise
-        if self._pid == 0:
-            os.close(self.source)  # else it would wait for ever for a parent that is gone to read
-            _serve(work, tickets, sink)
-        os.close(sink)
+        super().__init__(partial(_tell, work, tickets))
 
     def hear(self) -> Iterator[tuple[int, Any]]:
         """What else it has done, by number, as far as that is told to its end; waits for it to tell."""
@@ -131,23 +124,9 @@ class _Child:
             yield marshal.loads(self._heard[_LENGTH:end])
             self._heard = self._heard[end:]
 
-    def end(self) -> None:
-        """Ends the process, if it has not ended."""
-        os.close(self.source)
-        try:
-            os.kill(self._pid, 9)
-        finally:
-            os.waitpid(self._pid, 0)
 
-
-def _serve(work: Work, tickets: int, sink: int) -> NoReturn:
-    """What a child does; what goes wrong in it is met again, and told, by its parent."""
-    try:
-        with os.fdopen(sink, "wb") as told:
-            for done in _share(work, tickets):
-                said = marshal.dumps(done)
-                told.write(len(said).to_bytes(_LENGTH, "little") + said)
-                told.flush()
-    except BaseException:
-        os._exit(1)
-    os._exit(0)
+def _tell(work: Work, tickets: int, told: BinaryIO) -> None:
+    for done in _share(work, tickets):
+        said = marshal.dumps(done)
+        told.write(len(said).to_bytes(_LENGTH, "little") + said)
+        told.flush()
