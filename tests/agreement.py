@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from layoutlint.ctype import CType
 from layoutlint.model import Field, Struct
 from layoutlint.readers.losses import LOSSES
 
@@ -25,7 +26,14 @@ class _Eyes:
     lost: frozenset[str]
 
     def text(self, member: Field) -> str:
-        spelled = str(member.type)
+        return self.spelled(member.type)
+
+    def stands_for(self, member: Field) -> tuple[str, ...]:
+        """What its typedef stands for; without what one reader loses, typedefs of typedefs of it can be alike."""
+        return tuple(map(self.spelled, member.stands_for))
+
+    def spelled(self, of: CType) -> str:
+        spelled = str(of)
         if "vector" in self.lost:
             vector = _VECTOR.match(spelled)
             spelled = _VECTOR.sub("", spelled) + (f"[{vector[1]}]" if vector else "")
@@ -91,6 +99,7 @@ def _member(path: str, a: Field, b: Field, eyes: _Eyes) -> Iterator[str]:
     )
     rest: tuple[_Side, ...] = (
         ("type", eyes.text),
+        ("stands_for", eyes.stands_for),
         ("bit_size", lambda field: field.bit_size),
         ("is_bitfield", eyes.is_bitfield),
         ("aggregate", lambda field: field.aggregate),
