@@ -42,7 +42,11 @@ class NothingDeclared(NoSuchField):
     """A rule speaks of fields by their declared access, and none has it."""
 
 
-class NothingOfType(NothingDeclared):
+class Unconcerned(NoSuchField):
+    """A rule speaks of what the struct has none of; where it is one of many, nothing is said of it."""
+
+
+class NothingOfType(NothingDeclared, Unconcerned):
     """A rule speaks of fields by their type, and none has it."""
 
 

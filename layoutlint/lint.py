@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layoutlint import asked, placed, unused
-from layoutlint.context import NothingOfType
+from layoutlint.context import Unconcerned
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
@@ -324,9 +324,9 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
 
 
 def _untold(rule: Rule, error: CannotTell) -> Verdict:
-    """Unknown; of one of many structs, nothing where the rule speaks of types that none of its fields has."""
+    """Unknown; of one of many structs, nothing where the rule speaks of what it has none of."""
     verdict = unknown(str(error), isinstance(error, NoSuchField))
-    return replace(verdict, is_passed_over=isinstance(error, NothingOfType) and is_pattern(rule.struct))
+    return replace(verdict, is_passed_over=isinstance(error, Unconcerned) and is_pattern(rule.struct))
 
 
 def _could_apply(rule: Rule, only: str | None) -> bool:

@@ -97,7 +97,7 @@ class Verdict:
     is_missing_field: bool = False
     """Unknown because the rule names a field that the struct has not."""
     is_passed_over: bool = False
-    """Nothing is said of one of many structs: the rule speaks of fields of types that it has not."""
+    """Nothing is said of one of many structs: the rule speaks of what it has none of."""
     orders: Orders | None = None
     """Where fields may stand in any of many orders; `evidence` is then of one of them, `bases` of all."""
 

@@ -93,10 +93,23 @@ def rules(
         left_out = all(reasons)
         if rule in found or not reasons or ((rule.shipped or left_out) and not everything):
             continue
-        why = f"{rule.subject} is in none of the inputs"
+        why = _nothing(rule, readings)
         if left_out:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
+
+
+def _nothing(rule: Rule, readings: list[Reading]) -> str:
+    """Why a rule judged nothing: there is no struct for it, or none of many has what it speaks of."""
+    meant = is_pattern(rule.struct) and sum(
+        struct.bit_size is not None and struct.answers_to(rule.struct)
+        for reading in readings
+        if not excluded(rule.when, reading)
+        for struct in reading.structs
+    )
+    if meant:
+        return f"no struct of the {meant:,} that `{rule.struct}` means has what the rule speaks of"
+    return f"{rule.subject} is in none of the inputs"
 
 
 def words(
@@ -120,7 +133,7 @@ def coverage(
     found = {f.rule for f in findings if f.struct is not None}
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
     lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
-    unresolved = [f"{rule.id}: {rule.subject} is in none of the inputs" for rule in lacking]
+    unresolved = [f"{rule.id}: {_nothing(rule, readings)}" for rule in lacking]
     judged = [f for f in findings if f.rule.kind.name != UNUSED]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
     structs = {id(f.struct) for f in judged if f.struct is not None}

@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import ClassVar
 
 from layoutlint import groups
+from layoutlint.context import Unconcerned
 from layoutlint.errors import did_you_mean
 from layoutlint.groups import Group, Groups
 from layoutlint.kinds import sides
@@ -78,7 +79,8 @@ class MarkedGroup:
         "which one ends inside of another break the rule whatever the base. So does a field of `members`\n"
         "that is not wholly in the group, a field in it that is not among `members`, and more bytes than\n"
         "`max`, counted as `CACHELINE_ASSERT_GROUP_SIZE` does. Fields without bytes, such as the markers\n"
-        "of padding, are never in the way.\n"
+        "of padding, are never in the way. Where the rule is about every struct that a pattern means, those\n"
+        "that mark no groups are passed over.\n"
         "\n"
         "The name says what is done with the fields: with `read` or `readmostly` as one of its words they\n"
         "are read, with `write` (also in `read_write`) they are written, and `tx`, `rx`, `txrx` or `rxtx`\n"
@@ -174,11 +176,11 @@ class MarkedGroup:
 
 
 def _marked(context: Context) -> Groups:
-    """The groups of a struct; raises NoSuchField where it marks none, CannotTell where they mean nothing."""
+    """The groups of a struct; raises Unconcerned where it marks none, CannotTell where they mean nothing."""
     struct = context.layout.struct
     found = groups.of(context.layout)
     if not found.whole and not found.faults:
-        raise NoSuchField(f"{struct.aggregate} {struct.name} marks no groups of fields")
+        raise Unconcerned(f"{struct.aggregate} {struct.name} marks no groups of fields")
     if struct.randomised is not None and struct.randomised.is_own:
         raise CannotTell(
             f"the marks of groups are in a random order, as all of {struct.aggregate} {struct.name}"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from layoutlint import lint, readers
 from layoutlint.kinds.group import MarkedGroup
-from layoutlint.rule import Access
+from layoutlint.model import Reading, Source
+from layoutlint.rule import Access, Pack, Rule, Severity
 from layoutlint.shuffled import Randomised
-from tests.build import flexible, member, struct
+from tests.build import X86_64, flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,
@@ -202,3 +206,27 @@ def test_a_mark_at_the_end_is_no_flexible_array():
 
     assert Layout(LAST).open_end is None
     assert Layout(struct("s", 8, member("a", 0, 8), flexible("tail", 8))).open_end is not None
+
+
+WITHOUT, MARKED, HALF = WORDS, replace(ONE, name="marked"), replace(UNPAIRED, name="half")
+NONE = "no struct of the 1 that `*` means has what the rule speaks of"
+OF_MANY = [
+    # the structs of an input, which the rule is about, what is found of which
+    ("some have marks", (WITHOUT, MARKED), "*", [("marked", "kept", "group `g`")]),
+    ("marks that make no group", (WITHOUT, HALF), "*", [("half", "broken", "group `g` begins at 0 and does not end")]),
+    ("none has", (WITHOUT,), "*", [(None, "unknown", NONE)]),
+    ("none of two", (WITHOUT, replace(WITHOUT, name="wo")), "wo*", [(None, "unknown", NONE.replace("1", "2").replace("*", "wo*"))]),
+    ("none is meant", (WITHOUT,), "x*", [(None, "unknown", "struct x* is in none of the inputs")]),
+    ("a name", (WITHOUT, MARKED), "words", [("words", "unknown", "struct words marks no groups of fields")]),
+]
+
+
+@pytest.mark.parametrize(("structs", "name", "expected"), [case[1:] for case in OF_MANY], ids=[case[0] for case in OF_MANY])
+def test_of_many_structs_those_without_marks_are_passed_over(monkeypatch, structs, name, expected):
+    monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "btf", X86_64, structs))
+    rule = Rule("g", name, MarkedGroup(), Severity.ERROR, "a test", Source("r.toml", 1))
+    report = lint.check(["a"], (Pack("p", "r.toml", (rule,)),), (), lint.Options())
+    found = [(f.struct and f.struct.name, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
+    assert [one[:2] for one in found] == [one[:2] for one in expected]
+    assert all(message.startswith(start) for (*_, message), (*_, start) in zip(found, expected, strict=True)), found
+    assert report.coverage.unresolved == tuple(f"g: {message}" for _, outcome, message in found if outcome == "unknown")
