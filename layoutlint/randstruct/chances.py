@@ -6,12 +6,14 @@ members that nothing tells apart count as one. That is exact, and far less work 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from math import prod
 from random import Random
 
+from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.draws import Draw
 from layoutlint.randstruct.orders import One, Part, Row, Shuffle, Swaps, TooManyOrders
 from layoutlint.randstruct.shapes import Chosen, Laid, Shape
@@ -230,13 +232,73 @@ class _Run:
         return after
 
 
-def drawn(shape: Shape, number: int) -> Iterator[tuple[Chosen, Mapping[Shape, Laid]]]:
-    """Layouts by random numbers, as the compiler draws them: the same ones in every run."""
+_Drawn = tuple[Chosen, Mapping[Shape, Laid]]
+_KEPT = 4_000_000
+"""Places of members in all layouts that are kept, of 12 bytes each."""
+_OVERHEAD = 60
+"""What a shape in a layout takes besides, in places."""
+
+
+def drawn(shape: Shape, number: int) -> Iterator[_Drawn]:
+    """Layouts by random numbers, as the compiler draws them: the same ones in every run.
+
+    As far as memory allows they are kept for the next rule on the same struct. Raises CannotLayOut.
+    """
+    known = _known.pop(shape, None) or _Known(shape)
+    places = known.places(number)
+    while _known and places + sum(other.places() for other in _known.values()) > _KEPT:
+        del _known[next(iter(_known))]
+    if places > _KEPT:
+        return islice(_all(shape), number)
+    _known[shape] = known
+    return known.first(number)
+
+
+class _Known:
+    """Layouts of one shape, each drawn once."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._drawn: list[_Drawn] = []
+        self._more = _all(shape)
+        self._members = sum(len(one.fields) + _OVERHEAD for one in shape.below())
+
+    def places(self, number: int = 0) -> int:
+        """How many places of members these layouts have, once there are so many."""
+        return max(number, len(self._drawn)) * self._members
+
+    def first(self, number: int) -> Iterator[_Drawn]:
+        """The first ones; raises CannotLayOut."""
+        for at in range(number):
+            if at == len(self._drawn):
+                try:
+                    self._drawn.append(_packed(*next(self._more)))
+                except CannotLayOut:
+                    _known.pop(self._shape, None)  # the next rule meets it as well
+                    raise
+            yield self._drawn[at]
+
+
+_known: dict[Shape, _Known] = {}
+"""By shapes, the one that was asked for last at the end."""
+
+
+def _packed(chosen: Chosen, known: Mapping[Shape, Laid]) -> _Drawn:
+    """The same in a third of the memory."""
+    small = {shape: array("I", order) for shape, order in chosen.items()}
+    return small, {
+        shape: Laid(laid.bit_size, array("q", laid.offsets), small.get(shape, laid.order))
+        for shape, laid in known.items()
+    }
+
+
+def _all(shape: Shape) -> Iterator[_Drawn]:
+    """Layouts without end; raises CannotLayOut."""
     random = Random(SEED)
     shapes = [one for one in shape.below() if one.drawn is not None]
     streams = [one.stream for one in shapes]
     shared = {stream for stream in streams if streams.count(stream) > 1}
-    for _ in range(number):
+    while True:
         tapes: dict[str | None, list[int]] = {stream: [] for stream in shared}
         orders = {
             one: one.drawn(_draw(random, one.draw_bits, tapes.get(one.stream)))

@@ -28,7 +28,7 @@ class Laid:
     """Where the members of a shape stand, by their declared positions, and its size; in bits."""
 
     bit_size: int
-    offsets: tuple[int, ...]
+    offsets: Sequence[int]
     order: Sequence[int]
 
 

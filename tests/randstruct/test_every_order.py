@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -25,6 +26,7 @@ from layoutlint.kinds.together import Together
 from layoutlint.model import Source
 from layoutlint.placed import Surroundings, Where
 from layoutlint.randstruct import Randomisation, chances, names, plugins
+from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.free import Free
 from layoutlint.rule import Outcome, Pack, Rule, Severity
 from tests.randstruct import every_order as brute
@@ -218,3 +220,77 @@ def test_the_same_in_every_run():
     first, second = (verdict(Isolated(("f1",)), type_, "gcc-performance", "6.12") for _ in range(2))
     assert first == second
     assert first.orders.counted == "sampled"
+
+
+@pytest.fixture
+def shape():
+    reading, struct, marked = brute.reading(brute.Drawer(random.Random(4)).type("kept", 25, 0, True))
+    return Free(reading, (), Randomisation("gcc-full", None, plugins.of_version("6.12"), names.read([marked]))).of(struct)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Of which shape each layout is that was drawn."""
+    every, found = chances._all, []
+
+    def counted(shape):
+        for one in every(shape):
+            found.append(shape)
+            yield one
+
+    monkeypatch.setattr(chances, "_all", counted)
+    monkeypatch.setattr(chances, "_known", {})
+    return found
+
+
+def rows(drawn):
+    """What layouts are, whatever holds them."""
+    return [
+        ([list(order) for order in chosen.values()], [(laid.bit_size, *laid.offsets) for laid in known.values()])
+        for chosen, known in drawn
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "numbers", "count"),
+    [
+        # places that are kept, how many layouts are asked for one after the other, how many are drawn
+        (10**6, (300, 300, 300), 300),
+        (10**6, (200, 300, 100), 300),
+        (0, (200, 200), 400),
+    ],
+)
+def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, shape, made, monkeypatch):
+    monkeypatch.setattr(chances, "_KEPT", kept)
+    anew = rows(one for one, _ in zip(chances._all(shape), range(300), strict=False))
+    made.clear()
+    for number in numbers:
+        assert rows(chances.drawn(shape, number)) == anew[:number]
+    assert len(made) == count
+    assert bool(chances._known) == bool(kept)
+
+
+def test_what_was_asked_for_last_is_kept(shape, made, monkeypatch):
+    other = replace(shape)
+    monkeypatch.setattr(chances, "_KEPT", 100 * (len(shape.fields) + chances._OVERHEAD))
+    for one in (shape, other, other, shape):
+        list(chances.drawn(one, 100))
+    assert made == [shape] * 100 + [other] * 100 + [shape] * 100
+
+
+def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, made, monkeypatch):
+    monkeypatch.setattr(type(shape), "all_laid", refuses_third(type(shape).all_laid, made))
+    for _ in range(2):
+        made.clear()
+        with pytest.raises(CannotLayOut, match="the third"):
+            list(chances.drawn(shape, 10))
+        assert len(made) == 2
+
+
+def refuses_third(lay_out, made):
+    def refusing(shape, chosen):
+        if len(made) == 2:
+            raise CannotLayOut("the third")
+        return lay_out(shape, chosen)
+
+    return refusing
