@@ -13,7 +13,7 @@ from elftools.elf.elffile import ELFFile
 
 from layoutlint import lint, matrix, matrixfile, rulefile
 from layoutlint.errors import UsageError
-from layoutlint.readers.clang import parse
+from layoutlint.readers.clang import units
 from tests.c_probe import compile_c
 from tests.command import ROOT, run
 from tests.damaged import compiled
@@ -186,8 +186,8 @@ def test_the_text_is_short_and_says_where(golden):
 
 def test_every_build_is_parsed_once(monkeypatch):
     parsed = []
-    of_unit = parse.read
-    monkeypatch.setattr(parse, "read", lambda unit, wanted: parsed.append(unit) or of_unit(unit, wanted))
+    of_units = units.run
+    monkeypatch.setattr(units, "run", lambda some, wanted, options: parsed.extend(some) or of_units(some, wanted, options))
     builds = matrixfile.load(str(MATRIX))
     matrix.check(builds, rulefile.load([str(RULES)]), (), lint.Options())
     assert len(parsed) == len(set(parsed)) == len(builds) == 28
