@@ -13,7 +13,7 @@ from layoutlint.randstruct.gcc import Behaviour
 from layoutlint.randstruct.modes import CLANG, Scheme
 from layoutlint.randstruct.names import Marks, Names
 from layoutlint.randstruct.plugins import ANY, Plugin, of_version
-from layoutlint.randstruct.redone import Input, Redoer
+from layoutlint.randstruct.redone import NAMELESS, Input, Redoer
 from layoutlint.randstruct.seed import DIGITS, Seed
 
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded", "redone"]
@@ -141,7 +141,15 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     redoer = _Redoer(how, several)
     structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
     hidden = unseen(reading) if any(struct.randomised for struct in structs) else ()
-    return Redone(structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *hidden))))
+    return Redone(
+        structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *not_packed(redoer.assumed), *hidden)))
+    )
+
+
+def not_packed(assumed: Iterable[str]) -> tuple[str, ...]:
+    """What is said of structs that are taken as not packed."""
+    names = sorted(set(assumed), key=lambda name: (name == NAMELESS, name))
+    return (_PACKED.format(", ".join(names)),) if names else ()
 
 
 def unseen(reading: Reading) -> tuple[str, ...]:
@@ -180,6 +188,7 @@ class _Redoer:
         self._how = how
         self._first, *self._others = redoers
         self.notes: list[str] = []
+        self.assumed: list[str] = []
 
     def one(self, struct: Struct, is_told: bool) -> Struct:
         """A struct as the build has it; with a `problem` where that cannot be told."""
@@ -197,7 +206,7 @@ class _Redoer:
             return replace(struct, problem=UNMARKED)
         if doubt is not None:
             self.notes.append(doubt)
-        self.notes += (PACKED.format(name or "a struct without a name") for name in self._first.assumed)
+        self.assumed += self._first.assumed
         if found.randomised is None or not self._how.scheme.is_gcc:
             return found
         return replace(found, randomised=replace(found.randomised, kernel=self._how.plugin.name))
@@ -224,7 +233,7 @@ _HIDDEN = {
     "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
     "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
 }
-PACKED = "{}: taken as not packed, on which its layout depends and which this input does not show"
+_PACKED = "taken as not packed, which this input does not show and on which randomised layouts depend: {}"
 
 
 def _type_name(field: Field) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from layoutlint.model import Reading, Struct
-from layoutlint.randstruct import PACKED, UNMARKED, Randomisation, redoers, unseen
+from layoutlint.randstruct import UNMARKED, Randomisation, not_packed, redoers, unseen
 from layoutlint.randstruct.abi import CannotLayOut
 from layoutlint.randstruct.shapes import Shape, Shapes
 
@@ -35,11 +35,9 @@ class Free:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was assumed of the structs that were asked for, as sentences."""
-        names = dict.fromkeys(self._redoers[0].assumed)
-        packed = (PACKED.format(name or "a struct without a name") for name in names)
         return (
             *self.how.notes,
-            *packed,
+            *not_packed(self._redoers[0].assumed),
             *dict.fromkeys(self._doubts),
             *(self._hidden if self._has_moved else ()),
         )

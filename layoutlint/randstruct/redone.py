@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
@@ -16,6 +16,7 @@ from layoutlint.randstruct.ways import Type, Way
 from layoutlint.shuffled import Randomised
 
 Result = TypeVar("Result")
+NAMELESS = "structs without a name"
 Definition = Callable[[Field], Struct | None]
 """The definition of the struct or union that a field holds; None for a type without a name."""
 
@@ -183,8 +184,9 @@ class Redoer:
         by = range(len(positions)) if order is None else order
         results = [way.lay_out(by) for way in found]
         laid = results[0]
-        if any((one.offsets, one.bit_size) != (laid.offsets, laid.bit_size) for one in results[1:]):
-            self.is_assumed(of)
+        for way, one in zip(found, results, strict=True):
+            if (one.offsets, one.bit_size) != (laid.offsets, laid.bit_size):
+                self.is_assumed(of, way.packed)
         placed = tuple(
             replace(fields[at], bit_offset=offset)
             for at, offset in zip((positions[index] for index in by), laid.offsets, strict=True)
@@ -192,11 +194,22 @@ class Redoer:
         )
         return _New(placed, laid.bit_size, order is not None, True, laid.align)
 
-    def is_assumed(self, of: Type) -> None:
+    def _holding_packed(self, of: Type, way: Way) -> Iterator[Way]:
+        """The ways in which something that a type embeds is packed though nothing shows it."""
+        sizes = [field.bit_size for field in of.fields]
+        for at, field in enumerate(of.fields):
+            if field.members and field.aggregate is not None and field.bit_size and (field.align or 1) > 1:
+                inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
+                held = way.holding_packed(at, inner.tag or NAMELESS)
+                may_be = held.gives(of) or held.resized(sizes).gives(of)
+                if may_be and ways.may_be_packed(inner, way.rules.target):
+                    yield held
+
+    def is_assumed(self, of: Type, packed: str | None = None) -> None:
         """Notes that the likeliest of several ways is taken; raises CannotLayOut where none is likelier."""
         if self._input.tells_declarations:
             raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")
-        self.assumed.append(of.tag or "")
+        self.assumed.append(packed or of.tag or NAMELESS)
 
     def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
         """What its members are laid out by, the likeliest first; `sizes` are those that they have by then.
@@ -212,6 +225,8 @@ class Redoer:
                 found.append(resized)
         if not found:
             raise CannotLayOut(_UNEXPLAINED if shown is None else _READ_OTHERWISE)
+        if shown is None:
+            found += self._holding_packed(of, found[0])
         return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
 
 

@@ -205,8 +205,13 @@ class Shapes:
                 raise
             return None
         steps = [
-            [way.rules.start(member, at) for member in way.members for at in range(0, 256, 8)] for way in ways
+            [way.rules.start(member, at) for member in way.members for at in range(0, 256, 8)]
+            for way in ways
+            if way.packed is None
         ]
         if any(step != steps[0] for step in steps[1:]):
             self._redoer.is_assumed(of)
+        for way in ways:
+            if way.packed is not None:  # it then starts anywhere
+                self._redoer.is_assumed(of, way.packed)
         return ways[0]

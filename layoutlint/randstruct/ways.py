@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from layoutlint.ctype import CType
 from layoutlint.model import Aggregate, Declared, Field, Inner, Member, Target
 from layoutlint.randstruct import abi
-from layoutlint.randstruct.abi import Laid, Rules
+from layoutlint.randstruct.abi import CannotLayOut, Laid, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,8 @@ class Way:
     members: tuple[Member, ...]
     fields: tuple[int | None, ...]
     """For each member the position of its Field; None for a bit-field without a name."""
+    packed: str | None = None
+    """What it embeds that is taken as packed, if anything is."""
 
     def resized(self, sizes: Sequence[int | None]) -> Way:
         """The same with fields of other sizes, in bits."""
@@ -49,6 +51,12 @@ class Way:
             return False
         places = zip(self.fields, laid.offsets, strict=True)
         return all(at is None or of.fields[at].bit_offset == offset for at, offset in places)
+
+    def holding_packed(self, at: int, name: str) -> Way:
+        """The same where the type of the member at a position, which is called so, is packed."""
+        members = list(self.members)
+        members[at] = replace(members[at], align=1)
+        return replace(self, members=tuple(members), packed=name)
 
     def again(self) -> Way:
         """How GCC lays it out a second time: it then has its alignment, and narrow bit-fields."""
@@ -75,6 +83,15 @@ def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
         for is_packed in (False, True):
             members = tuple(abi.member_of(field, target, is_packed) for field in of.fields)
             yield Way(rules, members, positions)
+
+
+def may_be_packed(of: Type, target: Target) -> bool:
+    """Whether a type that debug information shows can be packed, and have the layout that it has."""
+    try:
+        *_, packed = ways(of, None, target)
+        return of.stated is None and packed.gives(of)
+    except CannotLayOut:  # which matters only where its members move
+        return False
 
 
 def is_of(declared: Declared, fields: Sequence[Field]) -> bool:
