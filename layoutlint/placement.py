@@ -163,13 +163,24 @@ def inside(
         return None
     outer = of(Layout(container.struct), line_size, min_align, storage, align)
     line = outer.line_size
-    starts = {(base + container.offset) % line for base in outer.bases}
+    starts = starts_inside(container, outer)
+    if starts is None:
+        return None
+    why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
+    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_rows_inside(container, outer)))
+
+
+def starts_inside(container: Container, outer: Placements) -> set[int] | None:
+    """Where on a line an embedded struct can start in a container of some placements.
+
+    None when the size of an element of an array is not known.
+    """
+    starts = {(base + container.offset) % outer.line_size for base in outer.bases}
     for array in container.arrays:
         if array.bit_stride is None:
             return None
-        starts = repeated(starts, array.bit_stride // 8, array.count, line)
-    why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
-    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_rows_inside(container, outer)))
+        starts = repeated(starts, array.bit_stride // 8, array.count, outer.line_size)
+    return starts
 
 
 def _rows_inside(container: Container, outer: Placements) -> Iterator[Row]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from layoutlint import placement
 from layoutlint.containers import Array, Container, Embedded
+from layoutlint.layout import Layout
 from layoutlint.model import Struct, some_of
+from layoutlint.placement import Placements
 from layoutlint.reports import styled
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
@@ -47,8 +49,13 @@ def _table(found: Embedded, options: ShowOptions, has_other_targets: bool) -> It
     yield line()
     yield line(("  offset      of    line  byte  bases  container", "dim"))
     several = _several(found.containers)
+    known: dict[int, Placements] = {}  # a container can have many of the struct
     for way in found.containers:
-        yield _row(way, struct, options, way.struct.name in several)
+        if id(way.struct) not in known and way.struct.bit_size is not None:
+            layout = Layout(way.struct)
+            known[id(way.struct)] = placement.of(layout, options.line_size, options.min_align)
+        outer = known.get(id(way.struct))
+        yield _row(way, struct, outer, options, way.struct.name in several)
 
 
 def _embedded(ways: tuple[Container, ...]) -> str:
@@ -64,12 +71,15 @@ def _several(ways: tuple[Container, ...]) -> set[str]:
     return {name for name, number in names.items() if number > 1}
 
 
-def _row(way: Container, embedded: Struct, options: ShowOptions, is_one_of_several: bool) -> Line:
+def _row(
+    way: Container, embedded: Struct, outer: Placements | None, options: ShowOptions, is_one_of_several: bool
+) -> Line:
+    """One place; `outer` are the placements of its container, None where its size is not known."""
     container = way.struct
-    placements = placement.inside(way, options.line_size, options.min_align)
+    starts = None if outer is None else placement.starts_inside(way, outer)
     line_size = options.line_size or container.target.line_size
     size = "??" if container.bit_size is None else str(container.bit_size // 8)
-    bases = "??" if placements is None else str(len(placements.bases))
+    bases = "??" if starts is None else str(len(starts))
     number, byte = divmod(way.offset, line_size)
     path = f"{container.name}.{way.written}" if way.path else f"{container.name} (unnamed member)"
     straddle, is_short = _straddle(way, embedded, line_size)
