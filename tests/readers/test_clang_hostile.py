@@ -24,10 +24,9 @@ HOSTILE = [
     ("a device of zeros", '#include "/dev/zero"\n', [NO_END, NO_MEMORY]),
     ("a pipe", '#include "pipe.h"\n', [NO_END]),
     ("a macro that grows", BOMB, [NO_END, NO_MEMORY]),
-    ("a huge initialiser", "int x[] = { [1 << 28] = 1 };\n", [NO_MEMORY]),
-    ("a deep sum", f"int x = {'1+' * DEEP}1;\n", [CRASH]),
-    ("a deep condition", f"#if {'(' * DEEP}1{')' * DEEP}\n#endif\n", [CRASH]),
-    ("a deep pointer", f"typedef int {'*' * DEEP}x;\n", [CRASH, NO_MEMORY, NO_END]),
+    ("a huge initialiser", "int x[] = { [1 << 28] = 1 };\n", [NO_MEMORY, NO_END]),
+    ("a deep sum", f"int x = {'1+' * DEEP}1;\n", [CRASH, NO_END]),
+    ("a deep condition", f"#if {'(' * DEEP}1{')' * DEEP}\n#endif\n", [CRASH, NO_END]),
     ("a deep array", f"int x{'[1]' * DEEP};\n", [CRASH, NO_END]),
 ]
 STRUCT = "struct s { int a; };\n"
