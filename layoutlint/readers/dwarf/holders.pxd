@@ -2,7 +2,7 @@ cimport cython
 
 from layoutlint.readers.dwarf.abbrev cimport Plan
 from layoutlint.readers.dwarf.recipe cimport Recipe
-from layoutlint.readers.dwarf.scan cimport Names
+from layoutlint.readers.dwarf.scan cimport Names, Positions
 from layoutlint.readers.dwarf.unit cimport Unit
 
 cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _UNTOLD, _BASES, _LAST
@@ -19,8 +19,8 @@ cdef class Holders:
 
     @cython.locals(position=Py_ssize_t, plan=Plan)
     cpdef list called(self, Unit unit, list positions, Names asked)
-    @cython.locals(position=Py_ssize_t)
-    cpdef list among(self, Unit unit, list held, list others)
+    @cython.locals(position=Py_ssize_t, index=Py_ssize_t)
+    cpdef list among(self, Unit unit, list held, Positions others)
     @cython.locals(position=Py_ssize_t)
     cpdef list inside(self, Unit unit, list positions)
     @cython.locals(size=Py_ssize_t)
@@ -38,6 +38,7 @@ cdef class Holders:
     @cython.locals(
         told=int, held=int, target=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, member=Plan, start=Py_ssize_t,
         code=Py_ssize_t, behind=Py_ssize_t, size=Py_ssize_t, is_short=bint, at=Py_ssize_t, octets="const unsigned char[::1]",
+        plans=list, known=Py_ssize_t,
     )
     cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(plan=Plan, member=Plan, start=Py_ssize_t, target=Py_ssize_t)

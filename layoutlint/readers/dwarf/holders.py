@@ -10,7 +10,7 @@ from layoutlint.readers.dwarf import abbrev, names, shapes
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
-from layoutlint.readers.dwarf.scan import Names
+from layoutlint.readers.dwarf.scan import Names, Positions
 from layoutlint.readers.dwarf.types import QUALIFIERS
 from layoutlint.readers.dwarf.unit import Unit
 
@@ -63,7 +63,7 @@ class Holders:
                 found.append(position)
         return found
 
-    def among(self, unit: Unit, held: list[int], others: list[int]) -> list[int]:
+    def among(self, unit: Unit, held: list[int], others: Positions) -> list[int]:
         """Of other types those that hold a struct that stands at `held`, or that a typedef there means.
 
         Damaged ones are given as well, and unions whose members are missing: they may hold one. Raises
@@ -72,7 +72,8 @@ class Holders:
         self._begin(unit)
         self._mark(unit, held)
         found: list[int] = []
-        for position in others:
+        for index in range(others.count):
+            position = others.places[index]
             try:
                 if self._holds(unit, position, 0) != _NO:
                     found.append(position)
@@ -149,13 +150,14 @@ class Holders:
     def _members(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """Whether one of the members that stand from a position on is one of the structs, or holds one."""
         told = _UNTOLD if plan.tag == _UNION else _NO
-        first, end, octets = unit.offset, unit.end, unit.octets
+        first, end, octets, plans = unit.offset, unit.end, unit.octets, self._plans
+        known = min(len(plans), 128)
         while position < end:
             code = octets[position]
             start = position + 1
             if code == 0:
                 return told
-            member = self._plans[code] if code < 128 and code < len(self._plans) else None
+            member = plans[code] if code < known else None
             if member is None:
                 member = unit.enter(position)
                 start = unit.behind

@@ -19,6 +19,17 @@ cdef class Names:
     cpdef bint has_name(self, Unit unit, Plan plan, Py_ssize_t position) except -1
 
 
+@cython.final
+cdef class Positions:
+    cdef long long[::1] places
+    cdef Py_ssize_t count
+
+    cdef void add(self, Py_ssize_t position) except *
+    cpdef void clear(self) except *
+    @cython.locals(index=Py_ssize_t)
+    cpdef list listed(self)
+
+
 @cython.locals(octets="const unsigned char[::1]", end=Py_ssize_t, position=Py_ssize_t, marks=bytearray, mark=cython.int)
 cpdef set places(object octets, frozenset texts)
 
@@ -31,9 +42,9 @@ cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noex
     octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
     start=Py_ssize_t, code="unsigned long long", plan=Plan,
 )
-cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, list others=*)
+cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*)
 
-cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, list others) except *
+cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
 
 @cython.locals(place="unsigned long long")
 cdef bint _is_named(Unit unit, Plan plan, Py_ssize_t position, Names names) except -1

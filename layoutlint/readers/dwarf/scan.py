@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from layoutlint.readers.dwarf import abbrev
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged
@@ -12,6 +14,7 @@ _OTHER = abbrev.OTHER
 _AGGREGATE = abbrev.AGGREGATE
 _IMPORT = abbrev.IMPORT
 
+_ROOM = 1 << 10
 _BUCKETS = 1 << 13  # as many bytes stay in a processor's innermost cache
 SHORTEST = 3
 """Bytes of a name, at least, that `places` looks for: strings that end with other three are passed over."""
@@ -94,7 +97,30 @@ def _mark(first: int, second: int, third: int) -> int:
     return (first * 961 + second * 31 + third) % _BUCKETS
 
 
-def walk(unit: Unit, position: int, wanted: Names | None, others: list[int] | None = None) -> list[int]:
+class Positions:
+    """Where many entries of a unit stand, as plain numbers; made once, and cleared for each unit."""
+
+    def __init__(self) -> None:
+        self.places = memoryview(array("q", bytes(8 * _ROOM)))
+        self.count = 0
+
+    def add(self, position: int) -> None:
+        """Takes down one more."""
+        if self.count == len(self.places):
+            self.places = memoryview(array("q", bytes(self.places) + bytes(8 * self.count)))
+        self.places[self.count] = position
+        self.count += 1
+
+    def clear(self) -> None:
+        """Forgets them."""
+        self.count = 0
+
+    def listed(self) -> list[int]:
+        """All of them."""
+        return [self.places[index] for index in range(self.count)]
+
+
+def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | None = None) -> list[int]:
     """Where the entries of interest start: structs, unions and typedefs that have a name.
 
     `position` is behind the root entry's attributes. With `wanted` only entries with one of these names
@@ -146,7 +172,7 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: list[int] | No
 
 def _note(
     unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int],
-    others: list[int] | None,
+    others: Positions | None,
 ) -> None:  # fmt: skip
     """Takes down where an entry starts that is of interest, or imports a unit."""
     if plan.kind == _IMPORT:
@@ -159,7 +185,7 @@ def _note(
         if others is None:
             hits.append(start)
         else:
-            others.append(start)
+            others.add(start)
 
 
 def _is_named(unit: Unit, plan: Plan, position: int, names: Names) -> bool:

@@ -13,7 +13,7 @@ from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
 from layoutlint.readers.dwarf.holders import Holders
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
-from layoutlint.readers.dwarf.scan import SHORTEST, Names, places, walk
+from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, places, walk
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.types import KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
@@ -79,6 +79,8 @@ class Selection:
         self._names = _all if are_many(wanted) else lru_cache(_FILES)(partial(_named, self._asked))
         self._held = lru_cache(_FILES)(partial(_named, wanted.held))
         self._holders = Holders()
+        self._others = Positions()
+        """Where types stand that have no name which is asked for."""
         self._is_annotated = lru_cache(_FILES)(self._mentions)
 
     def leave(self) -> None:
@@ -107,10 +109,11 @@ class Selection:
         is_annotated = self._is_annotated(unit.sections)
         if names is None or not (self._gives_more or is_annotated):
             return new(unit, walk(unit, behind, names))
-        others: list[int] = []
+        others = self._others
+        others.clear()
         hits = walk(unit, behind, names, others)
         if not self._wanted.held or is_annotated:
-            return new(unit, sorted((*hits, *others)))
+            return new(unit, sorted((*hits, *others.listed())))
         named = self._holders.called(unit, hits, names)
         held = self._holders.called(unit, hits, self._held(unit.sections))
         found = new(unit, sorted((*named, *self._holders.among(unit, held, others))))
