@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from layoutlint.allocators import EMBEDDED
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, Wanted
-from layoutlint.rule import VARIABLES, Pack, Rule, StructIntent
+from layoutlint.rule import VARIABLES, Pack, Rule
 from layoutlint.when import ALWAYS, When, excluded
 
 
@@ -92,19 +91,6 @@ def besides(
 def narrowed(reading: Reading, wanted: Wanted) -> Reading:
     """An input without the structs that are there for other reasons."""
     return replace(reading, structs=tuple(struct for struct in reading.structs if wanted.wants(struct)))
-
-
-def placed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """The packs, of which those that guess know where the others say that objects start, by themselves."""
-    if not any(pack.guesses for pack in packs):
-        return packs
-    stated: dict[str, StructIntent] = {}
-    for intent in (intent for pack in packs if not pack.guesses for intent in pack.structs):
-        if intent.placement is not None and intent.placement.word != EMBEDDED:
-            alone = StructIntent(intent.struct, intent.source, placement=intent.placement)
-            stated.setdefault(intent.struct, alone)
-    more = tuple(stated.values())
-    return tuple(replace(pack, structs=pack.structs + more) if pack.guesses else pack for pack in packs)
 
 
 def mentioning(folders: tuple[str, ...]) -> frozenset[str]:

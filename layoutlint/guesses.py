@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from layoutlint.allocators import EMBEDDED
 from layoutlint.context import NothingDeclared
 from layoutlint.coverage import Rank
 from layoutlint.ctype import CType
@@ -13,7 +14,18 @@ from layoutlint.layout import Layout, Place
 from layoutlint.model import Reading, Struct, some_of, written
 from layoutlint.placement import Placements
 from layoutlint.reports.words import counted
-from layoutlint.rule import Access, Context, Finding, Outcome, Pack, Report, Rule, Verdict, unknown
+from layoutlint.rule import (
+    Access,
+    Context,
+    Finding,
+    Outcome,
+    Pack,
+    Report,
+    Rule,
+    StructIntent,
+    Verdict,
+    unknown,
+)
 
 _FEW = 4
 """Fields that a sentence names."""
@@ -48,6 +60,17 @@ def ranked(report: Report, packs: Iterable[Pack], most: int) -> Report:
         kept=tuple(finding for finding in report.kept if finding.rule not in by),
         coverage=replace(report.coverage, guessed=said),
     )
+
+
+def placed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """The packs, of which those that guess know where the others say that objects start, by themselves."""
+    stated: dict[str, StructIntent] = {}
+    for intent in (intent for pack in packs if not pack.guesses for intent in pack.structs):
+        if intent.placement is not None and intent.placement.word != EMBEDDED:
+            alone = StructIntent(intent.struct, intent.source, placement=intent.placement)
+            stated.setdefault(intent.struct, alone)
+    more = tuple(stated.values())
+    return tuple(replace(pack, structs=pack.structs + more) if pack.guesses else pack for pack in packs)
 
 
 def _unstated(readings: Iterable[Reading]) -> set[int]:

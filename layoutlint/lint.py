@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint import asked, placed, unused
 from layoutlint.context import Unconcerned
+from layoutlint.covered import coverage_of
 from layoutlint.errors import UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
@@ -127,7 +128,7 @@ def report(
 ) -> Report:
     """The judgement on inputs that have been read; raises UsageError as `check` does."""
     readings, around = inputs.readings, inputs.around
-    known = {id(r): asked.placed(packs + (kernel_packs if r.is_kernel else ())) for r in readings}
+    known = {id(r): _informed(packs + (kernel_packs if r.is_kernel else ())) for r in readings}
     active, intents = _with_annotations(inputs, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
@@ -145,7 +146,7 @@ def report(
     findings = tuple(judged)
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
-    vain = tuple(unused.words(readings, active, idle))
+    vain = tuple(unused.words(readings, active, idle, judged))
     findings += tuple(map(unused.counted, vain)) if options.unused else vain
     stale = [one for r in readings for one in inputs.claims.stale(r)] if inputs.claims else []
     if options.read.sources or any(reading.reader == "clang" for reading in readings):
@@ -161,6 +162,15 @@ def report(
             found, {pack: None for r in readings for pack in active[id(r)]}, options.guesses
         )
     return found
+
+
+def _informed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """The packs, with what those that guess take from others."""
+    if not any(pack.guesses for pack in packs):
+        return packs
+    from layoutlint import guesses  # few runs ask for them
+
+    return guesses.placed(packs)
 
 
 def _with_annotations(
@@ -342,7 +352,7 @@ def _report(
     vain: tuple[Finding, ...],
 ) -> Report:
     ordered = sorted(findings, key=order)
-    coverage = unused.coverage(readings, rules, ordered, vain)
+    coverage = coverage_of(readings, rules, ordered, vain)
     lacks = {id(finding): unused.noted(finding) for finding in ordered if finding.is_lack}
     ordered = [lacks.get(id(f), f) for f in ordered if options.unused or not f.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)

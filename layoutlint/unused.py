@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
+from layoutlint import rulefile
 from layoutlint.errors import did_you_mean
 from layoutlint.layout import Layout, is_pattern
-from layoutlint.model import Reading, Source, Struct
+from layoutlint.model import Reading, Source, Struct, Wanted
 from layoutlint.named import Structs
 from layoutlint.rule import (
     UNUSED,
-    VARIABLES,
     Access,
     CannotTell,
     Context,
-    Coverage,
     Example,
     Finding,
     Key,
@@ -60,8 +60,9 @@ class Unused:
     summary: ClassVar[str] = "what is written about a struct matches something"
     keys: ClassVar[tuple[Key, ...]] = ()
     manual: ClassVar[Manual] = Manual(
-        "No rule asks for this; every run looks for it. A suppression is unused when it ignores no finding,\n"
-        "an annotation in a comment when it stands at no field and no struct, a declared access when no\n"
+        "No rule asks for this; every run looks for it. A suppression is unused when its rule was\n"
+        "judged there and needs none, or when no rule is called so; not when this run leaves the rule out;\n"
+        "an annotation in a comment when it stands at no field and no struct; a declared access when no\n"
         "definition of its struct has the field. The findings are notes; with `--unused` they are warnings,\n"
         "which fail the run.",
         "Move it to what it is about, spell the field as the struct does now, or take it out: a suppression\n"
@@ -93,13 +94,13 @@ def rules(
         left_out = all(reasons)
         if rule in found or not reasons or ((rule.shipped or left_out) and not everything):
             continue
-        why = _nothing(rule, readings)
+        why = nothing(rule, readings)
         if left_out:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
 
 
-def _nothing(rule: Rule, readings: list[Reading]) -> str:
+def nothing(rule: Rule, readings: list[Reading]) -> str:
     """Why a rule judged nothing: there is no struct for it, or none of many has what it speaks of."""
     meant = is_pattern(rule.struct) and sum(
         struct.bit_size is not None and struct.answers_to(rule.struct)
@@ -113,12 +114,18 @@ def _nothing(rule: Rule, readings: list[Reading]) -> str:
 
 
 def words(
-    readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]], idle: Iterable[Suppression]
+    readings: list[Reading],
+    packs: Mapping[int, tuple[Pack, ...]],
+    idle: Iterable[Suppression],
+    judged: Iterable[Finding],
 ) -> Iterator[Finding]:
-    """A note for each access of a field that no struct has, annotation at nothing, and idle suppression."""
+    """A note for each access of a field that no struct has, annotation at nothing, and idle suppression.
+
+    `idle` are the suppressions that ignored none of the findings `judged`, those on kept rules among them.
+    """
     yield from _accesses(readings, packs)
     yield from _annotations(readings)
-    for one in idle:
+    for one in _told(idle, judged, packs):
         said = f"ignore[{', '.join(one.ignored.rules)}]"
         at = f"`{one.path}` of {one.struct}" if one.path else one.struct
         message = f"`{said}` at {at} ignores no finding"
@@ -126,27 +133,22 @@ def words(
         yield _finding("suppression", one.struct, said, one.source, settle(False, message, (), advice))
 
 
-def coverage(
-    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[Finding, ...]
-) -> Coverage:
-    """What the rules of a run were applied to; `vain` is what is said of fields that are not there."""
-    found = {f.rule for f in findings if f.struct is not None}
-    skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
-    lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
-    unresolved = [f"{rule.id}: {_nothing(rule, readings)}" for rule in lacking]
-    judged = [f for f in findings if f.rule.kind.name != UNUSED]
-    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
-    structs = {id(f.struct) for f in judged if f.struct is not None}
-    if any(rule.guess for rule in rules):  # which look at all there are
-        structs |= {id(s) for r in readings for s in r.structs if s.bit_size is not None or s.problem}
-    unresolved += [f"{f.rule.source}: {f.verdict.message}" for f in vain if f.verdict.is_missing_field]
-    return Coverage(
-        rules=len(rules),
-        applied=len({f.rule for f in judged if f.verdict.outcome is not Outcome.UNKNOWN}),
-        structs=len(structs),
-        unresolved=tuple(dict.fromkeys(unresolved)),
-        skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
-    )
+def _told(
+    idle: Iterable[Suppression], judged: Iterable[Finding], packs: Mapping[int, tuple[Pack, ...]]
+) -> Iterator[Suppression]:
+    """The suppressions that are not needed, or name no rule; of rules that a run leaves out none is told."""
+    ids: dict[str, set[str]] = {}
+    for finding in judged:
+        if finding.struct is not None and finding.verdict.outcome is not Outcome.UNKNOWN:
+            ids.setdefault(finding.struct.name, set()).add(finding.rule.id)
+    for one in dict.fromkeys(idle):
+        named = Wanted(patterns=one.ignored.rules)
+        asked = (rule.id for some in packs.values() for pack in some for rule in pack.rules)
+        shipped = (rule.id for pack in rulefile.shipped() for rule in pack.rules)
+        if any(map(named.matches, ids.get(one.struct, ()))) or not any(
+            map(named.matches, chain(asked, shipped))
+        ):
+            yield one
 
 
 def noted(finding: Finding) -> Finding:

@@ -241,6 +241,29 @@ def test_what_matches_nothing_counts_when_asked_for(tmp_path):
     assert "1 unused, 1 kept" in told[0].stdout
 
 
+LEFT_OUT = [
+    # a suppression at a struct, options, whether it is unused
+    ("ignore[s/access] why", (), False),
+    ("ignore[s/size*] why", (), True),
+    ("ignore[s/size*] why", ("--struct", "other"), False),
+    ("ignore[generic-*] why", (), False),
+    ("ignore[generic-*] why", ("--pack", "generic"), True),  # which judges declared accesses as well, and is kept
+    ("ignore[genrich-*] why", (), True),
+    ("ignore[address-space-i-mmap-apart-from-rwsem] why", (), False),
+]
+
+
+@pytest.mark.parametrize(("said", "options", "is_unused"), LEFT_OUT)
+def test_a_suppression_of_a_rule_that_this_run_leaves_out_is_not_unused(said, options, is_unused, tmp_path):
+    text = (
+        f"/* layoutlint: size(max=64) */\n/* layoutlint: {said} */\n"
+        "struct s { int a; /* layoutlint: hot-read */ int b; /* layoutlint: hot-write */ };\n"
+        "/* layoutlint: size(max=64) */\nstruct other { int a; };\n"
+    )
+    done = check_text(tmp_path, text, *options, "--format", "json")
+    assert ("unused" in {f["kind"] for f in json.loads(done.stdout)["findings"]}) == is_unused
+
+
 def test_what_one_input_uses_is_not_unused(tmp_path):
     text = "struct s {\n\tlong a; /* layoutlint: hot-read */\n#ifdef MORE\n\tlong b; /* layoutlint: hot-write */\n#endif\n};\n"
     (tmp_path / "s.h").write_text(text)
