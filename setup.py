@@ -34,7 +34,7 @@ DIRECTIVES = {
 SHARED = "layoutlint._shared"  # what Cython would else put into every module: memory views above all
 
 # Where nearly all the time goes. The others are as fast with -O1, and compiled in half the time.
-OFTEN = ("cursor", "holders", "interning", "lines", "scan", "shapes", "unit")
+OFTEN = ("cursor", "holders", "interning", "lines", "paths", "scan", "shapes", "texts", "unit")
 
 
 def declarations() -> list[Path]:

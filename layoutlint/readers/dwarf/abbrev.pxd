@@ -24,7 +24,7 @@ cdef class Plan:
     @cython.locals(number="unsigned long long", form="unsigned long long", width=Py_ssize_t, offset=Py_ssize_t)
     cdef void _find(self, list pairs) except *
     @cython.locals(number="unsigned long long", form="unsigned long long", width=Py_ssize_t, offset=Py_ssize_t)
-    cdef void _find_behind(self, list pairs) except *
+    cdef void _find_rest(self, list pairs) except *
     @cython.locals(number="unsigned long long", width=Py_ssize_t, run=Py_ssize_t)
     cdef void _walk(self, list pairs) except *
 

@@ -70,8 +70,8 @@ class Plan:
         self.size = 0
         """Bytes of all attributes when that is fixed, else -1."""
         self.rest = self.rest_type_at = -1
-        """Bytes behind a name that stands first, as text, when all else is of fixed length; else -1. Where
-        the type stands in them, when that is a plain number."""
+        """Bytes of all attributes, behind a name that stands first as text, when these are of fixed length
+        and there are no children; else -1. Where the type stands in them, when that is a plain number."""
         kind = _KINDS.get(entry_tag, OTHER)
         self.leads_on = _NAME not in self.forms and (kind == AGGREGATE or entry_tag in _QUALIFIERS)
         """Whether a typedef that stands for this may name an anonymous struct."""
@@ -87,6 +87,8 @@ class Plan:
         self.is_indexed = self.forms.get(_NAME) in forms.STRX
         """Whether the name is a number of .debug_str_offsets."""
         self._find(pairs)
+        if not has_children:
+            self._find_rest(pairs)
         self.steps: list[int] = []
         """Bytes to skip, or SKIP codes, to get behind the attributes."""
         self.sibling_step = -1
@@ -127,8 +129,6 @@ class Plan:
                 self.text_at = offset
             if width < 0:
                 self.size = -1
-                if self.text_at == 0 and offset == 0:
-                    self._find_behind(pairs)
                 return
             if number == _NAME:
                 if form == forms.STRP or form in forms.STRX:
@@ -140,10 +140,10 @@ class Plan:
             offset += width
         self.size = offset
 
-    def _find_behind(self, pairs: list[Pair]) -> None:
-        """What stands behind a name that stands first, as text."""
+    def _find_rest(self, pairs: list[Pair]) -> None:
+        """What stands behind a name that stands first as text, or from the start where none does."""
         offset = 0
-        for number, form, width in pairs[1:]:
+        for number, form, width in pairs[self.text_at == 0 :]:
             if width < 0:
                 self.rest_type_at = -1
                 return

@@ -36,11 +36,14 @@ cdef class Holders:
     @cython.locals(target=Py_ssize_t)
     cdef int _is_made(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(
-        told=int, held=int, target=Py_ssize_t, first=Py_ssize_t, end=Py_ssize_t, member=Plan, start=Py_ssize_t,
-        code=Py_ssize_t, behind=Py_ssize_t, size=Py_ssize_t, is_short=bint, at=Py_ssize_t, octets="const unsigned char[::1]",
-        plans=list, known=Py_ssize_t,
+        told=int, held=int, member=Plan, start=Py_ssize_t, code=Py_ssize_t, plans=list, known=Py_ssize_t,
     )
     cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
+    @cython.locals(
+        code="unsigned char", first=Py_ssize_t, span=Py_ssize_t, has_text=bint, held=int,
+        target=Py_ssize_t, other=Py_ssize_t, plan=Plan, plans=list, known=Py_ssize_t,
+    )
+    cdef int _run(self, Unit unit, Plan member, Py_ssize_t position, int depth) except -1
     @cython.locals(plan=Plan, member=Plan, start=Py_ssize_t, target=Py_ssize_t)
     cdef void _collect(self, Unit unit, Py_ssize_t position, list found, int depth) except *
 
@@ -49,3 +52,6 @@ cdef class Holders:
 cdef Py_ssize_t _target(Unit unit, Plan plan, Py_ssize_t position) except? -2
 
 cdef Py_ssize_t _within(Unit unit, unsigned long long value, Py_ssize_t position) except? -2
+
+@cython.locals(value="unsigned long long")
+cdef inline unsigned long long _four(const unsigned char[::1] octets, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF

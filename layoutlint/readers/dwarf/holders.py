@@ -13,6 +13,7 @@ from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
 from layoutlint.readers.dwarf.scan import Names, Positions
 from layoutlint.readers.dwarf.types import QUALIFIERS
 from layoutlint.readers.dwarf.unit import Unit
+from layoutlint.readers.elf import Data
 
 # Variables of C where this is compiled; names of another module would be objects.
 _DEEPEST = shapes.DEEPEST
@@ -150,43 +151,62 @@ class Holders:
     def _members(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
         """Whether one of the members that stand from a position on is one of the structs, or holds one."""
         told = _UNTOLD if plan.tag == _UNION else _NO
-        first, end, octets, plans = unit.offset, unit.end, unit.octets, self._plans
+        plans = self._plans
         known = min(len(plans), 128)
-        while position < end:
-            code = octets[position]
-            start = position + 1
+        while position < unit.end:
+            code = unit.octets[position]
             if code == 0:
                 return told
             member = plans[code] if code < known else None
             if member is None:
                 member = unit.enter(position)
-                start = unit.behind
                 if member is None:
                     return told
-            behind, size, at = start, member.size, member.type_at
-            if member.rest >= 0:  # a short name stands there first, as text
-                while octets[behind] != 0:
-                    behind += 1
-                behind += 1
-                size, at = member.rest, member.rest_type_at
-            if member.tag == _MEMBER:
-                if at >= 0 and unit.is_little:  # as `_target`, and quicker
-                    at += behind
-                    target = octets[at + 3]
-                    target = target << 8 | octets[at + 2]
-                    target = target << 8 | octets[at + 1]
-                    target = first + (target << 8 | octets[at])
-                else:
-                    target = _target(unit, member, start)
-                held = self._told[target - first] - self._base if target < end else _UNKNOWN
-                if held <= _UNKNOWN:
-                    held = self._holds(unit, target, depth)
+            elif member.tag == _MEMBER and member.rest_type_at >= 0 and unit.is_little:
+                held = self._run(unit, member, position, depth)
                 if held == _YES:
                     return _YES
                 told = _NO
-            is_short = size >= 0 and not member.has_children
-            position = behind + size if is_short else unit.past(member, start)
+                position = unit.behind
+                continue
+            else:
+                unit.behind = position + 1
+            start = unit.behind
+            if member.tag == _MEMBER:
+                if self._holds(unit, _target(unit, member, start), depth) == _YES:
+                    return _YES
+                told = _NO
+            position = unit.past(member, start)
         raise Damaged("the unit ends inside an entry", position)
+
+    def _run(self, unit: Unit, member: Plan, position: int, depth: int) -> int:
+        """As `_members`, of those of one abbreviation that follow one another, from a position on.
+
+        Unless that is _YES, `unit.behind` is the position behind them.
+        """
+        code = unit.octets[position]
+        first, span = unit.offset, unit.end - unit.offset
+        has_text = member.text_at == 0  # a short name
+        plans = self._plans
+        known = min(len(plans), 128)
+        while True:
+            position += 1
+            while has_text and unit.octets[position] != 0:
+                position += 1
+            position += has_text
+            target = _four(unit.octets, position + member.rest_type_at)
+            held = self._told[target] - self._base if target < span else _UNKNOWN
+            if held <= _UNKNOWN:
+                other = unit.octets[first + target] if target < span else 0
+                plan = plans[other] if other < known else None
+                if plan is None or plan.role != _LEAF:  # most are pointers
+                    held = self._holds(unit, first + target, depth)
+            if held == _YES:
+                return _YES
+            position += member.rest
+            if position >= unit.end or unit.octets[position] != code:
+                unit.behind = position
+                return _NO
 
     def _is_struct(self, unit: Unit, plan: Plan, position: int) -> bool:
         """Whether a typedef stands for a struct or union. Raises Damaged, Crossing."""
@@ -251,3 +271,11 @@ def _within(unit: Unit, value: int, position: int) -> int:
     if value >= unit.end - unit.offset:
         raise Damaged("a reference leaves its unit", position)
     return unit.offset + value
+
+
+def _four(octets: Data, position: int) -> int:
+    """A number of four bytes, the lowest first."""
+    value = octets[position + 3]
+    value = value << 8 | octets[position + 2]
+    value = value << 8 | octets[position + 1]
+    return value << 8 | octets[position]

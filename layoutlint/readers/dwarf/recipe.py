@@ -16,6 +16,8 @@ DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT, ELSEWHERE = range(9)
 """What to do with an attribute: nothing; take its value, unsigned or signed; the shape that it refers to;
 the path that it counts; the string that stands at its place, or has its number;
 its bytes; the string that stands at its place in the supplementary file."""
+_SIMPLE: Final = frozenset((DROP, NUMBER, REFER, FILE, PLACE))
+"""What takes no more than the four bytes of an attribute."""
 
 _ALL: Final = (1 << 64) - 1
 _NAME: Final = at("name")
@@ -23,6 +25,9 @@ _TYPE: Final = at("type")
 _FILE: Final = at("decl_file")
 _LINE: Final = at("decl_line")
 _SIGNATURE: Final = at("signature")
+_SIZE: Final = at("byte_size")
+_IS_LOCATED: Final = 1 << 62
+_LOCATION: Final = at("data_member_location")
 _LENGTHS: Final = (at("count"), at("upper_bound"))
 USED: Final = (
     _NAME,
@@ -37,10 +42,12 @@ USED: Final = (
 """Whatever types and members are decoded from; nothing else tells two shapes apart."""
 _NARROW: Final = 4
 """Bytes of places and references in 32-bit DWARF."""
+_WORD: Final = (1 << 32) - 1
 _COMPUTED: Final = len(USED)
 """The bit of `mask` that says that a length is a reference to what computes it."""
 
 _MEMBER: Final = tag("member")
+_POINTER: Final = tag("pointer_type")
 _WHOLE: Final = frozenset(
     tag(name)
     for name in (
@@ -130,19 +137,40 @@ class Recipe:
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
         self.file = constants.get(_FILE, 0) & _ALL
-        self.has_text = steps[:2] == [TEXT, forms.SKIP_STRING] and bool(used) and used[0] == _NAME
-        quick = _quick(steps[4:] if self.has_text else steps)
-        self.is_quick = entry_tag == _MEMBER and self.file_rank < 0 and quick is not None
-        """Whether all that counts stands at a fixed place, but for the text of a name that comes first."""
-        self.quick = array("q", quick or ())
-        """Four numbers for each attribute that counts: its place behind that text; its bytes; where its word
-        comes behind the first; whether it refers to a type."""
-        self.quick_size = len(self.quick)
-        self.rest = sum(steps[5 if self.has_text else 1 :: 4])
-        """Bytes of all attributes behind that text, where the entry is quick to read."""
+        self.is_short = entry_tag == _MEMBER and used in ([_NAME, _TYPE], [_NAME, _TYPE, _LOCATION])
+        """Whether nothing but a name, a type and a place counts, which fit into two words."""
+        self.is_located = self.is_short and len(used) > 2
+        """Whether the place is stated."""
+        self.mark = _IS_LOCATED if self.is_located else 0
+        """What the first of these words says of that."""
+        self.is_pointer = entry_tag == _POINTER and used == [_TYPE, _SIZE]
+        """Whether nothing but a type and a size counts, which fit into a number."""
+        self.has_text = steps[:2] == [TEXT, forms.SKIP_STRING] and used[:1] == [_NAME]
+        """Whether the entry starts with the text of its name."""
+        self._find_fixed(_fixed(steps[4:] if self.has_text else steps))
+        self.spelled_at = _place_of_name(pairs) if self.is_named else -1
+        """Where the place of the name stands that is its spelling, -1 where that takes more to tell."""
         is_name = [_NAME in takes and rank == 0 for rank in steps[2::4]]
         self.name_step = 4 * is_name.index(True) if any(is_name) else -1
         """Where the step of the name starts; its word is the first."""
+
+    def _find_fixed(self, fixed: list[int] | None) -> None:
+        """Where attributes stand at fixed places behind a text, as `_fixed` gives them."""
+        self.fixed = array("q", fixed or ())
+        """Four numbers for each attribute that counts: its place behind that text; the bits of four bytes
+        there that are its own; where its word comes behind the first; what to do with it."""
+        self.fixed_size = -1 if fixed is None else sum(self.steps[5 if self.has_text else 1 :: 4])
+        """Bytes of all attributes behind that text where they all stand at fixed places, else -1."""
+        places = {rank: (place, bits) for place, bits, rank, _ in zip(*[iter(self.fixed)] * 4, strict=True)}
+        self.name_at, _ = places.get(0, (-1, 0))
+        self.type_at, _ = places.get(1, (-1, 0))
+        self.location_at, self.location_bits = places.get(2, (-1, 0))
+        """Where name, type and place of a short member stand behind that text, and the bits of the place."""
+        is_once = 4 * (self.count - self.has_text) == len(self.fixed) == 4 * len(places)
+        is_narrow = all(bits == _WORD for rank, (_, bits) in places.items() if rank < 2)
+        self.is_run = self.is_short and is_once and is_narrow
+        """Whether members that follow one another are told in a run: nothing is said twice, or elsewhere, and
+        name and type take four bytes."""
 
 
 def _add_step(steps: list[int], action: int, width: int, rank: int, form: int) -> None:
@@ -153,19 +181,31 @@ def _add_step(steps: list[int], action: int, width: int, rank: int, form: int) -
         steps += (action, width, rank, form)
 
 
-def _quick(steps: list[int]) -> list[int] | None:
-    """What `Recipe.quick` says of such steps, None where they do not all stand at fixed places."""
+def _fixed(steps: list[int]) -> list[int] | None:
+    """What `Recipe.fixed` says of such steps, None where they do not all stand at fixed places."""
     found: list[int] = []
     place = 0
     for action, width, rank, form in zip(*[iter(steps)] * 4, strict=True):
-        if width < 0 or (action in (PLACE, REFER) and width != _NARROW) or (action == REFER and form):
+        if width < 0 or action not in _SIMPLE or (action == REFER and form):
             return None
-        if action in (NUMBER, PLACE, REFER):
-            found += (place, width, rank, action == REFER)
-        elif action != DROP:
-            return None
+        if action != DROP:
+            if width > _NARROW:
+                return None
+            found += (place, (1 << 8 * width) - 1, rank, action)
         place += width
     return found
+
+
+def _place_of_name(pairs: tuple[Pair, ...]) -> int:
+    """Where in an entry the place of its name stands, in four bytes; -1 where that takes more to tell."""
+    place = 0
+    for number, form, width in pairs:
+        if number == _NAME:
+            return place if form == forms.STRP and width == _NARROW else -1
+        if width < 0:
+            return -1
+        place += width
+    return -1
 
 
 def _counts(entry_tag: int, number: int) -> bool:

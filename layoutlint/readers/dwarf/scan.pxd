@@ -11,7 +11,7 @@ cdef unsigned long long _BUCKETS
 @cython.final
 cdef class Names:
     cdef public frozenset _places, _texts
-    cdef public bytearray _marks
+    cdef public bytearray _marks, _starts
     cdef Py_ssize_t _longest
 
     cdef bint has_place(self, unsigned long long place) except -1
@@ -44,10 +44,10 @@ cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noex
 )
 cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*)
 
-cdef void _note(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
+cdef void _note(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
 
 @cython.locals(place="unsigned long long")
 cdef bint _is_named(Unit unit, Plan plan, Py_ssize_t position, Names names) except -1
 
-@cython.locals(place="unsigned long long", code="unsigned long long", table=Table, target=Plan)
-cdef bint _may_name(Unit unit, Py_ssize_t position, Py_ssize_t at) except -1
+@cython.locals(place="unsigned long long", code="unsigned long long", target=Plan)
+cdef bint _may_name(Unit unit, Table table, Py_ssize_t position, Py_ssize_t at) except -1

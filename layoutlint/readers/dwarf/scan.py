@@ -7,6 +7,7 @@ from array import array
 from layoutlint.readers.dwarf import abbrev
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.tables import Table
 from layoutlint.readers.dwarf.unit import NAME, Unit
 
 # Variables of C where this is compiled; names of another module would be objects.
@@ -32,6 +33,10 @@ class Names:
         self._longest = max(map(len, texts), default=0)
         for place in places:
             self._marks[place % _BUCKETS] = 1
+        self._starts = bytearray(256)
+        """Of each byte, whether one of the names starts with it."""
+        for text in texts:
+            self._starts[text[0] if text else 0] = 1
 
     def has_place(self, place: int) -> bool:
         """Whether one of the names stands at this place of .debug_str."""
@@ -39,6 +44,8 @@ class Names:
 
     def has_text(self, unit: Unit, position: int) -> bool:
         """Whether the text at a position is one of the names."""
+        if not self._starts[unit.octets[position]]:
+            return False
         text = bytes(unit.data[position : position + self._longest + 1])
         return text.partition(b"\0")[0] in self._texts
 
@@ -157,7 +164,7 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
             position += plan.quick
             continue
         if plan.kind != _OTHER and depth == 0:
-            _note(unit, plan, start, position, wanted, hits, others)
+            _note(unit, table, plan, start, position, wanted, hits, others)
         if plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
         elif plan.sibling_step >= 0:
@@ -171,7 +178,7 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
 
 
 def _note(
-    unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int],
+    unit: Unit, table: Table, plan: Plan, start: int, position: int, wanted: Names | None, hits: list[int],
     others: Positions | None,
 ) -> None:  # fmt: skip
     """Takes down where an entry starts that is of interest, or imports a unit."""
@@ -180,7 +187,7 @@ def _note(
     elif wanted is not None and _is_named(unit, plan, position, wanted):
         hits.append(start)
     elif (wanted is None or others is not None) and (
-        plan.kind == _AGGREGATE or _may_name(unit, position, plan.type_at)
+        plan.kind == _AGGREGATE or _may_name(unit, table, position, plan.type_at)
     ):
         if others is None:
             hits.append(start)
@@ -196,7 +203,7 @@ def _is_named(unit: Unit, plan: Plan, position: int, names: Names) -> bool:
     return plan.text_at < 0 or names.has_text(unit, position + plan.text_at)
 
 
-def _may_name(unit: Unit, position: int, at: int) -> bool:
+def _may_name(unit: Unit, table: Table, position: int, at: int) -> bool:
     """Whether the type of a typedef may be an anonymous struct; true where that takes more to tell."""
     if at < 0:
         return True
@@ -206,6 +213,5 @@ def _may_name(unit: Unit, position: int, at: int) -> bool:
     code = unit.octets[unit.offset + place]
     if code > 127:
         return True
-    table = unit.table
     target = table.plan(code)
     return target is None or target.leads_on

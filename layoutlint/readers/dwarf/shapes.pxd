@@ -2,55 +2,64 @@ cimport cython
 
 from layoutlint.readers.dwarf.abbrev cimport Plan
 from layoutlint.readers.dwarf.interning cimport Memo, Words
-from layoutlint.readers.dwarf.lines cimport Files, Name
+from layoutlint.readers.dwarf.paths cimport Paths
 from layoutlint.readers.dwarf.recipe cimport Recipe
+from layoutlint.readers.dwarf.texts cimport Texts
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef Py_ssize_t _SHORT
 cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
-cdef unsigned long long _IS_TEXT, _IS_SHORT, _IS_NAME, _IS_SPELLED, _UNKNOWN, _PLACES, _FILES, _NUMBERS
+cdef unsigned long long _IS_NAME, _IS_SPELLED, _UNKNOWN
+cdef unsigned long long _IS_MEMBER, _HAS_TEXT, _FAR, _HALF, _TEXTS, _IS_POINTER, _SPELLINGS, _SIZES, _NAMED
+cdef int _SPELLING_BITS, _MORE
 
 
 @cython.final
 cdef class Shapes:
     cdef Words _numbers
     cdef Memo _known
-    cdef dict _texts, _numbered, _paths
-    cdef Files _table
+    cdef Paths _paths
+    cdef Texts _texts
     cdef set _seen
-    cdef object _main, _home, _unit
+    cdef object _home
     cdef list _plans
     cdef unsigned long long[::1] _words
-    cdef unsigned long long[::1] _files
     cdef Py_ssize_t _top
-    cdef unsigned long long _folder, _turn
-    cdef bint _has_crossed
+    cdef bint _has_crossed, _is_quick
 
     cpdef list new_among(self, Unit unit, list positions)
     cpdef unsigned long long of(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(
-        key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
-        number="unsigned long long",
-    )
+    @cython.locals(key="unsigned long long", number="unsigned long long")
     cdef unsigned long long _whole(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
+        plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t, number="unsigned long long",
+    )
+    cdef unsigned long long _made(
+        self, Unit unit, Py_ssize_t position, unsigned long long key, int depth
+    ) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(spelled="unsigned long long", size="unsigned long long")
+    cdef unsigned long long _pointer(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(
         key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
-        number="unsigned long long",
+        number="unsigned long long", place="unsigned long long",
     )
     cdef unsigned long long _spelled(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(plan=Plan, recipe=Recipe)
+    @cython.locals(code=Py_ssize_t, plan=Plan, recipe=Recipe)
     cdef Plan _enter(self, Unit unit, Py_ssize_t position, int depth)
     @cython.locals(
-        recipe=Recipe, start=Py_ssize_t, step=Py_ssize_t, action=int, width=Py_ssize_t, word="unsigned long long",
-        known="unsigned long long",
+        start=Py_ssize_t, behind=Py_ssize_t, step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long",
     )
-    cdef Py_ssize_t _attributes(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
+    cdef Py_ssize_t _attributes(self, Unit unit, Recipe recipe, Py_ssize_t position, int depth) except -1
+    @cython.locals(
+        start=Py_ssize_t, step=Py_ssize_t,
+        place=Py_ssize_t, word="unsigned long long", action=int, known="unsigned long long",
+    )
+    cdef Py_ssize_t _fixed(self, Unit unit, Recipe recipe, Py_ssize_t position, int depth) except? -1
     @cython.locals(index=Py_ssize_t)
-    cdef void _constants(self, Recipe recipe, Py_ssize_t start) except *
-    @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t)
-    cdef void _references(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except *
-    @cython.locals(recipe=Recipe, step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
-    cdef unsigned long long _named(self, Unit unit, Plan plan, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
+    cdef void _constants(self, Unit unit, Recipe recipe, Py_ssize_t start) except *
+    @cython.locals(step=Py_ssize_t, width=Py_ssize_t)
+    cdef void _references(self, Unit unit, Recipe recipe, Py_ssize_t position, int depth) except *
+    @cython.locals(step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
+    cdef unsigned long long _named(self, Unit unit, Recipe recipe, long long tag, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(action=int, width=Py_ssize_t, end=Py_ssize_t, value="unsigned long long")
     cdef unsigned long long _word(
         self, Unit unit, Recipe recipe, Py_ssize_t step, Py_ssize_t position, bint is_whole, int depth
@@ -59,32 +68,24 @@ cdef class Shapes:
     cdef unsigned long long _referred(
         self, Unit unit, long form, unsigned long long value, Py_ssize_t position, bint is_whole, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
-    cdef unsigned long long _within(
-        self, Unit unit, unsigned long long value, Py_ssize_t position, int depth
-    ) except? 0xFFFFFFFFFFFFFFFF
-    cdef void _cross(self) except *
     @cython.locals(
-        octets="const unsigned char[::1]", plans=list, code=Py_ssize_t, is_quick=bint, plan=Plan, recipe=Recipe, behind=Py_ssize_t,
+        plans=list, code=Py_ssize_t, plan=Plan, recipe=Recipe, behind=Py_ssize_t, start=Py_ssize_t,
+        is_quick=bint,
     )
     cdef void _children(self, Unit unit, Py_ssize_t position, int depth) except *
     @cython.locals(
-        behind=Py_ssize_t, start=Py_ssize_t, step=Py_ssize_t, place=Py_ssize_t, width=Py_ssize_t,
-        word="unsigned long long", known="unsigned long long",
+        code="unsigned char", done=Py_ssize_t, last=Py_ssize_t, key="unsigned long long", name="unsigned long long",
+        word="unsigned long long",
+        value="unsigned long long", number="unsigned long long",
     )
-    cdef Py_ssize_t _quick(
-        self, Unit unit, const unsigned char[::1] octets, Recipe recipe, Py_ssize_t position, int depth
-    ) except -1
-    @cython.locals(place=Py_ssize_t, known=Py_ssize_t)
-    cdef unsigned long long _path(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(files=Files, start=Py_ssize_t)
-    cdef Py_ssize_t _file(self, Unit unit, unsigned long long number) except -1
-    cdef void _put_name(self, Files files, Name name) except *
-    cdef unsigned long long _place(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
-    cdef unsigned long long _inside(
-        self, Unit unit, Py_ssize_t position, Py_ssize_t end
-    ) except? 0xFFFFFFFFFFFFFFFF
-    cdef unsigned long long _text(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
+    cdef Py_ssize_t _run(self, Unit unit, Recipe recipe, Py_ssize_t position, int depth) except -1
+    @cython.locals(name="unsigned long long", place="unsigned long long", text="unsigned long long")
+    cdef void _shorten(self, Recipe recipe, Py_ssize_t start) except *
     @cython.locals(end=Py_ssize_t)
     cdef unsigned long long _number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
     cdef void _put(self, unsigned long long word) except *
     cdef void _grow(self, Py_ssize_t count) except *
+
+
+@cython.locals(value="unsigned long long")
+cdef inline unsigned long long _four(const unsigned char[::1] octets, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF

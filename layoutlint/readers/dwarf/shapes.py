@@ -7,17 +7,16 @@ the unit's own numbers of files and strings by those of the whole input. Only on
 
 from __future__ import annotations
 
-from array import array
 from typing import Final
 
-from layoutlint.readers.dwarf import interning
+from layoutlint.readers.dwarf import interning, texts
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, sleb
 from layoutlint.readers.dwarf.interning import Memo, Words
-from layoutlint.readers.dwarf.lines import Files, Name
+from layoutlint.readers.dwarf.paths import Paths
 from layoutlint.readers.dwarf.recipe import Recipe
-from layoutlint.readers.dwarf.sections import Sections
+from layoutlint.readers.dwarf.texts import Texts
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data
 
@@ -34,22 +33,28 @@ _PLACE = recipes.PLACE
 _INDEX = recipes.INDEX
 _TEXT = recipes.TEXT
 _ELSEWHERE = recipes.ELSEWHERE
-_IS_TEXT = 1 << 62
-"""Marks the words of texts; those of numbers that large do not matter."""
-_IS_SHORT = 1 << 60
-"""Marks the words of texts that are in the word itself."""
-_SHORT = 7
-_IS_NAME = 1 << 61
+_IS_NAME = 1 << 53
 """Marks the spellings that are a name, which need no number of their own."""
 _IS_SPELLED = 1 << 63
 """Marks the first word of a spelling."""
+_IS_MEMBER = 1 << 63
+"""Marks the first of the two words of a member whose place and name fit into it."""
+_HAS_TEXT = 1 << 61
+"""Says that the name is a text."""
+_FAR = 1 << 28
+"""Members from this byte on take more than two words."""
+_HALF = (1 << 32) - 1
+_TEXTS = (texts.IS_TEXT | texts.IS_SHORT) >> 32
+"""The upper half of the words of texts that are in the lower one."""
+_MORE = 3  # bytes that are read behind an attribute of one byte
+_IS_POINTER = 1 << 62
+"""Marks the numbers of pointers: their size, and the number of how what they point to is spelled."""
+_SPELLING_BITS = 54
+_SPELLINGS = 1 << 54
+_SIZES = 1 << 8
 _UNKNOWN = interning.UNKNOWN
-_PLACES = 1 << 48
-"""A place of .debug_str behind this is kept as text."""
-_FILES = 1 << 12
-"""A unit's own numbers of files behind this are looked up every time."""
-_NUMBERS = 1 << 32
-"""More than there are paths."""
+_NAMED = 1 << 44
+"""The place of a name that is a spelling's number lies before this."""
 
 
 class Shapes:
@@ -57,13 +62,9 @@ class Shapes:
 
     def __init__(self) -> None:
         self._numbers = Words()
-        self._texts: dict[bytes, int] = {}
-        self._numbered: dict[str | None, int] = {}
-        """Paths of files, with a number for each."""
-        self._paths: dict[int, int] = {}
-        """The number of the path, by that of the places where the names of a file and its folder stand."""
+        self._texts = Texts()
+        self._paths = Paths()
         self._seen: set[int] = set()
-        self._main: Sections | None = None
         self._words = self._numbers.stack
         """Shapes in the making, one on top of another."""
         self._top = 0
@@ -75,15 +76,8 @@ class Shapes:
         """The unit that was asked about last."""
         self._plans: list[Plan | None] = []
         """Its plans."""
-        self._unit: Unit | None = None
-        """The unit that `_table` and `_files` are about."""
-        self._table: Files | None = None
-        self._folder = 0
-        """The text that is the compilation directory."""
-        self._files = array("Q", bytes(8 * _FILES))
-        """The numbers of paths, by the unit's own numbers of files; above those which unit that was."""
-        self._turn = 0
-        """The how manieth unit `_table` and `_files` are about."""
+        self._is_quick = False
+        """Whether attributes at fixed places can be taken as they stand there."""
 
     def new_among(self, unit: Unit, positions: list[int]) -> list[int]:
         """Those where types stand of a shape that was not asked about before, and those that are damaged."""
@@ -103,6 +97,7 @@ class Shapes:
         if self._home is not unit:
             self._plans = unit.table.plans
             self._home = unit
+            self._is_quick = self._texts.is_main(unit.sections) and unit.is_little
             if not self._has_crossed:
                 self._known.begin(unit.key + 2 * unit.offset, unit.key + 2 * unit.end)
         self._top = 0
@@ -112,41 +107,55 @@ class Shapes:
         """Lets go of what is known by the places of entries, some of which are in files that are closed."""
         self._known = Memo()
         self._has_crossed = False
-        self._home = self._unit = self._table = None
+        self._home = None
+        self._paths.leave()
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
         number = self._known.recall(key)
-        if number != _UNKNOWN:
-            return number
+        return self._made(unit, position, key, depth) if number == _UNKNOWN else number
+
+    def _made(self, unit: Unit, position: int, key: int, depth: int) -> int:
+        """The number of a type that was not met before, which is kept under a key."""
         plan = self._enter(unit, position, depth)
         recipe = plan.cook() if plan.recipe is None else plan.recipe
         if recipe.is_function:
             number = self._spelled(unit, position, depth)
         else:
             start = self._top
-            behind = self._attributes(unit, plan, unit.behind, depth + 1)
+            behind = self._attributes(unit, recipe, unit.behind, depth + 1)
             if plan.has_children and recipe.has_parts:
                 self._children(unit, behind, depth + 1)
-            number = self._number(start)
+            number = self._pointer(start) if recipe.is_pointer else self._number(start)
         self._known.keep(key, number)
         return number
 
+    def _pointer(self, start: int) -> int:
+        """The number of a pointer that was added at `start`, which is taken away again."""
+        spelled, size = self._words[start + 1], self._words[start + 2]
+        if spelled >= _SPELLINGS or size >= _SIZES:
+            return self._number(start)
+        self._top = start
+        return _IS_POINTER | size << _SPELLING_BITS | spelled
+
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
+        plan = self._enter(unit, position, depth)
+        recipe = plan.cook() if plan.recipe is None else plan.recipe
+        behind = unit.behind
+        if recipe.spelled_at >= 0 and self._is_quick and self._home is unit:
+            place = _four(unit.octets, behind + recipe.spelled_at)
+            return _IS_NAME | (place + 1) << 8 | plan.tag & 0xFF
         key = unit.key + 2 * position + 1
         number = self._known.recall(key)
         if number != _UNKNOWN:
             return number
-        plan = self._enter(unit, position, depth)
-        recipe = plan.cook() if plan.recipe is None else plan.recipe
-        behind = unit.behind
         if recipe.is_named:
-            number = self._named(unit, plan, behind)
+            number = self._named(unit, recipe, plan.tag, behind)
         else:
             start = self._top
             self._put(_IS_SPELLED | plan.tag)
-            self._references(unit, plan, behind, depth + 1)
+            self._references(unit, recipe, behind, depth + 1)
             if plan.has_children and recipe.has_parts:
                 self._children(unit, unit.over(plan, behind), depth + 1)
             number = self._number(start)
@@ -154,10 +163,16 @@ class Shapes:
         return number
 
     def _enter(self, unit: Unit, position: int, depth: int) -> Plan:
-        """The plan of the type at a position."""
+        """The plan of the type at a position, behind whose code `unit.behind` stands then."""
         if depth > _DEEPEST:
             raise Damaged("types refer to one another in a circle", position)
-        plan = unit.enter(position)
+        plan = None
+        if self._home is unit and unit.first <= position < unit.end:
+            code = unit.octets[position]
+            unit.behind = position + 1
+            plan = self._plans[code] if 0 < code < 128 and code < len(self._plans) else None
+        if plan is None:
+            plan = unit.enter(position)
         if plan is None:
             raise Damaged("a type that is none", position)
         recipe = plan.cook() if plan.recipe is None else plan.recipe
@@ -165,64 +180,85 @@ class Shapes:
             raise Damaged(f"an entry with tag {plan.tag:#x} where a type is expected", position)
         return plan
 
-    def _attributes(self, unit: Unit, plan: Plan, position: int, depth: int) -> int:
+    def _attributes(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> int:
         """Adds all that counts of an entry's attributes; the position behind them."""
-        recipe = plan.cook() if plan.recipe is None else plan.recipe
         start = self._top
         if start + recipe.count >= len(self._words):
             self._grow(recipe.count)
+        if self._is_quick and recipe.fixed_size >= 0 and self._home is unit:
+            behind = self._fixed(unit, recipe, position, depth)
+            if behind >= 0:
+                return behind
         self._words[start] = recipe.head
         self._top = start + 1 + recipe.count
         for step in range(0, recipe.size, 4):
-            action = recipe.steps[step]
             width = recipe.steps[step + 1]
-            if action != _DROP:
-                if width <= 0:
-                    word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
-                elif action == _NUMBER or (action == _PLACE and width == 4 and self._main is unit.sections):
-                    word = unit.number(position, width)
-                elif action == _REFER and recipe.is_whole and recipe.steps[step + 3] == 0:
-                    word = unit.number(position, width)
-                    known = self._known.recall(unit.key + 2 * (unit.offset + word))
-                    word = self._within(unit, word, position, depth) if known == _UNKNOWN else known
-                else:
-                    word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
+            if recipe.steps[step] != _DROP:
+                word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
                 self._words[start + 1 + recipe.steps[step + 2]] = word
             position = position + width if width >= 0 else unit.step(position, width)
-        self._constants(recipe, start)
-        if recipe.file_rank >= 0:
-            self._words[start + 1 + recipe.file_rank] = self._path(unit, recipe.file)
+        self._constants(unit, recipe, start)
         if position > unit.end:
             raise Damaged("an entry ends behind its unit", position)
         return position
 
-    def _constants(self, recipe: Recipe, start: int) -> None:
+    def _fixed(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> int:
+        """As `_attributes`, where they stand at fixed places; -1 where that takes more."""
+        start = self._top
+        if recipe.has_text:
+            self._words[start + 1] = self._texts.brief(unit, position)
+            if self._words[start + 1] == 0:
+                return -1
+            position = unit.behind
+        if position + recipe.fixed_size > unit.end or position + recipe.fixed_size + _MORE > unit.size:
+            return -1
+        self._words[start] = recipe.head
+        self._top = start + 1 + recipe.count
+        for step in range(0, len(recipe.fixed), 4):
+            place = position + recipe.fixed[step]
+            word = _four(unit.octets, place) & recipe.fixed[step + 1]
+            action = recipe.fixed[step + 3]
+            if action == _REFER:
+                known = (
+                    self._known.recall(unit.key + 2 * (unit.offset + word)) if recipe.is_whole else _UNKNOWN
+                )
+                if known == _UNKNOWN:
+                    known = self._referred(unit, 0, word, place, recipe.is_whole, depth)
+                word = known
+            elif action == _FILE:
+                word = self._paths.of(unit, word)
+            self._words[start + 1 + recipe.fixed[step + 2]] = word
+        if recipe.constant_count or recipe.file_rank >= 0:
+            self._constants(unit, recipe, start)
+        return position + recipe.fixed_size
+
+    def _constants(self, unit: Unit, recipe: Recipe, start: int) -> None:
         """Adds what stands in the abbreviation to the words from `start` on."""
         for index in range(recipe.constant_count):
             self._words[start + 1 + recipe.ranks[index]] = recipe.constants[index]
+        if recipe.file_rank >= 0:
+            self._words[start + 1 + recipe.file_rank] = self._paths.of(unit, recipe.file)
 
-    def _references(self, unit: Unit, plan: Plan, position: int, depth: int) -> None:
+    def _references(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> None:
         """Adds what an entry refers to, and nothing else of it."""
-        recipe = plan.cook()
         for step in range(0, recipe.size, 4):
             width = recipe.steps[step + 1]
             if recipe.steps[step] == _REFER:
                 self._put(self._word(unit, recipe, step, position, False, depth))
             position = position + width if width >= 0 else unit.step(position, width)
 
-    def _named(self, unit: Unit, plan: Plan, position: int) -> int:
+    def _named(self, unit: Unit, recipe: Recipe, tag: int, position: int) -> int:
         """The number of a spelling that is a name, and what has it."""
-        recipe = plan.cook()
         if recipe.name_step < 0:
-            return _IS_NAME | plan.tag
+            return _IS_NAME | tag
         for step in range(0, recipe.name_step, 4):
             width = recipe.steps[step + 1]
             position = position + width if width >= 0 else unit.step(position, width)
         word = self._word(unit, recipe, recipe.name_step, position, False, 0)
-        if word < _PLACES:
-            return _IS_NAME | (word + 1) << 8 | plan.tag & 0xFF
+        if word < _NAMED:
+            return _IS_NAME | (word + 1) << 8 | tag & 0xFF
         start = self._top
-        self._put(_IS_SPELLED | plan.tag)
+        self._put(_IS_SPELLED | tag)
         self._put(word)
         return self._number(start)
 
@@ -232,53 +268,39 @@ class Shapes:
         width = recipe.steps[step + 1]
         if action == _TEXT:
             end = position + width if width >= 0 else unit.step(position, width)
-            return self._inside(unit, position, end)
+            return self._texts.inside(unit, position, end)
         if action == _SIGNED:
             return sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
         value = unit.value(position, width)
         if action == _REFER:
             return self._referred(unit, recipe.steps[step + 3], value, position, is_whole, depth)
         if action == _FILE:
-            return self._path(unit, value)
+            return self._paths.of(unit, value)
         if action == _ELSEWHERE:
-            return self._text(unit.index.supplement.sections.text(value).encode(errors="surrogateescape"))
+            return self._texts.of(unit.index.supplement.sections.text(value).encode(errors="surrogateescape"))
         if action == _INDEX:
-            return self._place(unit, unit.string_offset(value))
-        return self._place(unit, value) if action == _PLACE else value
+            return self._texts.at(unit, unit.string_offset(value))
+        return self._texts.at(unit, value) if action == _PLACE else value
 
     def _referred(self, unit: Unit, form: int, value: int, position: int, is_whole: bool, depth: int) -> int:
         """The shape that a reference means: of the whole type, or of how it is spelled."""
         if form == 0:
-            if is_whole:
-                return self._within(unit, value, position, depth)
             if value > unit.size:
                 raise Damaged("a reference leaves its unit", position)
             target = unit.offset + value
         else:
-            self._cross()
+            if not self._has_crossed:
+                self._has_crossed = True
+                self._known.begin_all()
             unit, target = unit.refer(form, value)
-        if is_whole:
-            return self._whole(unit, target, depth)
-        return self._spelled(unit, target, depth)
-
-    def _within(self, unit: Unit, value: int, position: int, depth: int) -> int:
-        """The shape of the whole type that a reference inside a unit means."""
-        if value > unit.size:
-            raise Damaged("a reference leaves its unit", position)
-        return self._whole(unit, unit.offset + value, depth)
-
-    def _cross(self) -> None:
-        if not self._has_crossed:
-            self._has_crossed = True
-            self._known.begin_all()
+        return self._whole(unit, target, depth) if is_whole else self._spelled(unit, target, depth)
 
     def _children(self, unit: Unit, position: int, depth: int) -> None:
         """Adds the members, dimensions or parameters among the entries from a position on."""
-        octets = unit.octets
         plans = self._plans if self._home is unit else unit.table.plans
-        is_quick = unit.is_little and self._main is unit.sections
+        is_quick = self._is_quick and self._home is unit
         while True:
-            code = octets[position] if unit.first <= position < unit.end else 0
+            code = unit.octets[position] if unit.first <= position < unit.end else 0
             plan = plans[code] if 0 < code < 128 and code < len(plans) else None
             if plan is None:
                 plan = unit.enter(position)
@@ -288,105 +310,76 @@ class Shapes:
             else:
                 position += 1
             recipe = plan.cook() if plan.recipe is None else plan.recipe
-            if recipe.is_quick and is_quick and not plan.has_children:
-                position = self._quick(unit, octets, recipe, position, depth)
-                continue
+            if recipe.is_run and is_quick and not plan.has_children:
+                behind = self._run(unit, recipe, position, depth)
+                if behind > position:
+                    position = behind
+                    continue
             if recipe.is_part:
-                behind = self._attributes(unit, plan, position, depth)
+                start = self._top
+                behind = self._attributes(unit, recipe, position, depth)
+                if recipe.is_short:
+                    self._shorten(recipe, start)
                 if not plan.has_children:
                     position = behind
                     continue
             position = unit.past(plan, position)
 
-    def _quick(self, unit: Unit, octets: Data, recipe: Recipe, position: int, depth: int) -> int:
-        """Adds all that counts of a member, as `_attributes` and quicker; the position behind it."""
-        start = self._top
-        if start + recipe.count >= len(self._words):
-            self._grow(recipe.count)
-        self._words[start] = recipe.head
-        self._top = start + 1 + recipe.count
-        if recipe.has_text:
-            behind = position
-            while octets[behind] != 0:
-                behind += 1
-            self._words[start + 1] = self._inside(unit, position, behind + 1)
-            position = behind + 1
-        for step in range(0, recipe.quick_size, 4):
-            place = position + recipe.quick[step]
-            width = recipe.quick[step + 1]
-            if width == 4:
-                word = octets[place + 3]
-                word = word << 8 | octets[place + 2]
-                word = word << 8 | octets[place + 1]
-                word = word << 8 | octets[place]
-            else:
-                word = octets[place] if width == 1 else unit.number(place, width)
-            if recipe.quick[step + 3]:
-                known = self._known.recall(unit.key + 2 * (unit.offset + word))
-                word = self._within(unit, word, place, depth) if known == _UNKNOWN else known
-            self._words[start + 1 + recipe.quick[step + 2]] = word
-        position += recipe.rest
-        if recipe.constant_count:
-            self._constants(recipe, start)
-        if position > unit.end:
-            raise Damaged("an entry ends behind its unit", position)
-        return position
+    def _run(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> int:
+        """Adds members of one abbreviation that follow one another, as `_attributes` and `_shorten` would.
 
-    def _path(self, unit: Unit, number: int) -> int:
-        """The number of the file that a unit's own number means."""
-        if self._unit is not unit:
-            self._table = unit.files
-            folder = "" if self._table is None else self._table.comp_dir
-            self._folder = self._text(folder.encode(errors="surrogateescape"))
-            self._unit = unit
-            self._turn += 1
-        if number < _FILES and self._files[number] // _NUMBERS == self._turn:
-            return self._files[number] % _NUMBERS
-        place = self._file(unit, number)
-        known = self._paths.get(place, -1)
-        if known < 0:
-            known = self._paths[place] = self._numbered.setdefault(unit.path(number), len(self._numbered))
-        if number < _FILES:
-            self._files[number] = self._turn * _NUMBERS + known
-        return known
+        The first one's attributes start at `position`. Gives the position behind the last one that was added.
+        """
+        code, done = unit.octets[position - 1], position
+        last = min(unit.end, unit.size - _MORE) - recipe.fixed_size
+        key = unit.key + 2 * unit.offset
+        while True:
+            word = _IS_MEMBER | recipe.mark
+            if recipe.has_text:
+                name = self._texts.brief(unit, position)
+                if name >> 32 != _TEXTS:
+                    return done
+                word |= _HAS_TEXT | name & _HALF
+                position = unit.behind
+            if position > last:
+                return done
+            if not recipe.has_text:
+                word |= _four(unit.octets, position + recipe.name_at)
+            if recipe.is_located:
+                value = _four(unit.octets, position + recipe.location_at) & recipe.location_bits
+                if value >= _FAR:
+                    return done
+                word |= value << 32
+            value = _four(unit.octets, position + recipe.type_at)
+            number = self._known.recall(key + 2 * value)
+            if number == _UNKNOWN:
+                number = self._referred(unit, 0, value, position, True, depth)
+            if self._top + 2 > len(self._words):
+                self._grow(2)
+            self._words[self._top] = word
+            self._words[self._top + 1] = number
+            self._top += 2
+            done = position + recipe.fixed_size
+            if done >= unit.end or unit.octets[done] != code:
+                return done
+            position = done + 1
 
-    def _file(self, unit: Unit, number: int) -> int:
-        """The number of where a file's name and folder stand, which is cheaper to tell than the path."""
-        start = self._top
-        files = self._table
-        if files is not None and files.find(number):
-            sections = unit.sections if unit.skeleton is None else unit.skeleton.sections
-            self._put(sections.number)
-            self._put(self._folder)
-            self._put_name(files, files.name)
-            self._put_name(files, files.folder)
-        return self._number(start)
-
-    def _put_name(self, files: Files, name: Name) -> None:
-        self._put(name.form)
-        self._put(self._text(files.text(name)) if name.is_inside else name.value)
-
-    def _place(self, unit: Unit, place: int) -> int:
-        """A word for the string at a place of .debug_str; in the sections of the first unit, that place."""
-        if self._main is None:
-            self._main = unit.sections
-        if self._main is unit.sections and place < _PLACES:
-            return place
-        return self._text(unit.sections.text(place).encode(errors="surrogateescape"))
-
-    def _inside(self, unit: Unit, position: int, end: int) -> int:
-        """A word for a text that stands in an entry; short ones are that word."""
-        if end - position > _SHORT:
-            return self._text(bytes(unit.data[position:end]))
-        return _IS_TEXT | _IS_SHORT | unit.number(position, end - position)
-
-    def _text(self, text: bytes) -> int:
-        return _IS_TEXT | self._texts.setdefault(text, len(self._texts))
+    def _shorten(self, recipe: Recipe, start: int) -> None:
+        """Puts a member that was added at `start` into two words, where its name and place fit into one."""
+        name = self._words[start + 1]
+        place = self._words[start + 3] if recipe.is_located else 0
+        text = 0
+        if name >> 32 == _TEXTS:
+            text = _HAS_TEXT
+            name &= _HALF
+        if name <= _HALF and place < _FAR:
+            self._words[start] = _IS_MEMBER | recipe.mark | text | place << 32 | name
+            self._words[start + 1] = self._words[start + 2]
+            self._top = start + 2
 
     def _number(self, start: int) -> int:
         """The number of what was added since `start`, which is taken away again."""
-        end = self._top
-        self._top = start
+        end, self._top = self._top, start
         return self._numbers.number(start, end)
 
     def _put(self, word: int) -> None:
@@ -397,3 +390,11 @@ class Shapes:
 
     def _grow(self, count: int) -> None:
         self._words = self._numbers.grow(count + 1)
+
+
+def _four(octets: Data, position: int) -> int:
+    """A number of four bytes, the lowest first."""
+    value = octets[position + 3]
+    value = value << 8 | octets[position + 2]
+    value = value << 8 | octets[position + 1]
+    return value << 8 | octets[position]
