@@ -10,8 +10,9 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
-    # Most objects stay to the end: looking for cycles among them at Python's pace takes an eighth of a run.
-    gc.set_threshold(100_000, 20, 100)
+    # Most objects stay to the end: looking for cycles among them at Python's pace takes an eighth of a run,
+    # and one look at what a kernel's containers are made of ten milliseconds.
+    gc.set_threshold(300_000, 20, 100)
     from layoutlint import cli  # not before: importing makes objects that stay as well
 
     try:
