@@ -278,17 +278,20 @@ class _Way:
     written: str = ""
     arrays: tuple[Array, ...] = ()
     through: tuple[str, ...] = ()
+    """The structs and unions with a name that it leads into."""
 
     def into(self, member: Field, held: Node) -> _Way:
         """The way on to what a field holds."""
-        path, written, arrays = self.path, self.written, self.arrays
+        path, written, arrays, through = self.path, self.written, self.arrays, self.through
         if member.name is not None:
             dot = "." if path else ""
             lengths = "".join(f"[{'' if count is None else count}]" for count in member.dims)
             path, written = f"{path}{dot}{member.name}", f"{written}{dot}{member.name}{lengths}"
         if member.dims:
             arrays = (*arrays, Array(path, _count(member), element_bits(member, held.struct)))
-        return _Way(self.bit_offset + member.bit_offset, path, written, arrays, self.through)
+        if held.struct is not None:
+            through = (*through, held.struct.name)
+        return _Way(self.bit_offset + member.bit_offset, path, written, arrays, through)
 
 
 def _ways(container: Struct, top: Node, target: Node, below: _Below) -> Iterator[Container]:
@@ -299,11 +302,9 @@ def _ways(container: Struct, top: Node, target: Node, below: _Below) -> Iterator
         for member, held in below[node]:
             on = way.into(member, held)
             if held is target:
-                yield Container(container, on.path, on.written, on.bit_offset, on.arrays, on.through)
-            elif held.struct is None:
-                waiting.append((held, on))
+                yield Container(container, on.path, on.written, on.bit_offset, on.arrays, way.through)
             else:
-                waiting.append((held, replace(on, through=(*on.through, held.struct.name))))
+                waiting.append((held, on))
 
 
 def _count(array: Field) -> int | None:

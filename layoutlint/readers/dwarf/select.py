@@ -75,9 +75,9 @@ class Selection:
         self._gives_more = wanted.everything or bool(wanted.held)
         """Whether structs come that were not asked for by their names."""
         self._matches = cache(wanted.matches)
-        self._names: Callable[[Sections], Names | None]
-        self._names = _all if are_many(wanted) else lru_cache(_FILES)(partial(_named, self._asked))
-        self._held = lru_cache(_FILES)(partial(_named, wanted.held))
+        names, held = (lru_cache(_FILES)(partial(_named, few)) for few in (self._asked, wanted.held))
+        self._names: Callable[[Sections], Names | None] = _all if are_many(wanted) else names
+        self._held = names if wanted.held == self._asked else held
         self._holders = Holders()
         self._others = Positions()
         """Where types stand that have no name which is asked for."""
