@@ -36,13 +36,19 @@ def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions)
             except TooManyWays as error:
                 troubles.append(str(error))
     if not found and not troubles:
-        if any(reading.reader != "clang" for reading in readings):  # of C text everything was read already
-            _, _, indices = _indexed(paths, Wanted(everything=True), options)
-        near = did_you_mean(name, [known for index in indices for known in index.names])
+        near = did_you_mean(name, _names(readings, indices, options))
         troubles.append(f"{', '.join(paths)}: struct {name} is not there{near}")
     troubles += [trouble for each in found for trouble in _troubles(each)]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     return Contained(tuple(found), (*dict.fromkeys(troubles), *map(str, unread)), notes)
+
+
+def _names(readings: list[Reading], indices: list[Index], options: ReadOptions) -> set[str]:
+    """What structs are called in inputs that were asked for the containers of one."""
+    known = {name for index in indices for name in index.names}
+    others = dict.fromkeys(reading.path for reading in readings if reading.reader != "clang")
+    # Of C text everything was read already.
+    return known | inputs.names(tuple(others), options) if others else known
 
 
 def _indexed(

@@ -228,6 +228,7 @@ class _Merged:
             files=len(readings),
             data=_data(readings),
             lacking=_lacking(readings),
+            names=frozenset[str]().union(*(reading.names for reading in readings)),
         )
 
     def _unread(self) -> Iterator[Unread]:

@@ -35,6 +35,12 @@ def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[
     return readings, failed + [unread for reading in readings for unread in reading.unread]
 
 
+def names(paths: tuple[str, ...], options: ReadOptions) -> frozenset[str]:
+    """What all structs of some inputs are called, and typedefs that stand for some."""
+    readings, _ = read(paths, Wanted(names_only=True), replace(options, marks=False))
+    return frozenset[str]().union(*(reading.names for reading in readings))
+
+
 def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unread:
     """A reading with the configuration that was given for it; why not, where it is for another build."""
     if isinstance(result, Unread):

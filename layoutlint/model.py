@@ -226,6 +226,9 @@ class Wanted:
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns with what says whether an input, its structs aside, is not asked for them."""
 
+    names_only: bool = False
+    """Only `Reading.names`: what all structs are called, and typedefs that stand for one."""
+
     def matches(self, name: str) -> bool:
         """Whether a struct called `name` is asked for."""
         if self.everything or name in self.names or name in self.held:
@@ -247,9 +250,8 @@ class Wanted:
 
     def widened(self) -> Wanted:
         """For readers that cannot tell what holds a struct before they have read everything."""
-        if not self.held:
-            return self
-        return replace(self, everything=True, names=self.names | self.held, held=frozenset())
+        named = self.names | self.held
+        return replace(self, everything=True, names=named, held=frozenset()) if self.held else self
 
     def outside_kernels(self) -> Wanted:
         """What is asked for in an input that is no Linux kernel."""
@@ -270,16 +272,14 @@ class Unread:
 
     def __str__(self) -> str:
         builds = f" (in {some_of(self.builds)})" if self.builds else ""
-        if not self.files:
-            return f"{self.origin}: {self.reason}{builds}"
-        return f"{self.origin}: {self.reason} ({len(self.files):,} files: {some_of(self.files)}){builds}"
+        files = f" ({len(self.files):,} files: {some_of(self.files)})" if self.files else ""
+        return f"{self.origin}: {self.reason}{files}{builds}"
 
 
 def some_of(files: Sequence[str], limit: int = 3) -> str:
     """The first few of many files, by name where that tells them apart, and how many more there are."""
     names = [file.rpartition("/")[2] for file in files]
-    if len(set(names)) < len(names):
-        names = list(files)
+    names = names if len(set(names)) == len(names) else list(files)
     more = len(names) - limit
     return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -321,6 +321,7 @@ class Reading:
     lacking: tuple[str, ...] = ()
     """Variables that are asked for by name and are not there, each with the nearest that is."""
     strays: tuple[Stray, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
 Inner = tuple[str, tuple[int, ...]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layoutlint import inputs
-from layoutlint.errors import ReadError
+from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
 
@@ -41,7 +41,8 @@ def of(path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisati
         key=lambda s: (s.name, str(s.source or ""), s.origin),
     )
     missing = [name for name in names if not any(s.answers_to(name) for s in structs)]
-    troubles = [f"{path}: struct {name} is not there" for name in missing]
+    known = inputs.names((path,), options) if missing else ()
+    troubles = [f"{path}: struct {name} is not there{did_you_mean(name, known)}" for name in missing]
     troubles += [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in structs if s.problem]
     if names:
         troubles += [

@@ -13,7 +13,7 @@ from layoutlint.model import Reading, ReadOptions, Target, Wanted
 from layoutlint.readers import linux_version
 from layoutlint.readers.btf import blob, machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
-from layoutlint.readers.btf.select import structs
+from layoutlint.readers.btf.select import names, structs
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf import Image
@@ -67,11 +67,14 @@ def _reading(
     path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
     build_id: str | None = None, is_kernel: bool = False, base: str | None = None,
 ) -> Reading:  # fmt: skip
+    called: frozenset[str] = frozenset()
     try:
         found = structs(source, wanted, target, path)
+        if wanted.names_only:
+            called = names(source)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
-    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel, base)
+    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel, base, names=called)
 
 
 def _on_base(path: str, data: Data, base_path: str | None) -> Blob:

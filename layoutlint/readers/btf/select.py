@@ -14,6 +14,7 @@ from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decod
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
+_TYPEDEFS = frozenset((blob.TYPEDEF,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
     names = {built.name for built in complete.values()}
     rest = [built for built in incomplete.values() if built.name not in names]
     return _distinct([*complete.values(), *rest])
+
+
+def names(source: Blob) -> frozenset[str]:
+    """What the structs of a blob are called, and typedefs that stand for some. Raises Damaged."""
+    tags = {source.text(name, type_id) for type_id, name in source.own(frozenset(AGGREGATES)) if name}
+    typedefs = (source.record(type_id) for type_id, _ in source.own(_TYPEDEFS))
+    return frozenset((*tags, *(one.name for one in typedefs if _followed(source, one)[1] is not None)))
 
 
 def _found(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Target]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers.clang import compdb, files, kernel, tree
+from layoutlint.readers.clang import compdb, files, kernel, search, tree
 
 _JSON = ".json"
 
@@ -21,7 +21,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     build, flags = kernel.build_folder(options.flags)
     options = replace(options, flags=flags)
     if os.path.isdir(path):
-        return _read_folder(path, build, wanted, options)
+        told = _read_folder(path, build, wanted, options)
+        return replace(told, names=_names_below(path)) if wanted.names_only else told
     if path.endswith(_JSON):
         return compdb.read(path, wanted.outside_kernels(), options)
     if not os.path.isfile(path):
@@ -32,6 +33,12 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         if found is not None:
             return kernel.read_file(found, path, path, wanted, options)
     return files.read_file(path, wanted.outside_kernels(), options)
+
+
+def _names_below(path: str) -> frozenset[str]:
+    """What the C text of a folder seems to define; it takes too long to parse all of it."""
+    folders = [folder for _, below in tree.text_below(path) for folder in below]
+    return search.names(search.files(folders, files.HEADERS + files.SOURCES))
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:

@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -53,7 +53,13 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.of_any()
     notes += files.notes(files.asked(options)) if options.target else ()
-    return units.reading(path, outcome, wanted, notes)
+    told = units.reading(path, outcome, wanted, notes)
+    return replace(told, names=_names(commands)) if wanted.names_only else told
+
+
+def _names(commands: tuple[Command, ...]) -> frozenset[str]:
+    """What the text of all units seems to define."""
+    return search.names(dict.fromkeys(os.path.join(one.directory, one.file) for one in commands))
 
 
 def load(path: str) -> tuple[Command, ...]:

@@ -61,6 +61,8 @@ class Parsed:
     declared: frozenset[Declared] | None = None
     lost: tuple[str, ...] = ()
     """Those of the errors that can hide structs with annotations, where such were asked for."""
+    names: frozenset[str] = frozenset()
+    """What its structs are called, and typedefs that stand for some, where that is all that is asked for."""
 
 
 def read(unit: Unit, wanted: Wanted) -> Parsed:
@@ -83,8 +85,9 @@ def read(unit: Unit, wanted: Wanted) -> Parsed:
         blamed = problems.blamed() if complaints else ()
         declared = attributes.declared(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.lost(complaints))
+        names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
     errors = tuple(complaint.text for complaint in complaints)
-    return Parsed(unit, target, structs, errors, blamed, declared, lost)
+    return Parsed(unit, target, structs, errors, blamed, declared, lost, names)
 
 
 def _refuse_endless(unit: Unit) -> None:
@@ -210,6 +213,16 @@ class _Listing:
                 if is_wanted or self.may_be_annotated(record):
                     found.setdefault(record.data[0], []).append(name)
         return found
+
+    def names(self) -> Iterator[str]:
+        """The tags of structs that are defined, and the typedefs that stand for a struct."""
+        lib = self.lib
+        for record in self.records:
+            if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
+                yield native.spelling(lib, record)
+        for typedef in self.typedefs:
+            if lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)).kind == RECORD:
+                yield native.spelling(lib, typedef)
 
     def may_be_annotated(self, record: Cursor) -> bool:
         """Whether a struct may have annotations that are looked for."""

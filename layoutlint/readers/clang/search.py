@@ -142,6 +142,11 @@ def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = Tr
     return found
 
 
+def names(paths: Iterable[str]) -> frozenset[str]:
+    """All names that files seem to define."""
+    return frozenset(definitions(paths, Wanted(everything=True)))
+
+
 def is_wanted(name: str, wanted: Wanted) -> bool:
     """Whether a name is asked for by itself and not only by a pattern."""
     return name in wanted.names or any(fnmatchcase(name, pattern) for pattern in wanted.patterns)

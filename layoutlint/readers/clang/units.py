@@ -137,6 +137,7 @@ def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = 
         unread=unread(outcome, structs, wanted),
         notes=tuple(dict.fromkeys(notes)),
         declared=_declared(outcome.parsed),
+        names=frozenset[str]().union(*(one.names for one in outcome.parsed)),
     )
 
 

@@ -32,6 +32,7 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         (*image.notes, *gathering.notes(), *gathering.selection.notes()),
         is_kernel=image.is_kernel,
         shuffled=gathering.shuffled,
+        names=gathering.selection.names(),
     )
 
 

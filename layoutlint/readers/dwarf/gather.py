@@ -10,6 +10,7 @@ from itertools import pairwise
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.readers import forks
+from layoutlint.readers.dwarf.called import Called
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
 from layoutlint.readers.dwarf.index import SPLIT, Index
 from layoutlint.readers.dwarf.names import at
@@ -59,7 +60,9 @@ class Gathering:
         self._partial: dict[Unit, bool] = {}
         """Units whose language is that of those who import them, and whether that is C."""
         self._waiting: deque[Unit] = deque()
-        self.selection = Selection(self.wanted, self._target)
+        self.selection: Selection | Called = Selection(self.wanted, self._target)
+        if self.wanted.names_only:
+            self.selection = Called()
         self.unread: list[str] = [*self._index.damaged]
         """Places and reasons."""
         self.shuffled: Shuffled | None = None

@@ -23,6 +23,7 @@ cdef class Names:
 cdef class Positions:
     cdef long long[::1] places
     cdef Py_ssize_t count
+    cdef public bint has_typedefs
 
     cdef void add(self, Py_ssize_t position) except *
     cpdef void clear(self) except *

@@ -110,6 +110,8 @@ class Positions:
     def __init__(self) -> None:
         self.places = memoryview(array("q", bytes(8 * _ROOM)))
         self.count = 0
+        self.has_typedefs = False
+        """Whether typedefs are taken down of whatever type."""
 
     def add(self, position: int) -> None:
         """Takes down one more."""
@@ -187,7 +189,9 @@ def _note(
     elif wanted is not None and _is_named(unit, plan, position, wanted):
         hits.append(start)
     elif (wanted is None or others is not None) and (
-        plan.kind == _AGGREGATE or _may_name(unit, table, position, plan.type_at)
+        plan.kind == _AGGREGATE
+        or (others is not None and others.has_typedefs)
+        or _may_name(unit, table, position, plan.type_at)
     ):
         if others is None:
             hits.append(start)

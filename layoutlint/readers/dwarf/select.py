@@ -50,7 +50,7 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     """An entry with what is known of it."""
 
     unit: Unit
@@ -128,7 +128,7 @@ class Selection:
                 shape = self._decoder.shapes.of(unit, position)
                 if shape not in self._taken:
                     self._taken.add(shape)
-                    self._take(_entry(unit, position))
+                    self._take(entry_at(unit, position))
             except DAMAGE as error:
                 damaged.append(said(unit, position, error))
         return damaged
@@ -141,6 +141,10 @@ class Selection:
         """What structs are called that go by a typedef among the names of held structs."""
         found = (*self._found.values(), *self._incomplete.values())
         return frozenset(each.name for each in found if not each.aliases.isdisjoint(self._wanted.held))
+
+    def names(self) -> frozenset[str]:
+        """None: what is found comes as structs."""
+        return frozenset()
 
     def structs(self) -> tuple[Struct, ...]:
         """What was found, in the order of the file; incomplete ones only where nothing completes them."""
@@ -159,14 +163,14 @@ class Selection:
         """Like an incomplete struct, a union whose members are lacking is given only where asked for."""
         return found.body.lacks_members(found.aggregate) and not self._asked_for(found.name)
 
-    def _take(self, entry: _Entry) -> None:
+    def _take(self, entry: Entry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
         if name is None or not (self._is_asked(name) or self._is_annotated(entry.unit.sections)):
             return
         if entry.plan.tag != TYPEDEF:
             self._add(entry, name, None, True)
             return
-        naming, target = _followed(entry, name)
+        naming, target = followed(entry, name)
         if target is None:
             return
         tag = target.unit.text(target.plan, target.values, NAME)
@@ -175,7 +179,7 @@ class Selection:
             return  # everything has its own name already; only what is asked for gets others
         self._add(target, own, name if own != name else None, tag is not None)
 
-    def _add(self, entry: _Entry, name: str, alias: str | None, is_tagged: bool) -> None:
+    def _add(self, entry: Entry, name: str, alias: str | None, is_tagged: bool) -> None:
         defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if defined is not None:
             entry = _struct(*defined)
@@ -201,7 +205,7 @@ class Selection:
         if alias is not None:
             found.aliases.add(alias)
 
-    def _add_incomplete(self, entry: _Entry, name: str, alias: str | None, is_tagged: bool) -> None:
+    def _add_incomplete(self, entry: Entry, name: str, alias: str | None, is_tagged: bool) -> None:
         if not self._asked_for(alias or name):
             return
         found = self._incomplete.get(name)
@@ -236,30 +240,31 @@ def said(unit: Unit, position: int | None, error: Exception) -> str:
     return f"{unit.index.where}{unit.section}+{unit.offset if position is None else position:#x}: {why}"
 
 
-def _entry(unit: Unit, position: int) -> _Entry:
+def entry_at(unit: Unit, position: int) -> Entry:
+    """The entry at a position. Raises DAMAGE."""
     plan, behind = unit.entry(position)
     if plan is None:
         raise Damaged("a type that is none", position)
     values, behind = unit.read(plan, behind)
-    return _Entry(unit, position, plan, values, behind)
+    return Entry(unit, position, plan, values, behind)
 
 
-def _struct(unit: Unit, position: int) -> _Entry:
+def _struct(unit: Unit, position: int) -> Entry:
     """The entry that a signature means."""
-    entry = _entry(unit, position)
+    entry = entry_at(unit, position)
     if entry.plan.tag not in KEYWORDS:
         raise Damaged("the signature of a struct or union means another type", position)
     return entry
 
 
-def _followed(entry: _Entry, name: str) -> tuple[str, _Entry | None]:
+def followed(entry: Entry, name: str) -> tuple[str, Entry | None]:
     """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
     naming = name
     for _ in range(DEEPEST):
         target = entry.unit.reference(entry.plan, entry.values, TYPE)
         if target is None:
             return naming, None
-        entry = _entry(*target)
+        entry = entry_at(*target)
         if entry.plan.tag in KEYWORDS:
             defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
             return naming, entry if defined is None else _struct(*defined)
