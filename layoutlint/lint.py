@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layoutlint import asked, placed, unused
+from layoutlint import alike, asked, placed, unused
 from layoutlint.context import Unconcerned
 from layoutlint.covered import coverage_of
-from layoutlint.errors import UsageError
+from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
@@ -134,15 +134,14 @@ def report(
     if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
         raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
-    defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
-    judged = [f for r in readings for pack in active[id(r)] for f in judge(r, pack, options, defined, around)]
+    judged = _all_judged(readings, active, options, around)
     idle: list[Suppression] = []
     if intents:
         from layoutlint.intent import taken
 
         judged, idle = taken.suppressed(judged, intents)
     if len(readings) > 1:
-        judged = _merged(judged)
+        judged = alike.merged(judged)
     findings = tuple(judged)
     if not options.ignore_missing:
         findings += tuple(unused.rules(rules, judged, readings, options.unused))
@@ -208,17 +207,31 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
     return randomised.read(paths, wanted, embedded, options.read, options.randomised, options.line_size)
 
 
+def _all_judged(
+    readings: Sequence[Reading], active: dict[int, tuple[Pack, ...]], options: Options, around: Surroundings
+) -> list[Finding]:
+    """All inputs by all of their packs; raises RuleFileError with all mistakes that only the inputs show."""
+    mistakes: list[str] = []
+    defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
+    told = ((reading, pack) for reading in readings for pack in active[id(reading)])
+    found = [f for reading, pack in told for f in judge(reading, pack, options, defined, around, mistakes)]
+    if mistakes:
+        raise RuleFileError(tuple(dict.fromkeys(mistakes)))
+    return found
+
+
 def judge(
     reading: Reading,
     pack: Pack,
     options: Options,
     defined: frozenset[str] = frozenset(),
     around: Surroundings | None = None,
+    mistakes: list[str] | None = None,
 ) -> Iterator[Finding]:
     """Every rule of a pack on every definition of its struct in one input; nothing where there is none.
 
     `defined` are the structs that some input defines; elsewhere their declarations are passed over. `around`
-    is what can embed structs.
+    is what can embed structs. To `mistakes` those of the rule file are added; they are raised without it.
     """
     where = Where(pack, around or Surroundings(), options.line_size, options.min_align)
     known = Structs(reading.structs)
@@ -231,25 +244,37 @@ def judge(
             yield from variables.judged(rule, reading, pack, options.line_size, _judged)
             continue
         lenient = rule.shipped or options.ignore_missing
-        may_lack = rule.shipped and reading.is_kernel
         structs = [s for s in known.answering(rule.struct) if _is_asked(s, options.only)]
         structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
-            if rule.around:
-                from layoutlint import around as surrounded  # few rules are about that
+            try:
+                yield from _judged_struct(rule, struct, reading, where, definitions[struct.name] > 1)
+            except RuleFileError as error:
+                if mistakes is None:
+                    raise
+                mistakes += error.messages
 
-                for found in surrounded.judged(rule, struct, reading, where, _verdict):
-                    yield replace(found, is_lack=may_lack and found.verdict.is_missing_field)
-                continue
-            verdict = _verdict(rule, struct, where)
-            if verdict.is_passed_over:
-                continue
-            if definitions[struct.name] > 1:
-                verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
-            first, *also = struct.files or (reading.path,)
-            is_lack = may_lack and verdict.is_missing_field
-            yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
+
+def _judged_struct(
+    rule: Rule, struct: Struct, reading: Reading, where: Where, has_namesakes: bool
+) -> Iterator[Finding]:
+    """A rule on one definition of a struct, or in each of its containers."""
+    may_lack = rule.shipped and reading.is_kernel
+    if rule.around:
+        from layoutlint import around as surrounded  # few rules are about that
+
+        for found in surrounded.judged(rule, struct, reading, where, _verdict):
+            yield replace(found, is_lack=may_lack and found.verdict.is_missing_field)
+        return
+    verdict = _verdict(rule, struct, where)
+    if verdict.is_passed_over:
+        return
+    if has_namesakes:
+        verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
+    first, *also = struct.files or (reading.path,)
+    is_lack = may_lack and verdict.is_missing_field
+    yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 
 def _is_asked(struct: Struct, only: str | None) -> bool:
@@ -265,20 +290,6 @@ def _which(struct: Struct) -> str:
     at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
     place = some_of(struct.files) if len(struct.files) > 1 else struct.origin
     return f"{at} in {place}" if place else at
-
-
-def _merged(findings: Iterable[Finding]) -> list[Finding]:
-    """What is the same in many inputs once, with all of them: one header that many objects include."""
-    merged: dict[Hashable, list[Finding]] = {}
-    for finding in findings:
-        struct = finding.struct and replace(finding.struct, origin="", files=())
-        merged.setdefault((finding.rule, struct, finding.verdict), []).append(finding)
-    return [_as_one(same) for same in merged.values()]
-
-
-def _as_one(same: list[Finding]) -> Finding:
-    files = dict.fromkeys(file for finding in same for file in (finding.input, *finding.also))
-    return replace(same[0], input=next(iter(files)), also=tuple(files)[1:])
 
 
 Check = Callable[[Context], Verdict]

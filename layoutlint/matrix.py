@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layoutlint import kernel_build, lint
 from layoutlint.builds import Build, Randomised, named
-from layoutlint.errors import ReadError, UsageError
+from layoutlint.errors import ReadError, RuleFileError, UsageError
 from layoutlint.layout import is_pattern
 from layoutlint.model import Unread, no_progress
 from layoutlint.reports.outcomes import spread, worst_first
@@ -29,7 +29,7 @@ def check(
 ) -> Report:
     """Judge every build; the report has one finding for each rule and struct, over all of them.
 
-    Raises UsageError when no rules apply to any build.
+    Raises UsageError when no rules apply to any build, RuleFileError for what contradicts some.
     """
     groups = _of_one_text(builds, options)
     judged = partial(_judge, packs=packs, kernel_packs=kernel_packs, options=options)
@@ -47,7 +47,17 @@ def check(
             options.read.progress("builds", done, len(groups))
             lists.append(judged(group))
     results = {build.name: result for found in lists for build, result in found}
-    return _merged(builds, results, options)
+    return _merged(builds, _without_mistakes(results, builds), options)
+
+
+def _without_mistakes(
+    told: dict[str, Result | RuleFileError], builds: tuple[Build, ...]
+) -> dict[str, Result]:
+    """The results; raises RuleFileError with all mistakes that builds show, each with the builds that do."""
+    mistakes = {name: result.messages for name, result in told.items() if isinstance(result, RuleFileError)}
+    if mistakes:
+        raise RuleFileError(tuple(_in_builds(mistakes, builds)))
+    return {name: result for name, result in told.items() if not isinstance(result, RuleFileError)}
 
 
 def _of_one_text(builds: tuple[Build, ...], options: lint.Options) -> list[list[Build]]:
@@ -63,7 +73,7 @@ def _of_one_text(builds: tuple[Build, ...], options: lint.Options) -> list[list[
 
 def _judge(
     group: list[Build], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: lint.Options
-) -> list[tuple[Build, Result]]:
+) -> list[tuple[Build, Result | RuleFileError]]:
     """What becomes of builds that read the same."""
     try:
         randomised = options.randomised or _randomised(group[0])
@@ -107,11 +117,13 @@ def _report(
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: lint.Options,
-) -> Result:
+) -> Result | RuleFileError:
     try:
         report = lint.report(inputs, packs, kernel_packs, options)
     except UsageError:
         return Unread(", ".join(build.inputs), _NO_RULES, builds=(build.name,))
+    except RuleFileError as error:
+        return error
     return replace(report, readings=tuple(replace(r, build=build.name) for r in report.readings))
 
 

@@ -331,5 +331,5 @@ def _target(value: object) -> str:
 def _power_of_two(value: object) -> int:
     found = toml.integer(value)
     if found < 1 or found & (found - 1) or found > _LARGEST:
-        raise Misfit(f"must be a power of two, not {found}")
+        raise Misfit(f"must be a power of two up to {_LARGEST:,}, not {found}")
     return found

@@ -12,7 +12,7 @@ from layoutlint.allocators import EMBEDDED, Storage
 from layoutlint.containers import Container, Index, TooManyWays
 from layoutlint.errors import RuleFileError
 from layoutlint.layout import Alignment, Layout, is_pattern
-from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted
+from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted, some_of
 from layoutlint.placement import Placements
 from layoutlint.rule import CannotTell, Context, Pack
 from layoutlint.typed import Finder
@@ -130,13 +130,17 @@ class Where:
 
     def _embedded(self, struct: Struct) -> tuple[Case, ...]:
         """The placements in every container that is not itself only embedded in others."""
-        outer = []
-        for way in self.surroundings.containers(struct):
+        outer, ways = [], self.surroundings.containers(struct)
+        for way in ways:
             storage = None if way.struct.bit_size is None else self._storage(way.struct, Layout(way.struct))
             if storage is None or storage.word != EMBEDDED:
                 outer.append((way, storage))
         if not outer:
-            raise CannotTell(f"nothing in the inputs embeds {struct.aggregate} {struct.name}")
+            called = f"{struct.aggregate} {struct.name}"
+            if not ways:
+                raise CannotTell(f"nothing in the inputs embeds {called}")
+            names = some_of(tuple(dict.fromkeys(way.struct.name for way in ways)))
+            raise CannotTell(f"all that embed {called} are said to be embedded themselves: {names}")
         stated = placement.anywhere([self._inside(way, storage, False) for way, storage in outer])
         if all(Layout(way.struct).suggested_align is None for way, _ in outer):
             return (Case(stated, ""),)

@@ -23,7 +23,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
-
+_KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
+"""The name of a table, as tomllib's messages have it: `('build', 'one')`."""
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
 
 
@@ -79,8 +80,14 @@ def _not_toml(reason: str, text: str, path: str) -> str:
         line = text.count("\n", 0, number.start()) + 1 if number else 1
         return f"{path}:{line}: not TOML: a number is too long"
     line = int(at[1]) if at[1] else text.rstrip("\n").count("\n") + 1
-    said = reason[: at.start()]
+    said = _KEYS.sub(_as_table, reason[: at.start()])
     return f"{path}:{line}: not TOML: {said[:1].lower()}{said[1:]}"
+
+
+def _as_table(keys: re.Match[str]) -> str:
+    from ast import literal_eval  # mistakes are rare
+
+    return f"[{'.'.join(literal_eval(keys[0]))}]"
 
 
 class _Token(NamedTuple):

@@ -417,3 +417,35 @@ def test_the_build_folder_that_a_tree_lacks_is_named_as_a_matrix_has_it(project)
     assert advice is not None, told
     (project / "matrix.toml").write_text(f'[build.one]\ninput = "linux"\n{advice[1].replace("FOLDER", "out")}\n')
     assert run(*command, cwd=project).returncode == 0
+
+
+MISPLACED = """\
+[struct.slot]
+placement = "slab"
+stride = 68
+[struct.other]
+placement = "static:4"
+"""
+
+
+@pytest.mark.parametrize(("jobs", "builds", "mistakes"), [
+    # of a struct of 68 bytes with pointers of 4, and of 136 with those of 8
+    ("1", ("i386", "x86_64"), ["2: `stride` 68 contradicts struct slot: objects of 136 bytes do not fit (in x86_64)"]),
+    ("2", ("i386", "x86_64"), ["2: `stride` 68 contradicts struct slot: objects of 136 bytes do not fit (in x86_64)"]),
+    ("1", ("x86_64", "s390x"), ["2: `stride` 68 contradicts struct slot: objects of 136 bytes do not fit (in all 2 builds)",
+                                "5: `placement` `static:4` contradicts struct other, which is aligned to 8 (in all 2 builds)"]),
+    ("1", ("i386",), []),
+])  # fmt: skip
+def test_a_placement_that_some_builds_cannot_have_is_told_with_those(project, jobs, builds, mistakes):
+    has_other = "s390x" in builds
+    other = "struct other { long a; };\n" if has_other else "struct other { int a; };\n"
+    (project / "slot.h").write_text(f"struct slot {{ void *p[17]; }};\n{other}")
+    told = "".join(f'[build.{name}]\ninput = "slot.h"\ntarget = "{name}"\n' for name in builds)
+    (project / "matrix.toml").write_text(told)
+    rules = "".join(
+        f'[[rule]]\nid = "{name}"\nstruct = "{name}"\nkind = "size"\nmax = 999\nwhy = "a test"\n' for name in ("slot", "other")
+    )
+    (project / "s.toml").write_text(MISPLACED + rules)
+    done = run("check", "--matrix", "matrix.toml", "--rules", "s.toml", "--no-packs", "--jobs", jobs, cwd=project)
+    assert done.stderr.splitlines()[: len(mistakes)] == [f"s.toml:{mistake}" for mistake in mistakes]
+    assert done.returncode == (2 if mistakes else 0)

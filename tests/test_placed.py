@@ -116,7 +116,7 @@ class TestEmbedded:
 
     def test_is_unknown_where_nothing_is_but_in_itself_embedded(self, monkeypatch):
         verdict = judged(monkeypatch, (LOCK, self.INODE), said("lock", "embedded"), said("inode", "embedded"))
-        assert verdict.message == "nothing in the inputs embeds struct lock"
+        assert verdict.message == "all that embed struct lock are said to be embedded themselves: inode"
 
     def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch):
         gap = struct("gap", 128, member("a", 0, 8, align=8), field("x", 64, LOCK), align=None)
@@ -225,3 +225,18 @@ class TestTheCommand:
         assert done.returncode == 2
         assert f"{tmp_path / 'r.toml'}:5: `placement` `aligned:4` contradicts struct inode" in done.stderr
         assert "Traceback" not in done.stderr
+
+    def test_all_contradictions_are_told_at_once(self, tmp_path):
+        (tmp_path / "a.h").write_text("struct a { long x[3]; };\nstruct b { long x[4]; };\nstruct c { long x; };\n")
+        rules = "".join(
+            f'[struct.{name}]\nplacement = "slab"\nstride = {stride}\n'
+            f'[[rule]]\nid = "{name}"\nstruct = "{name}"\nkind = "size"\nmax = 99\nwhy = "a test"\n'
+            for name, stride in (("a", 16), ("b", 36), ("c", 8))
+        )
+        (tmp_path / "r.toml").write_text(rules)
+        done = run("check", "a.h", "--rules", "r.toml", cwd=tmp_path)
+        assert done.stderr.splitlines() == [
+            "r.toml:2: `stride` 16 contradicts struct a: objects of 24 bytes do not fit",
+            "r.toml:11: `stride` 36 contradicts struct b, which is aligned to 8",
+        ]
+        assert (done.returncode, done.stdout) == (2, "")
