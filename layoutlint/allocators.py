@@ -17,6 +17,8 @@ PAGE = 4096
 """The smallest page of any target, in bytes: slabs and large blocks start on one."""
 LARGEST_CLASS = 2 * PAGE
 """Of kmalloc: what is larger gets pages of its own (KMALLOC_MAX_CACHE_SIZE in include/linux/slab.h)."""
+COPY = "copy"
+"""One CPU's of a per-CPU variable: no cache line has parts of two."""
 ANY = 0
 """A number of elements that is not known."""
 # Classes of kmalloc that are no power of two, and the largest smallest class with which each is there:
@@ -39,6 +41,8 @@ class Storage:
     """Objects are elements of arrays of so many, ANY for any number; None where they are not."""
     has_constructor: bool = False
     """The slab cache has a constructor, or SLAB_TYPESAFE_BY_RCU, and names no place for the free pointer."""
+    has_red_zone: bool = False
+    """The slab cache has a red zone before each object as well as behind it."""
 
     @property
     def spelling(self) -> str:
@@ -67,14 +71,15 @@ class Wanting:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Where memory starts: at multiples of any of the steps, in bytes, and why."""
+    """Where memory starts: at multiples of any of the steps behind `first`, in bytes, and why."""
 
     steps: frozenset[int]
     why: str
     distance: int | None = None
     """From one to the next, where each has another of its kind behind it; None where that is not known."""
     row: str = ""
-    """What stands in that row: an `object` of a cache, a `block` of a size, a `copy` of a variable."""
+    """What stands in that row: an `object` of a cache, a `block` of a size, a COPY of a variable."""
+    first: int = 0
 
 
 def blocks(storage: Storage, wanted: Wanting) -> Blocks:
@@ -95,10 +100,11 @@ def blocks(storage: Storage, wanted: Wanting) -> Blocks:
         align = max(wanted.align, storage.align or 1)
         if storage.word == "static":
             return Blocks(frozenset((align,)), f"a static variable, aligned to {align}")
-        # What belongs to one CPU is whole pages: pcpu_embed_first_chunk() in mm/percpu.c, Linux v6.12.
+        # What belongs to one CPU is whole pages, and holds the variable wherever in a page it starts:
+        # pcpu_embed_first_chunk() in mm/percpu.c, Linux v6.12.
         size = _known_size(storage, wanted)
-        distance = None if size is None else _up(max(size, 1), PAGE)
-        return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", distance, "copy")
+        distance = None if size is None else _up(max(size, 1) + PAGE - min(align, PAGE), PAGE)
+        return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", distance, COPY)
     align = max(wanted.align, wanted.min_align or wanted.target.min_align)
     return Blocks(frozenset((align,)), f"aligned to {align}")
 
@@ -114,6 +120,8 @@ def contradiction(storage: Storage, called: str, wanted: Wanting, stated: int | 
     if storage.array is not None and wanted.is_open:
         return f"`array`: {called} ends with a flexible array, and is no element of an array"
     least = wanted.size * (storage.array or 1)
+    if storage.stride is not None and storage.has_red_zone:
+        least += _red_zone(storage, wanted)
     if storage.stride is not None and storage.stride < least:
         return f"`stride` {storage.stride} contradicts {called}: objects of {least} bytes do not fit"
     if storage.stride is not None and stated is not None and storage.stride % stated:
@@ -146,7 +154,7 @@ def _known_size(storage: Storage, wanted: Wanting) -> int | None:
 def _slab(storage: Storage, wanted: Wanting) -> Blocks:
     """Objects one behind the other from the start of a page: calculate_sizes() in mm/slub.c, Linux v6.12."""
     target = wanted.target
-    align = max(wanted.align, storage.align or 1, wanted.min_align or target.slab_align, target.pointer_size)
+    align = _slab_align(storage, wanted)
     known = _known_size(storage, wanted)
     if storage.stride is None and known is None:
         why = f"in a slab cache, aligned to {align}: how large its objects are is not known"
@@ -156,7 +164,20 @@ def _slab(storage: Storage, wanted: Wanting) -> Blocks:
         size = _up(size, target.pointer_size) + target.pointer_size
     stride = storage.stride or _up(size, align)
     why = f"in a slab cache, {stride} bytes from one to the next"
-    return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, "object")
+    first = _red_zone(storage, wanted) if storage.has_red_zone else 0
+    if first:
+        why += f", the first behind a red zone of {first}"
+    return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, "object", first)
+
+
+def _slab_align(storage: Storage, wanted: Wanting) -> int:
+    target = wanted.target
+    return max(wanted.align, storage.align or 1, wanted.min_align or target.slab_align, target.pointer_size)
+
+
+def _red_zone(storage: Storage, wanted: Wanting) -> int:
+    """Bytes before each object of a slab: `red_left_pad` of calculate_sizes() in mm/slub.c, Linux v6.12."""
+    return _up(wanted.target.pointer_size, _slab_align(storage, wanted))
 
 
 def _up(number: int, multiple: int) -> int:

@@ -111,7 +111,7 @@ def wanting(layout: Layout, min_align: int | None = None, align: Alignment | Non
 def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
     """Where objects start in the memory that holds them: one in a block, or an array of them."""
     found = allocators.blocks(storage, wanted)
-    starts = {start for step in found.steps for start in range(0, line, gcd(step, line))}
+    starts = {(found.first + at) % line for step in found.steps for at in range(0, line, gcd(step, line))}
     why, size, count = found.why, wanted.size, storage.array
     last = size * ((count or 1) - 1)
     ends = {(start + last) % line for start in starts}

@@ -9,7 +9,7 @@ from layoutlint.allocators import ALIGNED, ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS,
 from layoutlint.model import Source
 from layoutlint.toml_table import Misfit, Table, one_of
 
-STORAGE_KEYS = ("placement", "stride", "constructor", "array")
+STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 
@@ -19,17 +19,24 @@ def storage(struct: Table, path: str) -> Storage | None:
     stride, array = struct.get("stride", _positive), struct.get("array", _array)
     if stride is not None and word != "slab":
         struct.wrong("`stride` is for `slab`: from one object of a cache to the next", "stride")
+    elif stride is not None and align is not None and stride % align:
+        struct.wrong(f"`stride` {stride} contradicts `slab:{align}`: it is no multiple of {align}", "stride")
     constructor = struct.get("constructor", toml.boolean)
     if constructor is not None and word != "slab":
         struct.wrong("`constructor` is for `slab`: whether the cache has one", "constructor")
     if constructor and stride is not None:
         struct.wrong("`constructor` says nothing beside `stride`, which holds everything", "constructor")
+    red_zone = struct.get("red_zone", toml.boolean)
+    if red_zone is not None and word != "slab":
+        struct.wrong("`red_zone` is for `slab`: whether there is one before each object", "red_zone")
+    elif red_zone and stride is None:
+        struct.wrong("`red_zone` needs `stride`: with debugging more stands behind each object", "red_zone")
     if array is not None and word == EMBEDDED:
         struct.wrong("`array` cannot stand beside `embedded`: the containers tell their arrays", "array")
     if word is None and array is None:
         return None
     line = struct.notes.document.line((*struct.path, "array" if word is None else "placement"))
-    return Storage(word, Source(path, line), align, stride, array, bool(constructor))
+    return Storage(word, Source(path, line), align, stride, array, bool(constructor), bool(red_zone))
 
 
 def _placement(value: object) -> tuple[str, int | None]:

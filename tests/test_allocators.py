@@ -34,9 +34,11 @@ CLASSES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192)
 """kmalloc's, as /proc/slabinfo of an x86-64 kernel lists them (96 and 192 besides the powers of two)."""
 
 
-def storage(said: str, *, stride: int | None = None, array: int | None = None, constructor: bool = False) -> Storage:
+def storage(
+    said: str, *, stride: int | None = None, array: int | None = None, constructor: bool = False, red_zone: bool = False
+) -> Storage:
     word, _, align = said.partition(":")
-    return Storage(word, AT, int(align) if align else None, stride, array, constructor)
+    return Storage(word, AT, int(align) if align else None, stride, array, constructor, red_zone)
 
 
 class Memory:
@@ -139,6 +141,15 @@ class TestAgainstMemory:
     @pytest.mark.parametrize(("size", "behind"), list(product(SIZES, (8, 16, 40))))
     def test_slab_whose_objects_have_something_behind_them(self, size, behind):
         judged_as(size, 8, set(MEMORY.slab(size + behind)), 64, storage("slab", stride=size + behind))
+
+    @pytest.mark.parametrize(("size", "align"), list(product(SIZES, (8, 16, 64))))
+    @pytest.mark.parametrize("track", [0, 48])
+    def test_slab_with_red_zones(self, size, align, track):
+        """slab_debug=Z, and ZU with two records of who was there: fixup_red_left() moves what begins a slot."""
+        before = padded(8, align)
+        slot = padded(size + 8 + track + 8 + before, align)
+        addresses = {start + before for start in MEMORY.slab(slot)}
+        judged_as(size, 8, addresses, 64, storage(f"slab:{align}", stride=slot, red_zone=True))
 
     @pytest.mark.parametrize(("size", "align"), list(product((*SIZES, 12, 20, 57, 60), (4, 8, 16, 64))))
     def test_slab_whose_free_pointer_stands_behind_the_object(self, size, align):
@@ -259,6 +270,8 @@ class TestWhy:
         (storage("slab"), 200, "in a slab cache, 200 bytes from one to the next"),
         (storage("slab:64"), 200, "in a slab cache, 256 bytes from one to the next"),
         (storage("slab", stride=208), 200, "in a slab cache, 208 bytes from one to the next"),
+        (storage("slab", stride=256, red_zone=True), 200,
+         "in a slab cache, 256 bytes from one to the next, the first behind a red zone of 8"),
         (storage("slab", array=ANY), 200, "in a slab cache, aligned to 8: how large its objects are is not known, "
                                           "200 bytes from one element of an array to the next"),
         (storage("kmalloc"), 200, "allocated by kmalloc in the class of 256 bytes"),
@@ -289,6 +302,9 @@ class TestWhy:
     (storage("aligned:64"), 64, None),
     (storage("slab", stride=192), 8, "`stride` 192 contradicts struct s: objects of 200 bytes do not fit"),
     (storage("slab", stride=300, array=2), 8, "`stride` 300 contradicts struct s: objects of 400 bytes do not fit"),
+    (storage("slab", stride=207, red_zone=True), 8, "`stride` 207 contradicts struct s: objects of 208 bytes do not fit"),
+    (storage("slab:64", stride=256, red_zone=True), 8, "`stride` 256 contradicts struct s: objects of 264 bytes do not fit"),
+    (storage("slab", stride=208, red_zone=True), 8, None),
     (storage("slab", stride=204), 8, "`stride` 204 contradicts struct s, which is aligned to 8"),
     (storage("slab", stride=208), 8, None),
 ])  # fmt: skip

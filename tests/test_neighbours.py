@@ -16,6 +16,7 @@ from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.guards import Guards
 from layoutlint.kinds.isolated import Isolated
 from layoutlint.kinds.separate import Separate
+from layoutlint.kinds.stride import Stride
 from layoutlint.layout import Layout
 from layoutlint.model import Struct
 from layoutlint.placement import ASSUMED, Placements
@@ -137,7 +138,7 @@ STEPS = [
     # placement, size, alignment, bytes from one to the next
     ("slab", 40, 8, 40), ("slab", 41, 1, 48), ("slab:64", 72, 8, 128), ("kmalloc", 40, 8, 64), ("kmalloc", 72, 8, 96),
     ("kmalloc", 300, 8, 512), ("kmalloc", 9000, 8, 16_384), ("line", 40, 8, 64), ("line", 72, 8, 128),
-    ("percpu", 40, 8, 4096), ("percpu", 4096, 8, 4096), ("percpu", 4208, 8, 8192),
+    ("percpu", 40, 8, 8192), ("percpu", 40, 4096, 4096), ("percpu", 4096, 4096, 4096), ("percpu", 4208, 8, 12_288),
 ]  # fmt: skip
 
 
@@ -153,6 +154,18 @@ def test_the_next_object_stands_where_the_allocator_puts_it(said, size, align, s
     if addresses and step <= 4096:
         distances = {behind - at for at, behind in pairwise(addresses())}
         assert min(gap for gap in distances if gap > 0) == step
+
+
+@pytest.mark.parametrize("line", [32, 64, 128, 256])
+@pytest.mark.parametrize("size", [8, 3840, 4088, 4096, 4104, 8192])
+def test_no_line_has_parts_of_two_copies_of_a_per_cpu_variable(size, line):
+    """Copies at the same place of as many pages as hold the variable there, for every place."""
+    held = struct("s", size, member("a", 0, 8), member("b", size - 8, 8), align=8)
+    units = [(at, -(-(at + size) // 4096) * 4096) for at in range(0, 4096, 8)]
+    assert not any((at + size - 1) // line == (at + unit) // line for at, unit in units)
+    context = Context(Layout(held), placement.of(Layout(held), line, None, storage("percpu")))
+    assert Stride().check(context).outcome is Outcome.KEPT
+    assert Stride(fields=("a",), against=("b",)).check(context).outcome is Outcome.KEPT
 
 
 @pytest.mark.parametrize("said", ["malloc", "static", "aligned:64"])

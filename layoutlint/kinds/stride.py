@@ -7,6 +7,7 @@ from itertools import product
 from math import gcd, prod
 from typing import ClassVar
 
+from layoutlint.allocators import COPY
 from layoutlint.ctype import CType
 from layoutlint.kinds.demands import need_unlike
 from layoutlint.kinds.pairs import NOBODY_KNOWN
@@ -152,8 +153,11 @@ class Stride:
 
     def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool) -> str:
         who = f"elements of `{array.path}`" if array is not None else ""
-        steps = sorted({(_MANY[_called(row)], row.step) for row, _ in rows})
-        apart = " and ".join(f"{who or what} {step} bytes apart" for what, step in steps)
+        steps = sorted({(_called(row), row.step) for row, _ in rows})
+        apart = " and ".join(
+            "copies on pages of their own" if what == COPY else f"{who or _MANY[what]} {step} bytes apart"
+            for what, step in steps
+        )
         if self.fields or self.against or are_chosen:
             return f"the chosen fields of {apart} share no line in any placement"
         return f"{apart} share no line in any placement"
@@ -169,7 +173,7 @@ def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
     return judge(context.placements, bases, message, evidence, failing[0].advice)
 
 
-_MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks", "copy": "copies"}
+_MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks"}
 _Spread = tuple[Row, dict[int, set[int]]]
 """Objects in a row, and where on a line those stand that belong to a base."""
 _Met = tuple[Place, Place, Row]

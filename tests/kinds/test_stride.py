@@ -133,7 +133,7 @@ def stored(said: str, array: int | None = None) -> Storage:
     ("malloc", 2, "broken", (0, 16, 32, 48),
      "element 0's `limit` at 64..71 shares a line with element 1's `used` at 0..7 (72 bytes on) in 4 of 4 placements"),
     ("line", None, "kept", (), "the chosen fields of objects 128 bytes apart share no line in any placement"),
-    ("percpu", None, "kept", (), "the chosen fields of copies 4096 bytes apart share no line in any placement"),
+    ("percpu", None, "kept", (), "the chosen fields of copies on pages of their own share no line in any placement"),
 ])  # fmt: skip
 def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases, message):
     layout = Layout(SLOT)
