@@ -15,6 +15,7 @@ _LARGEST = 1 << 16
 """Bytes of a file that may hold a seed; the kernel's have less than 200."""
 _HEX = re.compile(r"[0-9a-fA-F]*")
 _QUOTED = re.compile(r'\brandstruct_seed\s*(?:\[\s*\d*\s*\])?\s*=\s*"([^"\n]*)"')
+_COMMENT = re.compile(r'("[^"\n]*")|/\*.*?(?:\*/|\Z)|//[^\n]*', re.S)
 _HASHED = re.compile(r"^\s*#\s*define\s+RANDSTRUCT_HASHED_SEED\b|\bRANDSTRUCT_(?:PLUGIN_)?[0-9a-f]{64}", re.M)
 
 
@@ -63,7 +64,7 @@ def _from_file(path: str) -> Seed:
 
 
 def _from_text(path: str, text: str) -> Seed:
-    quoted = _QUOTED.search(text)
+    quoted = _QUOTED.search(_COMMENT.sub(_blank, text))
     if quoted:
         return _checked(quoted[1], f"{path}:{_line(text, quoted.start(1))}")
     hashed = _HASHED.search(text)
@@ -76,6 +77,11 @@ def _from_text(path: str, text: str) -> Seed:
     if len(lines) > 1:
         raise UsageError(f"{path}:{lines[1][0]}: more than one line, and no `randstruct_seed` among them")
     return _checked(lines[0][1], f"{path}:{lines[0][0]}")
+
+
+def _blank(comment: re.Match[str]) -> str:
+    """As long as a comment, and with its lines; a string as it stands."""
+    return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 
 def _line(text: str, at: int) -> int:

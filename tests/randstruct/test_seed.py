@@ -23,6 +23,7 @@ READ = [
     ("with blank lines", f"\n{HEX}\r\n\n"),
     ("randomize_layout_seed.h", HEADER),
     ("until 5.18", f'const char * randstruct_seed = "{HEX}";\n'),
+    ("behind others in comments", f'/* randstruct_seed = "{HEX[::-1]}"\n */ // randstruct_seed = "{HEX[::-1]}"\n{HEADER}'),
     ("as an array", f'const char randstruct_seed[] = "{HEX}";\n'),
 ]
 
@@ -54,6 +55,8 @@ BAD = [
     ("blank", "\n \n", "seed: holds no seed: it is empty"),
     ("two lines", f"{HEX}\n{HEX}\n", "seed:2: more than one line, and no `randstruct_seed` among them"),
     ("short in a header", HEADER.replace(HEX, HEX[:10]), "seed:4: a seed is 64 hexadecimal digits; here are 10"),
+    ("in a comment only", f'// randstruct_seed = "{HEX}"\n', "seed:1: a seed is 64 hexadecimal digits; '/' at position 1 is none"),
+    ("short behind a comment", f"/*\n*/{HEADER.replace(HEX, HEX[1:])}", "seed:5: a seed is 64 hexadecimal digits; here are 63"),
     ("the hash", f'#define RANDSTRUCT_HASHED_SEED "{HEX}"\n', "seed:1: holds the hash of a seed, from which the seed cannot be told"),
     ("large", "0" * 70_000, "seed: is larger than 65536 bytes, and so no file with a seed"),
 ]  # fmt: skip
