@@ -218,16 +218,40 @@ class Redoer:
         """
         shown = self._of_text(of)
         found: list[Way] = []
-        for way in ways.ways(of, shown, target):
+        for one in (of,) if shown is not None else (self._aligned(of, target), of):
             # A compiler that has shuffled what is embedded describes its holder with that size.
-            resized = way.resized(sizes)
-            if way.gives(of) or resized.gives(of):
-                found.append(resized)
+            both = [(way, way.resized(sizes)) for way in ways.ways(one, shown, target)]
+            found = found or [new for way, new in both if way.gives(of) or new.gives(of)]
         if not found:
             raise CannotLayOut(_UNEXPLAINED if shown is None else _READ_OTHERWISE)
         if shown is None:
             found += self._holding_packed(of, found[0])
         return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
+
+    def _aligned(self, of: Type, target: Target) -> Type:
+        """The type with what it embeds aligned as that is where it is not packed.
+
+        Debug information proves less where bit-fields, whose places show no alignment, are aligned most.
+        """
+        held = (self._held(of, at, field, target) for at, field in enumerate(of.fields))
+        return replace(of, fields=tuple(held))
+
+    def _held(self, of: Type, at: int, field: Field, target: Target) -> Field:
+        """A member, aligned so where it is a struct or union."""
+        if not field.members or field.aggregate is None or field.bit_size is None:
+            return field
+        inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
+        try:
+            way = next(self._likeliest(inner, target))
+        except (CannotLayOut, StopIteration):
+            return field
+        align = way.lay_out(range(len(way.members))).align
+        return replace(field, align=max(align, field.align or 1))
+
+    def _likeliest(self, of: Type, target: Target) -> Iterator[Way]:
+        """The ways that give the declared layout of a type of debug information, the likeliest first."""
+        for one in (self._aligned(of, target), of):
+            yield from (way for way in ways.ways(one, None, target) if way.gives(of))
 
 
 def _end(members: Sequence[Field], align: int) -> int:
