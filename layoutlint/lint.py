@@ -336,7 +336,7 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
     except CannotTell as error:
         return _untold(rule, error)
     if verdict.total:
-        basis = context.placements.basis(verdict.bases)
+        basis = context.basis(verdict.bases, lambda part: bool(check(part).bases))
         verdict = replace(verdict, basis=basis, is_placed=context.storage is not None)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"

@@ -104,6 +104,26 @@ class TestEmbedded:
             "at 120 of d, which is aligned to 64 (stated by the input)"
         )
 
+    def test_names_those_in_which_neighbours_are_in_the_way(self, checked_text):
+        """The same base in two structs: in one an element stands beside, in the other nothing does."""
+        told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "separate")
+        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
+        told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "stride")
+        assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
+
+    @pytest.fixture
+    def checked_text(self, tmp_path):
+        def check(containers: str, kind: str) -> str:
+            slot = "struct slot { long a; long more[8]; long b; };\n"  # 80 bytes: `b` is 8 before the next `a`
+            (tmp_path / "a.h").write_text(slot + containers)
+            fields = 'fields = [["a"], ["b"]]' if kind == "separate" else 'fields = ["a"]\nagainst = ["b"]'
+            (tmp_path / "r.toml").write_text(
+                f'[struct.slot]\nplacement = "embedded"\n[[rule]]\nid = "r"\nstruct = "slot"\nkind = "{kind}"\n{fields}\nwhy = "a test"\n'
+            )
+            return " ".join(run("check", "a.h", "--rules", "r.toml", cwd=tmp_path).stdout.split())
+
+        return check
+
     @pytest.mark.parametrize(("structs", "message"), [
         ((LOCK,), "nothing in the inputs embeds struct lock"),
         ((LOCK, struct("open", 16, Field("x", CType("struct lock", "[]"), 128, None, aggregate="struct", dims=(None,),

@@ -149,7 +149,7 @@ def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
         letter = letters[place.path]
         size = "??" if place.size is None else str(place.size)
         offset = _offset(place)
-        head = f"{offset:>9}{size:>8}  {place.path:<{column}}"
+        head = f" {offset:>8} {size:>7}  {place.path:<{column}}"
         source = str(place.field.source or "")
         fits = 3 + len(head) + 2 + len(source) <= width
         yield line("  ", (letter, drawing.style_of(letter)), head, ("  " + source if fits else "", "dim"))

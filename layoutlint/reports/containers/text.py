@@ -84,7 +84,7 @@ def _row(
     path = f"{container.name}.{way.written}" if way.path else f"{container.name} (unnamed member)"
     straddle, is_short = _straddle(way, embedded, line_size)
     return line(
-        f"{way.offset:>8}{size:>8}{number:>8}{byte:>6}{bases:>7}  {path}",
+        f" {way.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}",
         (straddle, "bold red" if is_short else ""),
         _arrays(way),
         (f"  through {', '.join(way.through)}" if way.through else "", "dim"),

@@ -117,7 +117,7 @@ class _Table:
     def _gap(self, hole: Hole, what: str) -> Iterator[Line]:
         yield from self._boundary(hole.bit_offset)
         if hole.bit_size % 8 == 0 and hole.bit_offset % 8 == 0:
-            yield line((f"{hole.bit_offset // 8:>8}{hole.bit_size // 8:>8}  ({what})", "yellow"))
+            yield line((f"{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({what})", "yellow"))
         else:
             at = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
             yield line((f"{at:>8}{'':>8}  ({what} of {counted(hole.bit_size, 'bit')})", "yellow"))
@@ -130,7 +130,7 @@ class _Table:
         declared = member.type.declare(name) if name else str(member.aggregate or member.type)
         straddle = self._straddle(place)
         return line(
-            f"{offset:>8}{size:>8}  {'  ' * depth}{declared}", (straddle, "bold red" if straddle else "")
+            f"{offset:>8} {size:>7}  {'  ' * depth}{declared}", (straddle, "bold red" if straddle else "")
         )
 
     def _straddle(self, place: Place) -> str:
