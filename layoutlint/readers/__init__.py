@@ -126,7 +126,9 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     from layoutlint.readers import shuffling
 
     is_searched = reading.is_kernel and (options.marks or reading.reader == "btf")
-    reading = replace(reading, shuffled=shuffling.of_image(image, built, is_searched, reading.shuffled))
+    are_read = reading.reader == "dwarf"
+    found = shuffling.of_image(image, built, is_searched, reading.shuffled, are_read)
+    reading = replace(reading, shuffled=found)
     if not reading.is_kernel:
         return reading
     from layoutlint.readers import linux_version

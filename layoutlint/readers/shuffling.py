@@ -10,11 +10,10 @@ from layoutlint.shuffled import Shuffled
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf import Image
+    from layoutlint.readers.span import Span
 
-_SECTIONS = (
-    (".debug_str", ".debug_abbrev", ".debug_info"),
-    (".debug_str.dwo", ".debug_abbrev.dwo", ".debug_info.dwo"),
-)
+_STRINGS = (".debug_str", ".debug_str.dwo")
+_ENTRIES = ((".debug_abbrev", ".debug_info"), (".debug_abbrev.dwo", ".debug_info.dwo"))
 _INLINE = bytes((0x25, 0x08))
 """DW_AT_producer and DW_FORM_string, in an abbreviation: the text stands among the entries, as
 -fno-merge-debug-strings has it."""
@@ -26,15 +25,15 @@ _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
 
 
 def of_image(
-    image: Image, built: Image, searches_code: bool, beside: Shuffled | None = None
+    image: Image, built: Image, searches_code: bool, units: Shuffled | None, are_read: bool
 ) -> Shuffled | None:
     """What the debug information in `image` says of its compiler, and what the vermagic in `built` does.
 
-    `beside` is what `of_producer` says of files that hold the rest of it. With `searches_code` the vermagic
-    of vmlinux is looked for as well, which stands among its constants. None where nothing is said. Raises
-    ReadError for a damaged file.
+    `units` is what those of DWARF say, also in files that hold the rest of it, if they `are_read`; if not,
+    they are searched. With `searches_code` the vermagic of vmlinux is looked for as well, which stands among
+    its constants. None where nothing is said. Raises ReadError for a damaged file.
     """
-    found = of_producer(image) or beside
+    found = either(of_strings(image), units if are_read else _of_entries(image))
     seed = _seed(built, ".modinfo")
     if seed is None and (searches_code or found is not None):
         seed = _seed(built, ".rodata")
@@ -45,17 +44,39 @@ def of_image(
     return Shuffled(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
 
 
-def of_producer(image: Image) -> Shuffled | None:
+def of_strings(image: Image) -> Shuffled | None:
     """What the strings of one file's debug information say. Raises ReadError for a damaged file."""
-    for strings, abbreviations, entries in _SECTIONS:
-        spans = [image.span(strings)]
-        if image.span(abbreviations).find(_INLINE) >= 0:
-            spans += image.spans(entries)  # which are large, and rarely have them
-        if any(span.find(_PLUGIN) >= 0 for span in spans):
-            is_fast = any(span.find(_PERFORMANCE) >= 0 for span in spans)
-            mode = "gcc-performance" if is_fast else "gcc-full"
-            return Shuffled("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
-    return None
+    return either(*(of_text(image.span(name)) for name in _STRINGS))
+
+
+def of_text(text: Span | bytes) -> Shuffled | None:
+    """What a DW_AT_producer says, or many of them."""
+    if text.find(_PLUGIN) < 0:
+        return None
+    return of_mode("gcc-performance" if text.find(_PERFORMANCE) >= 0 else "gcc-full")
+
+
+def of_mode(mode: str) -> Shuffled:
+    """What a DW_AT_producer says that names a mode of the plugin."""
+    return Shuffled("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
+
+
+def either(*said: Shuffled | None) -> Shuffled | None:
+    """What is said by any; of performance mode, where some say so."""
+    found = [one for one in said if one is not None]
+    return next((one for one in found if one.mode == "gcc-performance"), found[0] if found else None)
+
+
+def _of_entries(image: Image) -> Shuffled | None:
+    """What stands among the entries, which are large, and rarely have producers."""
+    return either(
+        *(
+            of_text(span)
+            for abbreviations, entries in _ENTRIES
+            if image.span(abbreviations).find(_INLINE) >= 0
+            for span in image.spans(entries)
+        )
+    )
 
 
 def _seed(image: Image, section: str) -> str | None:

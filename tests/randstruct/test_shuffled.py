@@ -8,6 +8,9 @@ from hashlib import sha256
 
 import pytest
 
+from layoutlint import inputs
+from layoutlint.model import ReadOptions, Wanted
+from layoutlint.readers import forks
 from tests.c_probe import compile_c, need
 from tests.command import run
 from tests.randstruct.test_check import check, rules
@@ -124,6 +127,31 @@ def test_the_sign_stands_elsewhere(flags, then, plugin, tmp_path):
     for each in then(path):
         found = check(each, sizes(tmp_path), status=(0, 3))
         assert [found[name]["outcome"] for name in STRUCTS] == OUTCOMES["full"]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("modes", [("",), ("", "-fplugin-arg-randomize_layout_plugin-performance-mode")])
+def test_one_unit_of_many_says_it_among_its_entries(plugin, modes, jobs, tmp_path, monkeypatch):
+    """Whichever process reads that; performance mode is the whole build's where one unit names it."""
+    monkeypatch.setattr(forks, "_UNIT_OF_WORK", 1)
+    flags = ("-gdwarf-4", "-fPIC", "-c", "-fno-merge-debug-strings")
+    parts = [compile_c("gcc", f"struct s{n} {{ int a; }} s{n};", tmp_path / f"{n}.o", *flags) for n in range(8)]
+    for number, mode in enumerate(modes):
+        words = (*flags, f"-fplugin={plugin}", *((mode,) if mode else ()))
+        parts.append(compile_c("gcc", f"struct p{number} {{ int a; }} p{number};", tmp_path / f"p{number}.o", *words))
+    subprocess.run([need("gcc"), "-shared", "-nostdlib", *map(str, parts), "-o", str(tmp_path / "all.so")], check=True)
+    (reading,), _ = inputs.read((str(tmp_path / "all.so"),), Wanted(frozenset({"s1"})), ReadOptions(jobs=jobs))
+    assert reading.shuffled is not None
+    assert reading.shuffled.mode == ("gcc-full" if len(modes) == 1 else "gcc-performance")
+
+
+def test_another_text_among_the_entries_is_no_sign(tmp_path):
+    source = tmp_path / "randomize_layout_plugin.so.c"
+    source.write_text("struct one { int a; } one;\n")
+    subprocess.run([need("gcc"), "-gdwarf-4", "-fno-merge-debug-strings", "-c", source, "-o", tmp_path / "one.o"], check=True)
+    assert b"randomize_layout_plugin.so" in (tmp_path / "one.o").read_bytes()
+    (reading,), _ = inputs.read((str(tmp_path / "one.o"),), Wanted(frozenset({"one"})), ReadOptions())
+    assert reading.shuffled is None
 
 
 SAID = [

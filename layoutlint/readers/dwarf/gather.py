@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import forks
+from layoutlint.readers import forks, shuffling
 from layoutlint.readers.dwarf.called import Called
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
 from layoutlint.readers.dwarf.index import SPLIT, Index
@@ -29,9 +29,10 @@ _FIRST = 64
 
 _C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
 """What a unit turns out to be."""
-Sight = tuple[int, str, list[int], list[int]]
+_Seen = tuple[int, str, list[int], list[int]]
+Sight = tuple[int, str, list[int], list[int], str]
 """What a unit turns out to be, its language or file or damage, where the entries stand that are to be taken,
-and those that import other units."""
+and those that import other units; the mode of a compiler that shuffles, where the unit itself names one."""
 
 
 class Gathering:
@@ -66,7 +67,7 @@ class Gathering:
         self.unread: list[str] = [*self._index.damaged]
         """Places and reasons."""
         self.shuffled: Shuffled | None = None
-        """What other files than the first one say of being built by a compiler that shuffles."""
+        """What units say of being built by a compiler that shuffles, and the strings of other files."""
 
     def _meant(self, held: frozenset[str]) -> frozenset[str]:
         """What structs are called for which typedefs among some names stand, as the first units tell."""
@@ -86,7 +87,7 @@ class Gathering:
         units = self._index.units
         if self._index.has_supplement:
             with suppress(*DAMAGE):  # which is told where something refers to it
-                self._hear(self._index.supplement)
+                self._hear(self._index.supplement.shuffled)
         size = sum(unit.end - unit.offset for unit in units)
         parts = _parts(units, size)
         if not self._share(parts, size):
@@ -97,7 +98,7 @@ class Gathering:
             raise ReadError(self._image.path, what)
         for part in self._parts.kept if self._has_skeletons else ():
             self.unread += part.damaged
-            self._hear(part)
+            self._hear(part.shuffled)
             for unit in part.types:
                 self._visit(unit, self._look(unit))
         self.unread += self._parts.problems
@@ -157,24 +158,31 @@ class Gathering:
             self._visit(self._index.units[number], sights[number])
 
     def _look(self, unit: Unit, is_imported: bool = False) -> Sight:
-        """What a unit turns out to be. Partial units wait until C imports them."""
+        """What a unit turns out to be."""
         try:
-            if unit.is_partial and not is_imported:
-                return _PARTIAL, "", [], []
-            if unit.language is not None:
-                return _FOREIGN, unit.language, [], []
-            if (name := unit.split_file) is not None:
-                return _SKELETON, name, [], []
-            hits = self.selection.look(unit)
-            return _C, "", hits, unit.imports[:]
+            by = shuffling.of_text(unit.producer)
+            return *self._seen(unit, is_imported), by.mode or "" if by else ""
         except DAMAGE as error:
-            return _DAMAGED, said(unit, getattr(error, "position", None), error), [], []
+            return _DAMAGED, said(unit, getattr(error, "position", None), error), [], [], ""
         finally:
             unit.forget()
 
+    def _seen(self, unit: Unit, is_imported: bool) -> _Seen:
+        """What a unit turns out to be. Partial units wait until C imports them. Raises DAMAGE."""
+        if unit.is_partial and not is_imported:
+            return _PARTIAL, "", [], []
+        if unit.language is not None:
+            return _FOREIGN, unit.language, [], []
+        if (name := unit.split_file) is not None:
+            return _SKELETON, name, [], []
+        hits = self.selection.look(unit)
+        return _C, "", hits, unit.imports[:]
+
     def _visit(self, unit: Unit, sight: Sight) -> None:
         """Takes what was seen of a unit; damage is told."""
-        kind, text, hits, imports = sight
+        kind, text, hits, imports, mode = sight
+        if mode:
+            self._hear(shuffling.of_mode(mode))
         try:
             if kind == _PARTIAL:
                 self._partial.setdefault(unit, False)
@@ -223,15 +231,15 @@ class Gathering:
         try:
             with self._parts.opened(skeleton, name) as (unit, index):
                 self.unread += index.damaged
-                self._hear(index)
+                self._hear(index.shuffled)
                 for each in (unit, *index.types):
                     self._visit(each, self._look(each))
             self.selection.leave()
         except ReadError as error:
             raise Damaged(error.reason, skeleton.offset) from error
 
-    def _hear(self, other: Index) -> None:
-        self.shuffled = self.shuffled or other.shuffled
+    def _hear(self, found: Shuffled | None) -> None:
+        self.shuffled = shuffling.either(self.shuffled, found)
 
 
 def _parts(units: list[Unit], size: int) -> list[tuple[int, int]]:

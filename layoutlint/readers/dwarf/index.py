@@ -69,8 +69,8 @@ class Index:
 
     @property
     def shuffled(self) -> Shuffled | None:
-        """What the file says of being built by a compiler that shuffles. Raises ReadError."""
-        return shuffling.of_producer(self._image)
+        """What its strings say of being built by a compiler that shuffles. Raises ReadError."""
+        return shuffling.of_strings(self._image)
 
     @property
     def has_supplement(self) -> bool:

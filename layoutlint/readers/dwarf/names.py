@@ -11,11 +11,11 @@ from typing import Final
 ATTRIBUTES: Final = {
     "sibling": 0x01, "location": 0x02, "name": 0x03, "byte_size": 0x0B, "bit_offset": 0x0C, "bit_size": 0x0D,
     "stmt_list": 0x10, "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C,
-    "lower_bound": 0x22, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31, "count": 0x37,
-    "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C, "encoding": 0x3E,
-    "specification": 0x47, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B, "str_offsets_base": 0x72,
-    "addr_base": 0x73, "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107, "GNU_dwo_name": 0x2130,
-    "GNU_dwo_id": 0x2131,
+    "lower_bound": 0x22, "producer": 0x25, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31,
+    "count": 0x37, "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C,
+    "encoding": 0x3E, "specification": 0x47, "type": 0x49, "signature": 0x69, "data_bit_offset": 0x6B,
+    "str_offsets_base": 0x72, "addr_base": 0x73, "dwo_name": 0x76, "alignment": 0x88, "GNU_vector": 0x2107,
+    "GNU_dwo_name": 0x2130, "GNU_dwo_id": 0x2131,
 }  # fmt: skip
 
 TAGS: Final = {

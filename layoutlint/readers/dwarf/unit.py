@@ -26,6 +26,7 @@ _SIBLING: Final = at("sibling")
 _LANGUAGE: Final = at("language")
 _LANGUAGE_NAME: Final = 0x90  # DW_AT_language_name of DWARF 6
 _COMP_DIR: Final = at("comp_dir")
+_PRODUCER: Final = at("producer")
 _STMT_LIST: Final = at("stmt_list")
 _STR_OFFSETS_BASE: Final = at("str_offsets_base")
 _DWO_NAMES: Final = (at("dwo_name"), at("GNU_dwo_name"))
@@ -141,6 +142,13 @@ class Unit(Cursor):
             name = self.text(plan, values, NAME)
             self._name = "" if name is None else lines.tidy(self.comp_dir, name)
         return self._name
+
+    @property
+    def producer(self) -> bytes:
+        """What compiled it, where that stands in the unit itself; empty elsewhere. Raises Damaged."""
+        plan, values, _ = self.root
+        text = values.get(_PRODUCER)
+        return text if isinstance(text, bytes) and plan.forms[_PRODUCER] == forms.STRING else b""
 
     @property
     def comp_dir(self) -> str:
