@@ -95,6 +95,7 @@ class _Done(Generic[_R]):
 def _tell(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
     """What a child tells: what it has done, or the error that it met."""
     _confine(limits)
+    _end_with_reader(sink)
     told: _Done[_R] | Exception
     try:
         told = _Done(work(item))
@@ -103,6 +104,7 @@ def _tell(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) ->
     except Exception as error:
         told = error
     signal.alarm(0)  # the parent may be busy with others
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # it comes as well when the parent has made room
     sink.write(pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
 
 
@@ -120,6 +122,24 @@ def _confine(limits: Limits) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     signal.alarm(limits.seconds)
+
+
+def _end_with_reader(sink: BinaryIO) -> None:
+    """Lets this process, a child, end when nobody is left to whom it could tell: its parent was killed.
+
+    A signal says so of a pipe (fcntl(2), O_ASYNC), and no library need return for it.
+    """
+    import fcntl
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+    with suppress(OSError):  # systems whose pipes send none: the limit of time is left
+        fcntl.fcntl(sink, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(sink, 0)
+    if poll.poll(0):  # it was killed before
+        os._exit(1)
 
 
 _NO_CORE = 1

@@ -158,3 +158,38 @@ def test_an_interrupt_ends_the_processes():
     for process in said[1:]:
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
+
+
+ORPHANED = """
+import os, signal, sys, time
+from layoutlint.readers import apart
+
+def work(item):
+    if item == int(sys.argv[1]):
+        time.sleep(0.3)
+        os.kill(parent, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    os.read(os.pipe()[0], 1)
+
+parent = os.getpid()
+list(apart.each(work, range(3), 3, apart.Limits(60, 1 << 30)))
+"""
+
+
+@pytest.mark.parametrize("killer", ["0", "1", "2"])
+def test_work_ends_when_its_parent_is_killed(killer):
+    """Whichever of the processes is the last: they hold a pipe, which is read to its end here."""
+    source, sink = os.pipe()
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", ORPHANED, killer], pass_fds=(sink,), timeout=30)
+    os.close(sink)
+    with os.fdopen(source) as held:
+        assert held.read() == ""
+    assert done.returncode == -signal.SIGKILL
+    assert time.monotonic() - started < 30
+
+
+def test_much_is_told_to_a_parent_that_reads_slowly():
+    """That makes room in the pipe again and again."""
+    results = apart.each(lambda item: bytes(1 << 22), range(3), 3, LIMITS)
+    assert [len(result) for _, result in results if not time.sleep(0.2)] == [1 << 22] * 3
