@@ -124,11 +124,6 @@ LOSSES: tuple[Loss, ...] = (
         "structs local to functions: bodies are not parsed",
         "they are not there: a rule that names them is not found",
     ),
-    Loss(
-        "clang", "member-align",
-        "`aligned` on a member, apart from its type",
-        "the alignment of the struct has it; that of the member is its type's",
-    ),
 )  # fmt: skip
 
 

@@ -76,6 +76,23 @@ def test_sizes_and_offsets_are_the_compilers(tmp_path, compiler, attributes):
     assert len(structs) == len(MEMBERS)
 
 
+ALIGNED = """#define LINE (1 << 6)
+typedef long often __attribute__((aligned(16)));
+struct s { char a; int b __attribute__((aligned(LINE))); long c __attribute__((aligned(4))); const char *d;
+struct { int i; } e __attribute__((aligned(32))); long f __attribute__((packed, aligned(4)));
+often g; often h __attribute__((aligned(8))); char i[3] __attribute__((aligned(8))); _Alignas(32) char j; };
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_alignments_of_members_are_the_compilers(tmp_path, compiler):
+    ours = {field.name: field.align for field in read(tmp_path, ALIGNED)["s"].fields}
+    prints = "".join(f'printf("%zu ", __alignof__(((struct s *)0)->{name}));' for name in ours)
+    program = compile_c(compiler, f"#include <stdio.h>\n{ALIGNED}int main(void) {{ {prints} }}\n", tmp_path / "ask")
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert list(ours.values()) == [int(number) for number in said]
+
+
 BITS = "struct bits { unsigned a : 3; int : 5; signed b : 9; unsigned : 0; long c : 40; _Bool d : 1; char e; }"
 
 

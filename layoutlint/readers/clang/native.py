@@ -116,6 +116,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getFileName": (String, c_void_p),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),
+    "clang_Cursor_hasAttrs": (c_uint, Cursor),
     "clang_Cursor_isBitField": (c_uint, Cursor),
     "clang_getFieldDeclBitWidth": (c_int, Cursor),
     "clang_Cursor_getOffsetOfField": (c_longlong, Cursor),

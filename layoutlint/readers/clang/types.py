@@ -263,11 +263,20 @@ class Types:
             aggregate=shape.aggregate,
             dims=shape.dims,
             members=shape.members,
-            align=shape.align,
+            align=shape.align if is_bits else self._aligned(cursor, shape.align),
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(of),
             stands_for=self._stands_for(of),
         )
+
+    def _aligned(self, member: Cursor, of_type: int | None) -> int | None:
+        """The alignment of a member that is no bit-field: its type's, or what its own `aligned` makes it."""
+        if not self.lib.clang_Cursor_hasAttrs(member):
+            return of_type
+        has = attributes.of(self.lib, member)
+        if has.aligned is None or (has.aligned and has.is_packed):
+            return has.aligned
+        return of_type and max(of_type, has.aligned)
 
     def _stands_for(self, of: Type) -> tuple[CType, ...]:
         """What a type, or that of an array's elements, is a typedef of, outermost first."""
