@@ -57,8 +57,8 @@ class Neighbours:
         "hardly ever written (`.data..read_mostly`) is `read-mostly` if nothing else is declared.\n"
         "`variables` are held against all others where one of the two is read and the other one written;\n"
         "with `alone`, against everything that is there. Parts of a variable (`net.count`) need DWARF.\n"
-        "Symbols for the same memory are not held against one another. Per-CPU variables are judged among\n"
-        "those of one CPU.",
+        "Symbols for the same memory are not held against one another; parts of one variable that are\n"
+        "declared are. Per-CPU variables are judged among those of one CPU.",
         "Give the variable that is written a line of its own (`____cacheline_aligned_in_smp`), or put the\n"
         "one that is read among others that are (`__read_mostly`).",
         "",
@@ -94,10 +94,11 @@ class Neighbours:
         mine = {variable.at for variable in group}
         excepted = {variable.at for path in self.except_ for variable in known.meant(path)}
         others = known.all() if self.alone else known.declared()
-        pairs: dict[frozenset[_At], Pair] = {}
+        pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
         for a, b in product(group, [o for o in others if not (self.alone and o.at in mine | excepted)]):
             if a.is_near(b, context.placements.line_size) and self._disturb(a, b):
-                pairs.setdefault(frozenset((a.at, b.at)), (a.place, b.place))
+                each = frozenset(((a.at, a.place.path), (b.at, b.place.path)))
+                pairs.setdefault(each, (a.place, b.place))
         kept = judge(context.placements, (), _kept(len(mine)), tuple(v.place for v in group[:_FEW]), "")
         verdict = judge_apart(pairs.values(), context.placements, kept, known.say)
         if verdict is kept:
@@ -145,11 +146,11 @@ class _Variable:
         return self.whole.path, self.whole.bit_offset
 
     def is_near(self, other: _Variable, line: int) -> bool:
-        """Whether another variable, not the same memory, can be on a line with it."""
-        mine, its = self.whole, other.whole
+        """Whether another variable, or part of one, not the same memory, can be on a line with it."""
+        mine, its = self.place, other.place
         if mine.offset < its.end and its.offset < mine.end:
             return False
-        return self.place.offset < other.place.end + line and other.place.offset < self.place.end + line
+        return mine.offset < its.end + line and its.offset < mine.end + line
 
 
 class _Known:
@@ -199,7 +200,7 @@ class _Known:
     def has(self, place: Place, words: tuple[str, ...]) -> bool:
         """Whether one of some accesses is declared of a variable, or of a part of it."""
         return any(
-            v.whole.bit_offset <= place.bit_offset < v.whole.end * 8 and not v.words.isdisjoint(words)
+            v.place.offset < place.end and place.offset < v.place.end and not v.words.isdisjoint(words)
             for v in self._uses.values()
         )
 
