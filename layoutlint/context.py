@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NoReturn
 
@@ -73,21 +73,6 @@ class Context:
     def wanted(self) -> Wanting:
         """What an object asks of its allocator."""
         return wanting(self.layout, self.min_align)
-
-    def basis(self, violating: tuple[int, ...], violates: Callable[[Context], bool]) -> str:
-        """Why objects stand nowhere else; of several places, in how many a rule fails that bases violate.
-
-        `violates(context)` judges a place by itself: at the same base something else can stand beside.
-        """
-
-        def fails(part: Placements) -> bool:
-            try:
-                return violates(replace(self, placements=part))
-            except CannotTell:  # nothing stands beside it there
-                return False
-
-        has_rows = any(part.rows for part in self.placements.parts)
-        return self.placements.basis(violating, fails if has_rows else None)
 
     def places(self, patterns: tuple[str, ...], or_none: bool = False) -> tuple[Place, ...]:
         """The fields that paths and patterns mean, in the order given, each once.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layoutlint import alike, asked, placed, unused
+from layoutlint import alike, asked, of_places, placed, unused
 from layoutlint.context import Unconcerned
 from layoutlint.covered import coverage_of
 from layoutlint.errors import RuleFileError, UsageError
@@ -336,8 +336,7 @@ def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
     except CannotTell as error:
         return _untold(rule, error)
     if verdict.total:
-        basis = context.basis(verdict.bases, lambda part: bool(check(part).bases))
-        verdict = replace(verdict, basis=basis, is_placed=context.storage is not None)
+        verdict = of_places.told(verdict, check, context)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")

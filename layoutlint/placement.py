@@ -44,15 +44,15 @@ class Placements:
     rows: tuple[Row, ...] = ()
     """Where other objects of the struct stand behind and before it, as far as that is known."""
 
-    def basis(self, violating: tuple[int, ...], fails: Callable[[Placements], bool] | None = None) -> str:
+    def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:
         """Why there are no others; of several places, in how many a rule fails that some bases violate.
 
-        `fails(part)` tells it of a place where the same base is not the same thing everywhere.
+        `failing` are the places in which it does, where the bases alone do not tell.
         """
         if not self.parts:
             return self.why
-        failing = [part for part in self.parts if not set(part.bases).isdisjoint(violating)]
-        failing = [part for part in failing if fails is None or fails(part)]
+        if failing is None:
+            failing = [part for part in self.parts if not set(part.bases).isdisjoint(violating)]
         whys = [part.why for part in failing or self.parts]
         more = len(whys) - _FEW
         first = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")

@@ -108,13 +108,19 @@ class TestEmbedded:
         """The same base in two structs: in one an element stands beside, in the other nothing does."""
         told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "separate")
         assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
+        told = checked_text(
+            "#define LINE __attribute__((aligned(64)))\n"
+            "struct two { long pad; struct slot x[2]; } LINE;\nstruct one { long pad; struct slot x; } LINE;\n", "separate", 6
+        )  # fmt: skip
+        assert "struct slot is at-risk in 1 of 1 placements" in told
+        assert "fails in 1 of 2 places: at 8 of two, which is aligned to 64" in told
         told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "stride")
         assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
 
     @pytest.fixture
     def checked_text(self, tmp_path):
-        def check(containers: str, kind: str) -> str:
-            slot = "struct slot { long a; long more[8]; long b; };\n"  # 80 bytes: `b` is 8 before the next `a`
+        def check(containers: str, kind: str, words: int = 8) -> str:
+            slot = f"struct slot {{ long a; long more[{words}]; long b; }};\n"  # `b` is 8 before the next `a`
             (tmp_path / "a.h").write_text(slot + containers)
             fields = 'fields = [["a"], ["b"]]' if kind == "separate" else 'fields = ["a"]\nagainst = ["b"]'
             (tmp_path / "r.toml").write_text(
