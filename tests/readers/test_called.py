@@ -141,6 +141,7 @@ SHOWN = [
     (["program.o", "plain"], "program.o: struct plain is not there (did you mean `plain_t`?)"),
     (["program.o", "cout_t"], "program.o: struct cout_t is not there"),
     (["program.o", "lock", "outr"], "program.o: struct outr is not there (did you mean `outer`?)"),
+    (["program.o", "z\udcff"], "program.o: struct z\\udcff is not there"),
     ([".", "lokc"], ".: struct lokc is not there (did you mean `lock`?)"),
 ]
 

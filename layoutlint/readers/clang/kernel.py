@@ -148,7 +148,7 @@ class _KernelReader:
     def _blamed(self, headers: Sequence[str], unit: Unit, new: units.Outcome) -> set[int]:
         """Which headers of a group have errors: those in which one stands, else those that lead to one."""
         numbers = {relative_to(self.tree.roots, header): number for number, header in enumerate(headers)}
-        text = (unit.text or "").encode()
+        text = (unit.text or "").encode(errors="surrogateescape")
         found = set()
         for file, offset in (place for one in new.parsed for place in one.blamed):
             if file in numbers:

@@ -108,7 +108,7 @@ def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
 def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
-    text = None if unit.text is None else unit.text.encode()
+    text = None if unit.text is None else unit.text.encode(errors="surrogateescape")
     words = (*unit.flags, f"-working-directory={unit.directory}")
     try:
         failed = _translate(lib, index, unit.main, words, text, handle)

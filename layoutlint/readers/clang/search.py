@@ -74,7 +74,7 @@ def wanted_in(text: bytes, wanted: Wanted) -> set[str]:
     """The wanted names among those that a text seems to define."""
     by_name = not wanted.everything and not wanted.patterns
     # Most files hold none of the names at all, which is faster to see.
-    if by_name and not any(name.encode() in text for name in wanted.names):
+    if by_name and not any(name.encode(errors="surrogateescape") in text for name in wanted.names):
         return set()
     return {name for name in defined_in(text) if wanted.matches(name)}
 

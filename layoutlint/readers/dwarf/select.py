@@ -281,7 +281,7 @@ def _all(sections: Sections) -> None:
 
 def _named(names: frozenset[str], sections: Sections) -> Names:
     """Every place in .debug_str where one of the names can be referred to; tails of longer strings count."""
-    texts = frozenset(name.encode() for name in names)
+    texts = frozenset(name.encode(errors="surrogateescape") for name in names)
     many = frozenset(text for text in texts if len(text) >= SHORTEST and len(texts) > _HANDFUL)
     found = places(sections.strings.octets, many) if many else set()
     for text in texts - many:
