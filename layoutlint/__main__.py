@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 
@@ -31,11 +32,12 @@ def _leave(status: object) -> None:
     if not isinstance(status, int) or "multiprocessing" in sys.modules or os.environ.get("LAYOUTLINT_DEBUG"):
         return
     try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (OSError, ValueError):
         return
+    with suppress(OSError, ValueError):  # the status says what stderr cannot take
+        sys.stderr.flush()
     os._exit(status)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
@@ -41,6 +42,10 @@ class _ReaderLeft(Exception):
     """Nobody reads our output any more (`| head`)."""
 
 
+class _Full(Exception):
+    """There is no more room where our output goes."""
+
+
 @contextmanager
 def _output() -> Iterator[None]:
     try:
@@ -51,6 +56,10 @@ def _output() -> Iterator[None]:
                 sys.stdout.flush()
     except BrokenPipeError as error:
         raise _ReaderLeft from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise _Full((error.strerror or str(error)).lower()) from error
 
 
 class _App(click.Group):
@@ -104,13 +113,12 @@ def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
     arguments, flags = _split(sys.argv[1:])
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # the same bytes in every locale, for every file name
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _open_streams()
     try:
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         sys.exit(EXIT_USAGE)
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
@@ -119,8 +127,11 @@ def main() -> NoReturn:
     except LayoutlintError as error:
         _fail(str(error), EXIT_USAGE)
     except _ReaderLeft:  # nothing more can be said to it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(EXIT_BROKEN_PIPE)
+    except _Full as error:
+        _drop_output()
+        _fail(f"cannot write all of the output: {error}", EXIT_USAGE)
     except Exception as error:
         if os.environ.get("LAYOUTLINT_DEBUG"):
             import traceback
@@ -132,9 +143,25 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
+def _open_streams() -> None:
+    """Lets all be written that is told, the same bytes in every locale, for every file name."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stdout is None:
+        _fail("stdout is closed", EXIT_USAGE)
+
+
+def _drop_output() -> None:
+    """Lets what is left of the output go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _fail(message: str, status: int) -> NoReturn:
-    for line in message.splitlines():
-        click.echo(
-            line if status == EXIT_USAGE and ":" in line.split(" ")[0] else f"layoutlint: {line}", err=True
-        )
+    with suppress(OSError):  # the status says it as well
+        for line in message.splitlines():
+            has_place = status == EXIT_USAGE and ":" in line.split(" ")[0]
+            click.echo(line if has_place else f"layoutlint: {line}", err=True)
     sys.exit(status)

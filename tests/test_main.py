@@ -60,10 +60,31 @@ def test_a_reader_that_has_left_is_no_finding(words, environment, folder):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("words", [("show", "btf", "ring"), ("--version",)])
+@pytest.mark.parametrize("words", [("show", "btf", "ring"), ("check", "btf", "--pack", "generic"), ("--version",)])
 def test_output_that_cannot_be_written_is_no_success(words, folder):
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "layoutlint", *words]
         done = subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode not in (0, 1)
-    assert b"No space left" in done.stderr
+    last = done.stderr.decode().splitlines()[-1]
+    assert (done.returncode, last) == (2, "layoutlint: cannot write all of the output: no space left on device")
+
+
+CLOSED = [
+    # what the shell does to the streams, arguments, exit status
+    (">&-", "show btf ring", 2),
+    (">&- 2>&-", "show btf ring", 2),
+    ("2>&-", "show btf ring", 0),
+    ("2>&-", "show btf rong", 3),
+    ("2>&-", "shw", 2),
+    ("2>/dev/full", "shw", 2),
+    ("2>/dev/full", "check btf --rules nowhere.toml", 2),
+    ("2>/dev/full", "show nowhere ring", 3),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(("streams", "words", "status"), CLOSED)
+def test_streams_that_are_closed_or_full_are_no_finding(streams, words, status, folder):
+    command = f"exec {sys.executable} -m layoutlint {words} {streams}"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True)
+    assert (done.returncode, b"internal" in done.stderr) == (status, False)
