@@ -310,7 +310,7 @@ class Shapes:
             else:
                 position += 1
             recipe = plan.cook() if plan.recipe is None else plan.recipe
-            if recipe.is_run and is_quick and not plan.has_children:
+            if recipe.is_run and is_quick and code < 128 and not plan.has_children:
                 behind = self._run(unit, recipe, position, depth)
                 if behind > position:
                     position = behind
