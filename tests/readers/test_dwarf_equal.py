@@ -15,6 +15,7 @@ from tests.readers.dwarf_file import elf, number, uleb
 INT = ("int", "base_type", {"name:string": "int", "byte_size:data1": 4, "encoding:data1": 5})
 CHAR = ("char", "base_type", {"name:string": "char", "byte_size:data1": 1, "encoding:data1": 6})
 VOID = ("void", "pointer_type", {"byte_size:data1": 8})
+FUNCTION = ("function", "subroutine_type", {"prototyped:flag_present": None})
 POINTER = ("pointer", "pointer_type", {"byte_size:data1": 8, "type:ref4": "pointee"})
 LINE_STRING = ord("a")
 """Where in .debug_line_str the first string stands: the number that the text of a short name is."""
@@ -36,9 +37,7 @@ class Units:
         the code of the abbreviation."""
         places: dict[str, int] = {}
         for _ in range(2):  # references may point forwards
-            body = b"".join(
-                self._entry(entry, 12, places) for entry in (("unit", "compile_unit", {}, entries),)
-            )
+            body = b"".join(self._entry(entry, 12, places) for entry in (("unit", "compile_unit", {}, entries),))
         head = b"".join(n.to_bytes(width, self.order) for n, width in ((5, 2), (1, 1), (8, 1), (0, 4)))
         self.info += (len(head + body)).to_bytes(4, self.order) + head + body
         return self
@@ -51,16 +50,12 @@ class Units:
             ".debug_abbrev": self.abbreviations + b"\0",
             ".debug_str": self.strings,
         }
-        path.write_bytes(
-            elf({**sections, ".debug_line_str": self.line_strings}, little=self.order == "little")
-        )
+        path.write_bytes(elf({**sections, ".debug_line_str": self.line_strings}, little=self.order == "little"))
         return path
 
     def _entry(self, entry: tuple, position: int, places: dict[str, int]) -> bytes:
         label, tag, attributes, *rest = entry
-        children, code = (
-            (rest[0], None) if rest and isinstance(rest[0], tuple) else ((), rest[0] if rest else None)
-        )
+        children, code = (rest[0], None) if rest and isinstance(rest[0], tuple) else ((), rest[0] if rest else None)
         places[label] = position
         out = uleb(self._code((tag, bool(children), tuple(attributes), code)))
         for attribute, value in attributes.items():
@@ -74,16 +69,12 @@ class Units:
         tag, has_children, attributes, code = abbreviation
         if abbreviation not in self._codes:
             code = self._codes[abbreviation] = code or 2 + len(self._codes)
-            self.abbreviations += (
-                uleb(code) + uleb(number(ENUM_DW_TAG, "DW_TAG_", tag)) + bytes((has_children,))
-            )
+            self.abbreviations += uleb(code) + uleb(number(ENUM_DW_TAG, "DW_TAG_", tag)) + bytes((has_children,))
             for attribute in attributes:
                 name, _, form = attribute.partition(":")
                 form, _, constant = form.partition("=")
                 self.abbreviations += uleb(number(ENUM_DW_AT, "DW_AT_", name))
-                self.abbreviations += uleb(number(ENUM_DW_FORM, "DW_FORM_", form)) + bytes(
-                    (int(constant),) if constant else ()
-                )
+                self.abbreviations += uleb(number(ENUM_DW_FORM, "DW_FORM_", form)) + bytes((int(constant),) if constant else ())
             self.abbreviations += b"\0\0"
         return self._codes[abbreviation]
 
@@ -113,9 +104,7 @@ class Units:
         return value.to_bytes(width, self.order)
 
 
-def member(
-    name: str, target: str, at: int, forms: str = "strp ref4 data4", more: str = "", code: int | None = None
-) -> tuple:
+def member(name: str, target: str, at: int, forms: str = "strp ref4 data4", more: str = "", code: int | None = None) -> tuple:
     by_name, by_type, by_place = forms.split()
     place = f"{by_place}={at}" if by_place == "implicit_const" else by_place
     attributes = {f"name:{by_name}": name, **({more: 1} if more else {}), f"type:{by_type}": target}
@@ -163,9 +152,7 @@ FORMS = [
 def test_equal_in_other_forms(forms, little, tmp_path):
     units = Units(little)
     for each, more in ((USUAL, ""), (forms, ""), (forms, "decl_line:data1")):
-        members = [
-            member(name, "int", 4 * at, each, more) for at, name in enumerate(("a", "bcd", "efgh", "ijklmn"))
-        ]
+        members = [member(name, "int", 4 * at, each, more) for at, name in enumerate(("a", "bcd", "efgh", "ijklmn"))]
         units.add(INT, holder(*members))
     assert found(units, tmp_path) == 1
 
@@ -182,8 +169,7 @@ DIFFERENT = {
     },
     **{
         f"a longer name by one than {length}": [
-            (CHAR, holder(member("abcdefgh"[:count], "char", 0, "string ref4 data4")))
-            for count in (length, length + 1)
+            (CHAR, holder(member("abcdefgh"[:count], "char", 0, "string ref4 data4"))) for count in (length, length + 1)
         ]
         for length in range(1, 8)
     },
@@ -200,6 +186,9 @@ DIFFERENT = {
             ("", "member", {"name:strp": "a", "type:ref4": "char"}),
             ("", "member", {"name:strp": "b", "type:ref4": "char"}),
         )
+    ],
+    "a name elsewhere": [
+        (CHAR, holder(member(name, "char", 0, f"{form} ref4 data4"))) for form, name in (("string", "a"), ("line_strp", "z"))
     ],
     "codes of two bytes": [
         (
@@ -224,16 +213,15 @@ DIFFERENT = {
         )
         for size in (4, 8)
     ],
-    "a pointee's name": [
-        (INT, pointee("typedef", name), POINTER, holder(member("a", "pointer", 0))) for name in ("t", "u")
-    ],
+    "a pointee's name": [(INT, pointee("typedef", name), POINTER, holder(member("a", "pointer", 0))) for name in ("t", "u")],
     "a pointee's tag": [
-        (pointee(tag, "t"), POINTER, holder(member("a", "pointer", 0)))
-        for tag in ("structure_type", "union_type")
+        (pointee(tag, "t"), POINTER, holder(member("a", "pointer", 0))) for tag in ("structure_type", "union_type")
     ],
-    "what a nested struct has": [
-        (INT, inner(member("a", "int", at)), holder(member("b", "inner", 0))) for at in (0, 4)
+    "whether a pointer's typedef is a function": [
+        (INT, FUNCTION, pointee("typedef", "t", target), POINTER, holder(member("a", "pointer", 0)))
+        for target in ("int", "function")
     ],
+    "what a nested struct has": [(INT, inner(member("a", "int", at)), holder(member("b", "inner", 0))) for at in (0, 4)],
     "the bits of a bit-field": [
         (
             INT,

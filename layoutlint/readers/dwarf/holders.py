@@ -6,7 +6,7 @@ the others only what they refer to is read: no names, no places, no spellings.
 
 from __future__ import annotations
 
-from layoutlint.readers.dwarf import abbrev, names, shapes
+from layoutlint.readers.dwarf import abbrev, names, types
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
@@ -16,7 +16,7 @@ from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data
 
 # Variables of C where this is compiled; names of another module would be objects.
-_DEEPEST = shapes.DEEPEST
+_DEEPEST = types.DEEPEST
 _OTHER = abbrev.OTHER
 _REFER = recipes.REFER
 _NO_TYPE = recipes.NO_TYPE

@@ -13,7 +13,7 @@ from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, uleb
 from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.plain import Plain
-from layoutlint.readers.dwarf.shapes import DEEPEST, Shapes
+from layoutlint.readers.dwarf.shapes import Shapes
 from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
@@ -228,7 +228,7 @@ class Decoder:
         shape = self.shapes.of(unit, position)
         known = self._shaped.get(shape)
         if known is None:
-            if depth > DEEPEST:
+            if depth > types.DEEPEST:
                 raise Damaged("types contain one another in a circle", position)
             plan = unit.enter(position)
             start = unit.behind
@@ -250,7 +250,7 @@ class Decoder:
             return self._renamed(unit, plan, values, spelled, depth, kind == types.TYPEDEF)
         if kind == types.ARRAY:
             return self._array(unit, plan, values, (spelled, behind), depth)
-        calls = kind == types.POINTER and types.is_function(unit, plan, values)
+        calls = kind == types.POINTER and types.is_function(unit, position)
         size = values.get(BYTE_SIZE)
         if size is None and kind == types.POINTER:
             size = self.target.pointer_size

@@ -15,7 +15,7 @@ Pair = tuple[int, int, int]
 DROP, NUMBER, SIGNED, REFER, FILE, PLACE, INDEX, TEXT, ELSEWHERE = range(9)
 """What to do with an attribute: nothing; take its value, unsigned or signed; the shape that it refers to;
 the path that it counts; the string that stands at its place, or has its number;
-its bytes; the string that stands at its place in the supplementary file."""
+its bytes; the string that it means in any other way."""
 _SIMPLE: Final = frozenset((DROP, NUMBER, REFER, FILE, PLACE))
 """What takes no more than the four bytes of an attribute."""
 
@@ -44,7 +44,12 @@ _NARROW: Final = 4
 """Bytes of places and references in 32-bit DWARF."""
 _WORD: Final = (1 << 32) - 1
 _COMPUTED: Final = len(USED)
-"""The bit of `mask` that says that a length is a reference to what computes it."""
+"""The bit of `head` that says that a length is a reference to what computes it."""
+_STATED: Final = _COMPUTED + 1
+"""The bit that says that the abbreviation has a name or reference, where none can be."""
+_ELSEWHERE_ONLY: Final = (_NAME, _TYPE, _SIGNATURE)
+_SHORT: Final = ([_NAME, _TYPE], [_NAME, _TYPE, _LOCATION])
+"""What counts of members that fit into two words."""
 
 _MEMBER: Final = tag("member")
 _POINTER: Final = tag("pointer_type")
@@ -72,6 +77,10 @@ _NAMED: Final = _AGGREGATES | {
 }
 _PLACED: Final = _AGGREGATES
 """Where these are declared tells them apart. Members stand where their struct does."""
+
+
+_ACTIONS: Final = {forms.STRING: TEXT, forms.STRP: PLACE, **dict.fromkeys(forms.STRX, INDEX)}
+"""What to do with a name of a form."""
 
 
 NO_TYPE, LEAF, MADE, STRUCT = range(4)
@@ -102,6 +111,7 @@ class Recipe:
     """How the shape of an abbreviation's entries is made. Equal attributes come to equal words."""
 
     def __init__(self, entry_tag: int, pairs: tuple[Pair, ...], constants: dict[int, int]) -> None:
+        last = {number: index for index, (number, _, _) in enumerate(pairs)}
         takes = {number: _action(entry_tag, number, form) for number, form, _ in pairs}
         self.is_whole = entry_tag in _WHOLE
         """Whether all of the type that it refers to matters, not only how that is spelled."""
@@ -112,6 +122,7 @@ class Recipe:
         self.is_function = entry_tag == _FUNCTION
         self.is_named = entry_tag in _NAMED and (_NAME in takes or _SIGNATURE not in takes)
         """Whether its spelling is its name."""
+        constants = {number: value for number, value in constants.items() if number not in takes}
         takes |= dict.fromkeys(constants, NUMBER)
         used = [number for number in USED if takes.get(number, DROP)]
         rank = {number: index for index, number in enumerate(used)}
@@ -119,11 +130,15 @@ class Recipe:
         """The first word: what it is, and which attributes follow."""
         if any(form in forms.REFERENCES for number, form, _ in pairs if number in _LENGTHS):
             self.head |= 1 << _COMPUTED
+        is_stated = not constants.keys().isdisjoint(_ELSEWHERE_ONLY)
+        if is_stated:
+            self.head |= 1 << _STATED
         self.count = len(used)
         steps: list[int] = []
-        for number, form, width in pairs:
+        for index, (number, form, width) in enumerate(pairs):
             inside = 0 if form in forms.REF_UNIT else form
-            _add_step(steps, takes[number], width, rank.get(number, -1), inside)
+            action = takes[number] if last[number] == index else DROP  # of what comes twice the last counts
+            _add_step(steps, action, width, rank.get(number, -1), inside)
         self.steps = array("q", steps)
         """Four numbers for each attribute, or run of dropped ones: what to do with it; bytes or SKIP code;
         where its word comes behind the first, -1 for none; a reference's form, 0 for one inside the unit."""
@@ -137,22 +152,23 @@ class Recipe:
         self.file_rank = rank.get(_FILE, -1) if _FILE in constants else -1
         """Where the word of the file comes, when its number stands in the abbreviation."""
         self.file = constants.get(_FILE, 0) & _ALL
-        self.is_short = entry_tag == _MEMBER and used in ([_NAME, _TYPE], [_NAME, _TYPE, _LOCATION])
+        self.is_short = entry_tag == _MEMBER and used in _SHORT and not is_stated
         """Whether nothing but a name, a type and a place counts, which fit into two words."""
         self.is_located = self.is_short and len(used) > 2
         """Whether the place is stated."""
         self.mark = _IS_LOCATED if self.is_located else 0
         """What the first of these words says of that."""
-        self.is_pointer = entry_tag == _POINTER and used == [_TYPE, _SIZE]
-        """Whether nothing but a type and a size counts, which fit into a number."""
-        self.has_text = steps[:2] == [TEXT, forms.SKIP_STRING] and used[:1] == [_NAME]
+        self.is_pointer = entry_tag == _POINTER and _TYPE in last
+        """Whether it is a pointer to anything but `void`."""
+        self.is_sized = self.is_pointer and used == [_TYPE, _SIZE] and not is_stated
+        """Whether nothing but a type and a size counts of it, which fit into a number."""
+        self.has_text = steps[:3] == [TEXT, forms.SKIP_STRING, 0] and used[:1] == [_NAME]
         """Whether the entry starts with the text of its name."""
         self._find_fixed(_fixed(steps[4:] if self.has_text else steps))
-        self.spelled_at = _place_of_name(pairs) if self.is_named else -1
-        """Where the place of the name stands that is its spelling, -1 where that takes more to tell."""
-        is_name = [_NAME in takes and rank == 0 for rank in steps[2::4]]
-        self.name_step = 4 * is_name.index(True) if any(is_name) else -1
+        self.name_step = _step_of_name(steps) if used[:1] == [_NAME] else -1
         """Where the step of the name starts; its word is the first."""
+        self.spelled_at = _place_of_name(steps, self.name_step) if self.is_named else -1
+        """Where the place of the name stands that is its spelling, -1 where that takes more to tell."""
 
     def _find_fixed(self, fixed: list[int] | None) -> None:
         """Where attributes stand at fixed places behind a text, as `_fixed` gives them."""
@@ -196,16 +212,18 @@ def _fixed(steps: list[int]) -> list[int] | None:
     return found
 
 
-def _place_of_name(pairs: tuple[Pair, ...]) -> int:
+def _step_of_name(steps: list[int]) -> int:
+    """Where the step starts whose word is the first; -1 where the abbreviation has that word."""
+    found = [start for start in range(0, len(steps), 4) if steps[start] != DROP and steps[start + 2] == 0]
+    return found[0] if found else -1
+
+
+def _place_of_name(steps: list[int], name_step: int) -> int:
     """Where in an entry the place of its name stands, in four bytes; -1 where that takes more to tell."""
-    place = 0
-    for number, form, width in pairs:
-        if number == _NAME:
-            return place if form == forms.STRP and width == _NARROW else -1
-        if width < 0:
-            return -1
-        place += width
-    return -1
+    if name_step < 0 or steps[name_step : name_step + 2] != [PLACE, _NARROW]:
+        return -1
+    before = steps[1:name_step:4]
+    return sum(before) if min(before, default=0) >= 0 else -1
 
 
 def _counts(entry_tag: int, number: int) -> bool:
@@ -222,16 +240,12 @@ def _action(entry_tag: int, number: int, form: int) -> int:
         return DROP
     if number in (_TYPE, _SIGNATURE):
         return REFER
-    if form in forms.REFERENCES:
-        return DROP
-    if number == _FILE:
+    if number == _NAME:
+        return _ACTIONS.get(form, ELSEWHERE)
+    if number == _FILE and form != forms.STRING and form not in forms.BLOCKS:
         return FILE
-    if form == forms.STRP:
-        return PLACE
-    if form in forms.STRX:
-        return INDEX
-    if form in forms.STR_ELSEWHERE:
-        return ELSEWHERE
+    if form in forms.REFERENCES:
+        return DROP if number in _LENGTHS else NUMBER
     if form == forms.SDATA:
         return SIGNED
     return NUMBER if form in forms.NUMBERS else TEXT

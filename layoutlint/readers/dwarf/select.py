@@ -15,8 +15,7 @@ from layoutlint.readers.dwarf.holders import Holders
 from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
 from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, places, walk
 from layoutlint.readers.dwarf.sections import Sections
-from layoutlint.readers.dwarf.shapes import DEEPEST
-from layoutlint.readers.dwarf.types import KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
+from layoutlint.readers.dwarf.types import DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _FEW: Final = 500

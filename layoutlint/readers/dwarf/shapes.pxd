@@ -5,11 +5,14 @@ from layoutlint.readers.dwarf.interning cimport Memo, Words
 from layoutlint.readers.dwarf.paths cimport Paths
 from layoutlint.readers.dwarf.recipe cimport Recipe
 from layoutlint.readers.dwarf.texts cimport Texts
+from layoutlint.readers.dwarf.types cimport is_function
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef int _DEEPEST, _DROP, _NUMBER, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
+cdef int _DEEPEST, _DROP, _SIGNED, _REFER, _FILE, _PLACE, _INDEX, _TEXT, _ELSEWHERE
 cdef unsigned long long _IS_NAME, _IS_SPELLED, _UNKNOWN
-cdef unsigned long long _IS_MEMBER, _HAS_TEXT, _FAR, _HALF, _TEXTS, _IS_POINTER, _SPELLINGS, _SIZES, _NAMED
+cdef unsigned long long _IS_MEMBER, _HAS_TEXT, _FAR, _HALF, _TEXTS, _IS_POINTER, _SPELLINGS, _SIZES, _NAMED, _CALLS
+cdef long long _FUNCTION
+cdef int _MADE
 cdef int _SPELLING_BITS, _MORE
 
 
@@ -22,6 +25,7 @@ cdef class Shapes:
     cdef set _seen
     cdef object _home
     cdef list _plans
+    cdef Plan _spelled_last
     cdef unsigned long long[::1] _words
     cdef Py_ssize_t _top
     cdef bint _has_crossed, _is_quick
@@ -36,8 +40,10 @@ cdef class Shapes:
     cdef unsigned long long _made(
         self, Unit unit, Py_ssize_t position, unsigned long long key, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
-    @cython.locals(spelled="unsigned long long", size="unsigned long long")
-    cdef unsigned long long _pointer(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
+    @cython.locals(spelled="unsigned long long", size="unsigned long long", mark="unsigned long long", to=Plan)
+    cdef unsigned long long _pointer(
+        self, Unit unit, Recipe recipe, Py_ssize_t position, Py_ssize_t start
+    ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
         key="unsigned long long", plan=Plan, recipe=Recipe, start=Py_ssize_t, behind=Py_ssize_t,
         number="unsigned long long", place="unsigned long long",

@@ -7,9 +7,7 @@ the unit's own numbers of files and strings by those of the whole input. Only on
 
 from __future__ import annotations
 
-from typing import Final
-
-from layoutlint.readers.dwarf import interning, texts
+from layoutlint.readers.dwarf import interning, texts, types
 from layoutlint.readers.dwarf import recipe as recipes
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, sleb
@@ -17,22 +15,15 @@ from layoutlint.readers.dwarf.interning import Memo, Words
 from layoutlint.readers.dwarf.paths import Paths
 from layoutlint.readers.dwarf.recipe import Recipe
 from layoutlint.readers.dwarf.texts import Texts
+from layoutlint.readers.dwarf.types import is_function
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Data
 
-DEEPEST: Final = 100
-"""Types that refer to one another further than this go in a circle."""
 # Variables of C where this is compiled; names of another module would be objects.
-_DEEPEST = DEEPEST
-_DROP = recipes.DROP
-_NUMBER = recipes.NUMBER
-_SIGNED = recipes.SIGNED
-_REFER = recipes.REFER
-_FILE = recipes.FILE
-_PLACE = recipes.PLACE
-_INDEX = recipes.INDEX
-_TEXT = recipes.TEXT
-_ELSEWHERE = recipes.ELSEWHERE
+_DEEPEST = types.DEEPEST
+_FUNCTION, _MADE = types.FUNCTION, recipes.MADE
+_DROP, _SIGNED, _REFER, _FILE = recipes.DROP, recipes.SIGNED, recipes.REFER, recipes.FILE
+_PLACE, _INDEX, _TEXT, _ELSEWHERE = recipes.PLACE, recipes.INDEX, recipes.TEXT, recipes.ELSEWHERE
 _IS_NAME = 1 << 53
 """Marks the spellings that are a name, which need no number of their own."""
 _IS_SPELLED = 1 << 63
@@ -49,6 +40,8 @@ _TEXTS = (texts.IS_TEXT | texts.IS_SHORT) >> 32
 _MORE = 3  # bytes that are read behind an attribute of one byte
 _IS_POINTER = 1 << 62
 """Marks the numbers of pointers: their size, and the number of how what they point to is spelled."""
+_CALLS = 1 << 63
+"""Marks those of pointers to functions."""
 _SPELLING_BITS = 54
 _SPELLINGS = 1 << 54
 _SIZES = 1 << 8
@@ -73,9 +66,10 @@ class Shapes:
         self._has_crossed = False
         """Whether a reference went from one unit to another; then what other units know is kept as well."""
         self._home: Unit | None = None
-        """The unit that was asked about last."""
         self._plans: list[Plan | None] = []
-        """Its plans."""
+        """The unit that was asked about last, and its plans."""
+        self._spelled_last: Plan
+        """The plan of the type that was spelled last; perhaps of what a qualified one is made of."""
         self._is_quick = False
         """Whether attributes at fixed places can be taken as they stand there."""
 
@@ -95,8 +89,7 @@ class Shapes:
     def of(self, unit: Unit, position: int) -> int:
         """The number of all that is known of the type at a position. Raises Damaged, IndexError."""
         if self._home is not unit:
-            self._plans = unit.table.plans
-            self._home = unit
+            self._home, self._plans = unit, unit.table.plans
             self._is_quick = self._texts.is_main(unit.sections) and unit.is_little
             if not self._has_crossed:
                 self._known.begin(unit.key + 2 * unit.offset, unit.key + 2 * unit.end)
@@ -106,8 +99,7 @@ class Shapes:
     def leave(self) -> None:
         """Lets go of what is known by the places of entries, some of which are in files that are closed."""
         self._known = Memo()
-        self._has_crossed = False
-        self._home = None
+        self._has_crossed, self._home = False, None
         self._paths.leave()
 
     def _whole(self, unit: Unit, position: int, depth: int) -> int:
@@ -126,23 +118,30 @@ class Shapes:
             behind = self._attributes(unit, recipe, unit.behind, depth + 1)
             if plan.has_children and recipe.has_parts:
                 self._children(unit, behind, depth + 1)
-            number = self._pointer(start) if recipe.is_pointer else self._number(start)
+            number = (
+                self._pointer(unit, recipe, position, start) if recipe.is_pointer else self._number(start)
+            )
         self._known.keep(key, number)
         return number
 
-    def _pointer(self, start: int) -> int:
-        """The number of a pointer that was added at `start`, which is taken away again."""
-        spelled, size = self._words[start + 1], self._words[start + 2]
+    def _pointer(self, unit: Unit, recipe: Recipe, position: int, start: int) -> int:
+        """The number of the pointer at a position that was added at `start`, which is taken away again."""
+        spelled = size = _SPELLINGS
+        if recipe.is_sized:
+            spelled, size = self._words[start + 1], self._words[start + 2]
+        to = self._spelled_last
+        mark = _CALLS if to.tag == _FUNCTION or (to.role == _MADE and is_function(unit, position)) else 0
         if spelled >= _SPELLINGS or size >= _SIZES:
+            self._put(mark)
             return self._number(start)
         self._top = start
-        return _IS_POINTER | size << _SPELLING_BITS | spelled
+        return mark | _IS_POINTER | size << _SPELLING_BITS | spelled
 
     def _spelled(self, unit: Unit, position: int, depth: int) -> int:
         """The number of how the type at a position is spelled; it ends with the first name."""
         plan = self._enter(unit, position, depth)
         recipe = plan.cook() if plan.recipe is None else plan.recipe
-        behind = unit.behind
+        behind, self._spelled_last = unit.behind, plan
         if recipe.spelled_at >= 0 and self._is_quick and self._home is unit:
             place = _four(unit.octets, behind + recipe.spelled_at)
             return _IS_NAME | (place + 1) << 8 | plan.tag & 0xFF
@@ -159,6 +158,8 @@ class Shapes:
             if plan.has_children and recipe.has_parts:
                 self._children(unit, unit.over(plan, behind), depth + 1)
             number = self._number(start)
+            if recipe.has_parts or not recipe.is_whole:
+                self._spelled_last = plan
         self._known.keep(key, number)
         return number
 
@@ -168,8 +169,7 @@ class Shapes:
             raise Damaged("types refer to one another in a circle", position)
         plan = None
         if self._home is unit and unit.first <= position < unit.end:
-            code = unit.octets[position]
-            unit.behind = position + 1
+            code, unit.behind = unit.octets[position], position + 1
             plan = self._plans[code] if 0 < code < 128 and code < len(self._plans) else None
         if plan is None:
             plan = unit.enter(position)
@@ -277,7 +277,7 @@ class Shapes:
         if action == _FILE:
             return self._paths.of(unit, value)
         if action == _ELSEWHERE:
-            return self._texts.of(unit.index.supplement.sections.text(value).encode(errors="surrogateescape"))
+            return self._texts.of(unit.string(recipe.steps[step + 3], value).encode(errors="surrogateescape"))
         if action == _INDEX:
             return self._texts.at(unit, unit.string_offset(value))
         return self._texts.at(unit, value) if action == _PLACE else value

@@ -4,6 +4,9 @@ from layoutlint.readers.dwarf.abbrev cimport Plan
 from layoutlint.readers.dwarf.plain cimport Plain, Plains
 from layoutlint.readers.dwarf.unit cimport Unit
 
+cdef long long _FUNCTION, _TYPEDEF
+cdef int _MADE
+
 
 @cython.final
 cdef class Type:
@@ -30,3 +33,6 @@ cdef class Spelling:
 
 
 cdef bint _has(Plan plan, number) except -1
+
+@cython.locals(plan=Plan, count=int)
+cpdef bint is_function(Unit unit, Py_ssize_t position) except -1

@@ -6,12 +6,15 @@ from typing import Final
 
 from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
 from layoutlint.model import Aggregate, Field
+from layoutlint.readers.dwarf import recipe
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
 from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.plain import Plains
-from layoutlint.readers.dwarf.shapes import DEEPEST
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+
+DEEPEST: Final = 100
+"""Types that refer to one another further than this go in a circle."""
 
 TYPE: Final = at("type")
 BYTE_SIZE: Final = at("byte_size")
@@ -32,6 +35,10 @@ POINTER: Final = tag("pointer_type")
 ARRAY: Final = tag("array_type")
 _SUBRANGE: Final = tag("subrange_type")
 FUNCTION: Final = tag("subroutine_type")
+# Variables of C where this is compiled; names that other modules import are objects.
+_FUNCTION = FUNCTION
+_TYPEDEF = TYPEDEF
+_MADE = recipe.MADE
 _PARAMETER: Final = tag("formal_parameter")
 _MORE: Final = tag("unspecified_parameters")
 _UNSPECIFIED: Final = tag("unspecified_type")
@@ -211,17 +218,22 @@ class Spelling:
         return () if spelled == ["..."] else tuple(spelled)
 
 
-def is_function(unit: Unit, plan: Plan, values: Values) -> bool:
-    """Whether a pointer with these attributes points to a function, also through typedefs. Raises Damaged."""
-    for _ in range(DEEPEST):
-        target = unit.reference(plan, values, TYPE)
+def is_function(unit: Unit, position: int) -> bool:
+    """Whether the pointer or typedef at a position means a function, also through typedefs.
+
+    Raises Damaged.
+    """
+    for count in range(DEEPEST):
+        plan = unit.enter(position)
+        if plan is None or plan.tag == _FUNCTION:
+            return plan is not None
+        if count and plan.tag != _TYPEDEF and (plan.role != _MADE or plan.tag not in QUALIFIERS):
+            return False
+        if plan.type_at >= 0:
+            position = unit.offset + unit.number(unit.behind + plan.type_at, 4)
+            continue
+        target = unit.reference(plan, unit.read(plan, unit.behind)[0], TYPE) if _has(plan, TYPE) else None
         if target is None:
             return False
         unit, position = target
-        pointee = unit.enter(position)
-        if pointee is None or pointee.tag == FUNCTION:
-            return pointee is not None
-        if pointee.tag != TYPEDEF and pointee.tag not in QUALIFIERS:
-            return False
-        plan, values = pointee, unit.read(pointee, unit.behind)[0]
-    raise Damaged("types refer to one another in a circle")
+    raise Damaged("types refer to one another in a circle", position)

@@ -312,6 +312,10 @@ class Unit(Cursor):
             return value.decode(errors="replace")
         if isinstance(value, bytes):
             value = int.from_bytes(value, self.index.order)
+        return self.string(form, value)
+
+    def string(self, form: int, value: int) -> str:
+        """The string that a number of a form means. Raises Damaged."""
         if form == forms.STRP:
             return self.sections.text(value)
         if form in forms.STRX:
