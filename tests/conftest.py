@@ -1,4 +1,7 @@
-"""What all tests share: golden files, which `pytest --rewrite-goldens` writes anew for review."""
+"""What all tests share: golden files, which `pytest --rewrite-goldens` writes anew for review, and examples.
+
+Examples are the same in every run, however busy the machine; `pytest --hypothesis-profile=other` tries others.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", SAME)
+settings.register_profile("other", SAME, derandomize=False)
+settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -224,7 +224,7 @@ def objects_of(word: str, size: int, align: int, line_size: int) -> dict[int, in
 
 @pytest.mark.parametrize("rule", WITH_BASES, ids=lambda rule: rule.__name__)
 @given(data=st.data(), judged=structs(), word=st.sampled_from(sorted(ALLOCATED)), line_size=st.sampled_from(LINES))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_verdicts_are_what_one_sees_at_the_addresses_of_objects(rule, data, judged, word, line_size):
     """Random structs, every kind that depends on lines; what ends with a flexible array comes in many sizes."""
     world = World(data, judged, line_size)

@@ -106,7 +106,7 @@ def rules(held: Struct, data: st.DataObject, line: int, **more: object) -> Itera
     data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line", "malloc", "static"]),
     count=st.integers(1, 5), line=st.sampled_from(LINES),
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_elements_of_arrays(data, held, word, count, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size)
@@ -117,7 +117,7 @@ def test_elements_of_arrays(data, held, word, count, line):
 
 
 @given(data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line"]), line=st.sampled_from(LINES))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_objects_of_a_cache_when_asked(data, held, word, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size)

@@ -226,7 +226,6 @@ class TestWhatWouldDo:
         assert found == (fitting[0] if fitting else None)
 
     @given(structs(), st.data())
-    @settings(deadline=None)
     def test_moving_as_far_as_advised_parts_two_fields(self, judged, data):
         layout = Layout(judged)
         assume(len(layout.places) > 1)
@@ -367,7 +366,7 @@ WITH_BASES = [
     data=st.data(), judged=structs(), line_size=st.sampled_from([16, 32, 64, 128, 256]),
     min_align=st.sampled_from([1, 2, 4, 8, 16]),
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_verdicts_over_bases_are_the_slow_models(rule, data, judged, line_size, min_align):
     world = World(data, judged, line_size)
     world.accesses = ()
@@ -428,7 +427,7 @@ WITHOUT_BASES = [order, adjacent, distance, offset, holes, size]
 
 @pytest.mark.parametrize("rule", WITHOUT_BASES, ids=lambda rule: rule.__name__)
 @given(data=st.data(), judged=structs())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_verdicts_without_bases_are_the_slow_models(rule, data, judged):
     kind, holds = rule(World(data, judged, 64))
     verdict = kind.check(context(judged))

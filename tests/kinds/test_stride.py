@@ -171,7 +171,7 @@ def chosen(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], 
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), first=st.sampled_from([8, 16, 64, 128]),
     count=st.integers(2, 6),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_every_two_elements_side_by_side(data, held, line, first, count):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)
@@ -191,7 +191,7 @@ def test_every_two_elements_side_by_side(data, held, line, first, count):
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), offset=st.integers(0, 3),
     count=st.integers(2, 6),
 )  # fmt: skip
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_every_two_elements_of_an_array_in_a_struct(data, held, line, offset, count):
     size = held.bit_size // 8
     assume(Layout(held).open_end is None and size and Layout(held).places)
@@ -228,7 +228,7 @@ def test_padding_as_advised_parts_the_elements(words, ours, theirs, line):
 
 
 @given(data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64]))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_aligning_as_advised_parts_the_elements(data, held, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)

@@ -130,7 +130,7 @@ def test_an_unknown_kind_can_be_passed_over_where_its_length_is_stated(tmp_path)
 EVERYTHING = kinds.one_of_each()
 
 
-@settings(max_examples=400, deadline=2000)
+@settings(max_examples=400)
 @given(st.data())
 def test_any_damage_gives_a_reading_or_a_read_error(tmp_path_factory, data):
     broken = bytearray(EVERYTHING)
