@@ -80,6 +80,7 @@ class Blocks:
     row: str = ""
     """What stands in that row: an `object` of a cache, a `block` of a size, a COPY of a variable."""
     first: int = 0
+    """Bytes of a red zone before the first of them."""
 
 
 def blocks(storage: Storage, wanted: Wanting) -> Blocks:

@@ -11,6 +11,7 @@ from layoutlint.containers import Container, Index
 from layoutlint.model import ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests.c_probe import compile_c, need
+from tests.readers.dwarf_file import Dwarf
 from tests.test_containers import SOURCE
 
 BUILDS = [
@@ -136,3 +137,25 @@ def test_a_union_without_its_members_may_hold_it(tmp_path):
     everything = read(str(path), Wanted(everything=True), ReadOptions())
     assert read(str(path), Wanted(held=frozenset(("seen",))), ReadOptions()).notes == everything.notes
     assert [note for note in everything.notes if "either_t" in note]
+
+
+@pytest.mark.parametrize("target", [4, 10, 0])
+def test_a_member_whose_type_is_said_to_stand_in_the_header_of_its_unit(tmp_path, target):
+    """The version of the unit, at 4, is the code of a pointer, which holds nothing: damage is told, not passed by."""
+    abbreviations = {
+        1: ("compile_unit", True, ("language:data1",)),
+        2: ("structure_type", True, ("name:string", "byte_size:data1")),
+        3: ("member", False, ("name:string", "type:ref4", "data_member_location:data1")),
+        4: ("pointer_type", False, ("byte_size:data1",)),
+        5: ("base_type", False, ("name:string", "byte_size:data1")),
+    }
+    integer = 13  # behind eleven bytes of the header and two of the unit's entry
+    entries = (
+        (1, 12), (5, "int", 4), (4, 8),
+        (2, "held", 4), (3, "a", integer, 0), (0,),
+        (2, "other", 8), (3, "p", target, 0), (0,), (0,),
+    )  # fmt: skip
+    path = tmp_path / "damaged.o"
+    path.write_bytes(Dwarf(abbreviations, entries).file())
+    reading = read(str(path), Wanted(held=frozenset(("held",))), ReadOptions(jobs=1))
+    assert [unread.reason for unread in reading.unread] == [".debug_info+0x25: a reference leaves its unit"]

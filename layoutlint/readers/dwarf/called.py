@@ -23,9 +23,8 @@ _NO, _YES, _PERHAPS = range(3)
 _TYPE = types.TYPE
 _ARRAY = types.ARRAY
 _SKIP_STRING = forms.SKIP_STRING
+_DEEPEST = types.DEEPEST
 
-_DEEPEST = 1 << 6
-"""Types, at most, that a typedef stands for one through the other; who has more is looked at no further."""
 _FILES = 4
 """Files of whose names it is known at a time which were met."""
 _NONE = Names(frozenset(), frozenset())

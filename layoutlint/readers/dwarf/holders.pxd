@@ -29,7 +29,7 @@ cdef class Holders:
     cdef void _mark(self, Unit unit, list held) except *
     @cython.locals(told=int, plan=Plan)
     cdef int _holds(self, Unit unit, Py_ssize_t position, int depth) except -1
-    @cython.locals(code=Py_ssize_t, plan=Plan)
+    @cython.locals(code=Py_ssize_t, plan=Plan, is_inside=bint)
     cdef Plan _plan(self, Unit unit, Py_ssize_t position)
     @cython.locals(target=Py_ssize_t)
     cdef bint _is_struct(self, Unit unit, Plan plan, Py_ssize_t position) except -1
@@ -40,7 +40,7 @@ cdef class Holders:
     )
     cdef int _members(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(
-        code="unsigned char", first=Py_ssize_t, span=Py_ssize_t, has_text=bint, held=int,
+        code="unsigned char", first=Py_ssize_t, span=Py_ssize_t, head=Py_ssize_t, has_text=bint, held=int,
         target=Py_ssize_t, other=Py_ssize_t, plan=Plan, plans=list, known=Py_ssize_t,
     )
     cdef int _run(self, Unit unit, Plan member, Py_ssize_t position, int depth) except -1

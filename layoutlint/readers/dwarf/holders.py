@@ -130,7 +130,8 @@ class Holders:
         """The plan of the type at a position; its attributes start at `unit.behind`. Raises Damaged."""
         code = unit.octets[position]
         unit.behind = position + 1
-        plan = self._plans[code] if code < 128 and code < len(self._plans) and position < unit.end else None
+        is_inside = unit.first <= position < unit.end
+        plan = self._plans[code] if code < 128 and code < len(self._plans) and is_inside else None
         if plan is None:
             plan = unit.enter(position)
         if plan is None or plan.role == _NO_TYPE:
@@ -186,6 +187,7 @@ class Holders:
         """
         code = unit.octets[position]
         first, span = unit.offset, unit.end - unit.offset
+        head = unit.first - first
         has_text = member.text_at == 0  # a short name
         plans = self._plans
         known = min(len(plans), 128)
@@ -197,7 +199,7 @@ class Holders:
             target = _four(unit.octets, position + member.rest_type_at)
             held = self._told[target] - self._base if target < span else _UNKNOWN
             if held <= _UNKNOWN:
-                other = unit.octets[first + target] if target < span else 0
+                other = unit.octets[first + target] if head <= target < span else 0
                 plan = plans[other] if other < known else None
                 if plan is None or plan.role != _LEAF:  # most are pointers
                     held = self._holds(unit, first + target, depth)
@@ -274,7 +276,7 @@ def _within(unit: Unit, value: int, position: int) -> int:
 
 
 def _four(octets: Data, position: int) -> int:
-    """A number of four bytes, the lowest first."""
+    """A number of four bytes, the lowest first; C puts it in place of its calls in this module only."""
     value = octets[position + 3]
     value = value << 8 | octets[position + 2]
     value = value << 8 | octets[position + 1]

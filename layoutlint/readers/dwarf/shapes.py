@@ -393,7 +393,7 @@ class Shapes:
 
 
 def _four(octets: Data, position: int) -> int:
-    """A number of four bytes, the lowest first."""
+    """A number of four bytes, the lowest first; C puts it in place of its calls in this module only."""
     value = octets[position + 3]
     value = value << 8 | octets[position + 2]
     value = value << 8 | octets[position + 1]
