@@ -19,7 +19,7 @@ from layoutlint.context import (
     sized,
     used_as,
 )
-from layoutlint.layout import Layout, Place, steps_of, without
+from layoutlint.layout import Layout, Place, is_within, steps_of, without
 from layoutlint.model import Reading, Struct
 from layoutlint.placed import Where
 from layoutlint.placement import ASSUMED, Placements
@@ -66,20 +66,22 @@ class Surrounded(Context):
         return not self.spot.has_inside(place.path)
 
     def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
-        """The pairs of a field inside and one beside; raises NothingDeclared."""
-        found = [(a, b) for a, b in pairs if (a in self.inside) is not (b in self.inside)]
-        return found or self._nothing("on either side")
+        """Return the pairs of a field inside and one beside."""
+        return [(a, b) for a, b in pairs if (a in self.inside) is not (b in self.inside)]
+
+    def crossing(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """Return the pairs with a field inside; raises NothingDeclared if none has a field beside."""
+        found = [(a, b) for a, b in pairs if a in self.inside or b in self.inside]
+        return found if self.concerned(found) else self._nothing("on either side")
 
     def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
         """What the container itself has beside the embedded struct, as far as it can be on a line with it.
 
         Where none of its own fields are chosen (in the next object, of those in a row), those as well.
         """
-        held, placements = self.held.layout, self.placements
-        low, high = reach(self.spot, held, placements.line_size)
-        steps = {row.step * 8 for row in placements.rows if row.what != ASSUMED}
-        moves = (0, *sorted(steps), *sorted(-step for step in steps))  # of this object, and of its neighbours
-        near = {place.path: place for by in moves for place in self.spot.own(low + by, high + by)}
+        held = self.held.layout
+        windows = reach(self.spot, held, self.placements)
+        near = {place.path: place for window in windows for place in self.spot.own(*window)}
         left: list[Iterable[Place]] = [_less(place, chosen) for place in near.values()]
         if not any(self.spot.has_inside(place.path) for place in chosen):
             left.append(moved(place, self.spot) for place in held.places)
@@ -98,16 +100,24 @@ def moved(place: Place, spot: Spot) -> Place:
     return replace(place, path=path, bit_offset=spot.bit_offset + place.bit_offset)
 
 
-def reach(spot: Spot, held: Layout, line_size: int) -> tuple[int, int]:
-    """The bits of the container that can be on a line with a part of the embedded struct."""
-    low, high = spot.bit_offset // 8 - line_size, spot.bit_offset // 8 + held.size + line_size
-    return low * 8, high * 8
+Window = tuple[int, int]
+"""Bits of a container, from the first to behind the last."""
+
+
+def reach(spot: Spot, held: Layout, placements: Placements) -> tuple[Window, ...]:
+    """Return the bits that can be on a line with the embedded struct, in a container and its neighbours."""
+    line = placements.line_size
+    low, high = (spot.bit_offset // 8 - line) * 8, (spot.bit_offset // 8 + held.size + line) * 8
+    steps = {row.step * 8 for row in placements.rows if row.what != ASSUMED}
+    return tuple((low + by, high + by) for by in (0, *sorted(steps), *sorted(-step for step in steps)))
 
 
 def _less(place: Place, chosen: Sequence[Place]) -> Iterator[Place]:
     """What is left of a field without some parts."""
-    inside = [c.path[len(place.path) :] for c in chosen if c.path.startswith(place.path)]
-    return without(place, [steps_of(path) for path in inside if path[:1] in (".", "[", "")])
+    if any(is_within(place.path, c.path) for c in chosen):
+        return iter(())
+    inside = [c.path for c in chosen if is_within(c.path, place.path)]
+    return without(place, [steps_of(path)[len(steps_of(place.path)) :] for path in inside])
 
 
 def judged(rule: Rule, struct: Struct, reading: Reading, where: Where, judge: Judge) -> Iterator[Finding]:
@@ -174,8 +184,7 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
     try:
         for spot in spots(way, struct, placements.line_size):
             try:
-                context = _surrounded(spot, own, held, where)
-                verdicts.append(_outside_first(rule.kind.check(context), spot))
+                verdicts.append(_outside_first(_of_spot(rule, spot, own, held, where), spot))
             except NothingDeclared as error:
                 silent = error
     except (TooManySpots, ValueError) as error:
@@ -185,20 +194,31 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
     return _merged(verdicts, placements)
 
 
-def _surrounded(spot: Spot, own: Context, held: Context, where: Where) -> Surrounded:
-    """A container with the accesses inside and beside: its own word goes before those of structs in it."""
-    near = reach(spot, held.layout, own.placements.line_size)
-    inside, beside = _uses(held, near, spot), Uses()
+def _of_spot(rule: Rule, spot: Spot, own: Context, held: Context, where: Where) -> Verdict:
+    """The verdict on one place; what is declared far from it counts where nothing near it does."""
+    try:
+        return rule.kind.check(_surrounded(spot, own, held, where, is_far=False))
+    except NothingDeclared:
+        return rule.kind.check(_surrounded(spot, own, held, where, is_far=True))
+
+
+def _surrounded(spot: Spot, own: Context, held: Context, where: Where, is_far: bool) -> Surrounded:
+    """A container with the accesses inside and beside: its own word goes before those of structs in it.
+
+    With `is_far`, arrays and structs that have no element near the embedded struct count with their first.
+    """
+    near = reach(spot, held.layout, own.placements)
+    inside, beside = _uses(held, near, spot, is_far), Uses()
     for way, other in where.declared_in(own.layout.struct, own.placements):
-        for there in spots_in(way, other.layout.struct, *near):
+        for there in _spots_near(way, other.layout.struct, near, is_far):
             if spot.has_own(there.path):
-                beside.update(_uses(other, near, there))
-    stated = {place.path: (place, by) for place, by in _uses(own, near).items()}
+                beside.update(_uses(other, near, there, is_far))
+    stated = {place.path: (place, by) for place, by in _uses(own, near, None, is_far).items()}
     for known in (inside, beside):
         for place in [place for place in known if place.path in stated]:
             del known[place]
     inside.update(pair for path, pair in stated.items() if spot.has_inside(path))
-    beside.update(pair for path, pair in stated.items() if spot.has_beside(path))
+    beside.update((place, by) for whole, by in stated.values() for place in _beside(spot, whole))
     return Surrounded(
         own.layout,
         own.placements,
@@ -212,7 +232,22 @@ def _surrounded(spot: Spot, own: Context, held: Context, where: Where) -> Surrou
     )
 
 
-def _uses(context: Context, near: tuple[int, int], spot: Spot | None = None) -> Uses:
+def _beside(spot: Spot, place: Place) -> Iterator[Place]:
+    """What is beside the embedded struct of a field of its container, which may hold the struct itself."""
+    parts: Iterable[Place] = (place,)
+    if spot.path and is_within(spot.path, place.path):
+        parts = without(place, [steps_of(spot.path)[len(steps_of(place.path)) :]])
+    return (part for part in parts if spot.has_beside(part.path))
+
+
+def _spots_near(way: Container, held: Struct, near: tuple[Window, ...], is_far: bool) -> Iterator[Spot]:
+    found = {spot.path: spot for window in near for spot in spots_in(way, held, *window)}
+    if not found and is_far:
+        return spots_in(way, held, way.bit_offset, way.bit_offset + 1)
+    return iter(found.values())
+
+
+def _uses(context: Context, near: tuple[Window, ...], spot: Spot | None, is_far: bool) -> Uses:
     """The fields with declared accesses, of a struct in a container where that has them; none is no error.
 
     Of arrays each element, as far as it reaches into the bits of the container that are near.
@@ -224,13 +259,20 @@ def _uses(context: Context, near: tuple[int, int], spot: Spot | None = None) -> 
     except NoSuchField as error:
         raise CannotTell(str(error)) from None
     start = 0 if spot is None else spot.bit_offset
-    low, high = near[0] - start, near[1] - start
+    windows = [(low - start, high - start) for low, high in near]
+    struct = context.layout.struct
     every = (
-        (each, by)
-        for place, by in uses.items()
-        for each in in_each_element(context.layout.struct, place, low, high)
+        (each, by) for place, by in uses.items() for each in _elements_near(struct, place, windows, is_far)
     )
     return {(each if spot is None else moved(each, spot)): by for each, by in every}
+
+
+def _elements_near(struct: Struct, place: Place, windows: list[Window], is_far: bool) -> Iterable[Place]:
+    """A field in each element near, or in the first one if it is to count where none is near."""
+    found = dict.fromkeys(each for window in windows for each in in_each_element(struct, place, *window))
+    if not found and is_far:
+        return in_each_element(struct, place, place.bit_offset, place.bit_offset + 1)
+    return found
 
 
 def _outside_first(verdict: Verdict, spot: Spot) -> Verdict:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, takewhile
 from math import gcd, prod
 
 from layoutlint.containers import Array, Container
 from layoutlint.definitions import element_bits
-from layoutlint.layout import Place, named
+from layoutlint.layout import Layout, Place, Steps, is_within, joined, named, steps_of
 from layoutlint.model import Field, Source, Struct
 
 MOST_SPOTS = 1 << 12
@@ -58,12 +58,12 @@ class Step:
                     if place.bit_offset < high and (place.bit_size is None or place.end * 8 > low):
                         yield place
         if self.array is not None and self.array.bit_stride:
-            yield from self._elements(self.array.count, self.array.bit_stride, low, high)
+            yield from self._others(self.array, self.array.bit_stride, low, high)
 
-    def _elements(self, count: int | None, stride: int, low: int, high: int) -> Iterator[Place]:
+    def _others(self, array: Array, stride: int, low: int, high: int) -> Iterator[Place]:
         start = self.bit_offset + self.on.bit_offset
         element = replace(self.on, bit_size=stride, dims=())
-        for index in _reaching(start, stride, count, low, high):
+        for index in _reaching(start, array, low, high):
             if index != self.index:
                 path = f"{self.prefix}{self.on.name}{_spelled(self.on.dims, index)}"
                 yield Place(path, start + index * stride, stride, element)
@@ -97,7 +97,7 @@ class Spot:
 
     def has_inside(self, path: str) -> bool:
         """Whether a field of the container is a part of the struct."""
-        return path.startswith(f"{self.path}.") if self.path else False
+        return bool(self.path) and path != self.path and is_within(path, self.path)
 
     @property
     def source(self) -> Source | None:
@@ -154,8 +154,9 @@ def spots_in(way: Container, held: Struct, low: int, high: int) -> Iterator[Spot
     Raises ValueError where the distance of elements is not known.
     """
     _refuse_unknown(way)
-    counts = [array.count or _ENDLESS for array in way.arrays]
-    strides = [array.bit_stride or 0 for array in way.arrays]
+    arrays = [replace(array, count=array.count or _ENDLESS) for array in way.arrays]
+    counts = [array.count or 0 for array in arrays]
+    strides = [array.bit_stride or 0 for array in arrays]
     size = held.bit_size or 0
 
     def chosen(number: int, start: int, indices: tuple[int, ...]) -> Iterator[Spot]:
@@ -164,7 +165,7 @@ def spots_in(way: Container, held: Struct, low: int, high: int) -> Iterator[Spot
                 yield _spot(way, held, indices)
             return
         inner = sum((c - 1) * s for c, s in zip(counts[number + 1 :], strides[number + 1 :], strict=True))
-        for index in _reaching(start, strides[number], counts[number], low, high, size + inner):
+        for index in _reaching(start, arrays[number], low, high, size + inner):
             yield from chosen(number + 1, start + index * strides[number], (*indices, index))
 
     return chosen(0, way.bit_offset, ())
@@ -175,28 +176,106 @@ def in_each_element(struct: Struct, place: Place, low: int, high: int) -> Iterat
 
     Of elements, those that reach into bits [low, high).
     """
-    if "[" in place.path:
+    return _elements(struct, place, lambda start, array: _reaching(start, array, low, high))
+
+
+def in_differing_elements(struct: Struct, place: Place, line_size: int) -> list[Place]:
+    """Return a field, or that field of each element where its path leads through arrays without an index.
+
+    Elements that stand on a line like others, with the same elements beside them, are left out. Raises
+    ValueError for too many that differ.
+    """
+    found: list[Place] = []
+    for each in _elements(struct, place, lambda _, array: _differing(array, line_size)):
+        found.append(each)
+        if len(found) > MOST_SPOTS:
+            raise ValueError(
+                f"`{place.path}` stands in more than {MOST_SPOTS:,} elements of arrays that differ"
+            )
+    return found
+
+
+def next_elements(layout: Layout, path: str, outer: str, line_size: int) -> Iterator[Place]:
+    """Yield the elements of the field `outer` beside those that a path in it leads through, within a line."""
+    steps = steps_of(path)
+    if any(isinstance(step, int) for step in steps[len(steps_of(outer)) :]):
+        # Where dimensions are not stated, every element counts by its place, whatever its indices are.
+        layout = Layout(replace(layout.struct, fields=_as_rows(layout.struct.fields)))
+    for number in range(len(steps_of(outer)), len(steps)):
+        index = steps[number]
+        if not isinstance(index, int):
+            continue
+        here = layout.find(joined(steps[: number + 1]))
+        size = here.bit_size // 8 if here is not None and here.bit_size else 0
+        near = -(-line_size // size) if size else 0
+        for other in (*range(max(0, index - near), index), *range(index + 1, index + near + 1)):
+            place = layout.find(joined((*steps[:number], other)))
+            if place is not None:
+                yield place
+
+
+def _as_rows(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Fields whose arrays have one dimension where the input does not state how many they have."""
+    return tuple(
+        (
+            replace(field, is_flattened=False, members=_as_rows(field.members))
+            if field.members or field.is_flattened
+            else field
+        )
+        for field in fields
+    )
+
+
+_Choice = Callable[[int, Array], Iterable[int]]
+"""Elements of an array at some bits."""
+
+
+def _elements(struct: Struct, place: Place, choice: _Choice) -> Iterator[Place]:
+    if "." not in place.path:
+        return iter((place,))
+    steps = steps_of(place.path)
+    if any(isinstance(step, range) for step in steps):
+        return iter((place,))
+    return _inside(steps, place, "", struct.fields, struct.aggregate == "union", 0, choice)
+
+
+def _inside(
+    steps: Steps,
+    place: Place,
+    prefix: str,
+    fields: tuple[Field, ...],
+    is_union: bool,
+    start: int,
+    choice: _Choice,
+) -> Iterator[Place]:
+    """The field at some steps from `fields`, which start at some bits, in each chosen element."""
+    found = next((p for p in named(fields, prefix, start, is_union) if p.field.name == steps[0]), None)
+    if found is None:
         yield place
         return
-    waiting = [(place.path.split("."), "", struct.fields, struct.aggregate == "union", 0)]
-    while waiting:
-        (name, *names), prefix, fields, is_union, start = waiting.pop()
-        found = next((p for p in named(fields, prefix, start, is_union) if p.field.name == name), place)
-        if not names:
-            yield Place(found.path, found.bit_offset, place.bit_size, place.field, place.is_marker)
-            continue
-        dims, stride = found.field.dims, element_bits(found.field) or 0
-        count = prod(count or 0 for count in dims) or None
-        inside = found.field.members, found.field.aggregate == "union"
-        for index in _reaching(found.bit_offset, stride, count, low, high) if dims else (0,):
-            path = f"{found.path}{_spelled(dims, index)}."
-            waiting.append((names, path, *inside, found.bit_offset + index * stride))
+    dims, stride = found.field.dims, element_bits(found.field) or 0
+    given = list(takewhile(lambda step: isinstance(step, int), steps[1:]))
+    rest = steps[1 + len(given) :]
+    first, left = 0, dims[len(given) :]
+    for index, count in zip(given, dims, strict=False):
+        first = first * (count or 0) + index if isinstance(index, int) else first
+    if not rest:
+        at = found.bit_offset + first * prod(count or 0 for count in left) * stride
+        path = found.path + "".join(f"[{index}]" for index in given)
+        yield Place(path, at, place.bit_size, place.field, place.is_marker)
+        return
+    number = prod(count or 0 for count in left) or (None if left else 1)
+    first *= number or 1
+    begin = found.bit_offset + first * stride
+    inside = found.field.members, found.field.aggregate == "union"
+    for index in choice(begin, Array(found.path, number, stride)) if left else (0,):
+        path = f"{found.path}{_spelled(dims, first + index)}."
+        yield from _inside(rest, place, path, *inside, begin + index * stride, choice)
 
 
-def _reaching(
-    start: int, stride: int, count: int | None, low: int, high: int, size: int | None = None
-) -> range:
+def _reaching(start: int, array: Array, low: int, high: int, size: int | None = None) -> range:
     """The elements, of an array at `start`, of which `size` bits, else all, reach into bits [low, high)."""
+    stride, count = array.bit_stride or 0, array.count
     if not stride:
         return range(1)
     first = max(0, (low - start - (stride if size is None else size)) // stride + 1)

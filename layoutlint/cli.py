@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from layoutlint import __version__
+from layoutlint import __version__, escapes
 from layoutlint.commands.allocations import allocations
 from layoutlint.commands.check import check
 from layoutlint.commands.containers import containers
@@ -22,7 +22,14 @@ from layoutlint.commands.rules import rules_group
 from layoutlint.commands.rules_asserts import rules_asserts
 from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.show import show
-from layoutlint.errors import EXIT_UNKNOWN, EXIT_USAGE, LayoutlintError, ReadError
+from layoutlint.errors import (
+    EXIT_UNKNOWN,
+    EXIT_USAGE,
+    LayoutlintError,
+    ReadError,
+    RuleFileError,
+    UsageError,
+)
 
 EXIT_INTERNAL = 4
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would look like a finding
@@ -36,6 +43,10 @@ def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
 
         click.echo(f"layoutlint {__version__} (DWARF scanner: {compiled.state()})")
         ctx.exit()
+
+
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""What the system has no more of: descriptors, memory, processes."""
 
 
 class _ReaderLeft(Exception):
@@ -70,6 +81,10 @@ class _App(click.Group):
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
+        try:
+            os.getcwd()
+        except OSError as error:
+            raise ReadError(".", "the working folder is gone; change to one that exists") from error
         with _output():
             return super().invoke(ctx)
 
@@ -115,43 +130,77 @@ def main() -> NoReturn:
     arguments, flags = _split(sys.argv[1:])
     _open_streams()
     try:
+        _refuse_ambiguous(arguments)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
+        _show(error)
         sys.exit(EXIT_USAGE)
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
     except ReadError as error:
-        _fail(str(error), EXIT_UNKNOWN)
+        _fail(escapes.inline(str(error)), EXIT_UNKNOWN)
+    except RuleFileError as error:
+        _fail("\n".join(map(escapes.inline, error.messages)), EXIT_USAGE)
     except LayoutlintError as error:
-        _fail(str(error), EXIT_USAGE)
+        _fail(escapes.inline(str(error)), EXIT_USAGE)
+    except MemoryError:
+        _fail("there is not enough memory; the run was not finished", EXIT_UNKNOWN)
     except _ReaderLeft:  # nothing more can be said to it
         _drop_output()
         sys.exit(EXIT_BROKEN_PIPE)
     except _Full as error:
         _drop_output()
         _fail(f"cannot write all of the output: {error}", EXIT_USAGE)
+    except OSError as error:
+        if error.errno not in _EXHAUSTED:
+            _internal(error)
+        _fail(f"{(error.strerror or str(error)).lower()}; the run was not finished", EXIT_UNKNOWN)
     except Exception as error:
-        if os.environ.get("LAYOUTLINT_DEBUG"):
-            import traceback
-
-            traceback.print_exc()
-        _fail(
-            f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)", EXIT_INTERNAL
-        )
+        _internal(error)
     sys.exit(0)
+
+
+def _refuse_ambiguous(arguments: list[str]) -> None:
+    """Raise UsageError for an option that is also the name of a file: tools append the names of files.
+
+    A hostile tree can hold a file `--rules=e.h`, which a hook passes as it passes every name.
+    """
+    for word in arguments:
+        if word.startswith("-") and os.path.lexists(word):
+            raise UsageError(
+                f"{word!r} is an option, and the name of a file in this folder; "
+                f"write './{word}' for the file, or rename it"
+            )
+
+
+def _internal(error: Exception) -> NoReturn:
+    if os.environ.get("LAYOUTLINT_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    told = f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)"
+    _fail(escapes.inline(told), EXIT_INTERNAL)
 
 
 def _open_streams() -> None:
     """Lets all be written that is told, the same bytes in every locale, for every file name."""
+    _open_standard_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stderr = os.fdopen(2, "w", closefd=False)
     if sys.stdout is None:
         _fail("stdout is closed", EXIT_USAGE)
+
+
+def _open_standard_descriptors() -> None:
+    """Give no file or pipe the number of a stream that is closed: what writes to the stream would meet it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
 
 
 def _drop_output() -> None:
@@ -161,7 +210,17 @@ def _drop_output() -> None:
 
 def _fail(message: str, status: int) -> NoReturn:
     with suppress(OSError):  # the status says it as well
-        for line in message.splitlines():
+        for line in message.split("\n"):
             has_place = status == EXIT_USAGE and ":" in line.split(" ")[0]
-            click.echo(line if has_place else f"layoutlint: {line}", err=True)
+            sys.stderr.write(escapes.lines((line if has_place else f"layoutlint: {line}",)))
+        sys.stderr.flush()
     sys.exit(status)
+
+
+def _show(error: click.ClickException) -> None:
+    """Write a mistake in the command line, which repeats what stands there."""
+    told, shown = error.format_message(), io.StringIO()
+    error.show(file=shown)
+    with suppress(OSError):
+        sys.stderr.write(escapes.lines(shown.getvalue().replace(told, escapes.inline(told)).splitlines()))
+        sys.stderr.flush()

@@ -171,7 +171,8 @@ class Index:
         self._count += 1
         node = Node(struct, self._count)
         same.append(node)
-        return self._opened(node, struct.fields, struct)
+        # Of what a typedef realigns the struct itself is the container.
+        return node if struct.realigned else self._opened(node, struct.fields, struct)
 
     def _opened(self, node: Node, fields: tuple[Field, ...], of: Struct) -> Node:
         self._unscanned.append((node, fields, of))
@@ -188,6 +189,19 @@ class Index:
             child = self._held[key]
             if child is not None:
                 child.parents.append((node, member))
+                base = self._realigned(child)
+                if base is not None:
+                    base.parents.append((node, member))
+
+    def _realigned(self, node: Node) -> Node | None:
+        """The struct that a typedef gives an alignment of its own: what holds one holds the other."""
+        struct = node.struct
+        if struct is None or not struct.realigned:
+            return None
+        for base in self._named.get(struct.realigned, ()):
+            if base.struct is not None and base.struct.fields == struct.fields:
+                return base
+        return None
 
     def _resolved(self, member: Field, of: Struct) -> Node | None:
         """The definition that a field holds; None where it cannot be told, or holds nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -198,6 +199,10 @@ class Context:
             if a in named or b in named or not self._has_inside(a.path.split("."), b.path.split("."))
         ]
 
+    def crossing(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """Return the pairs that the rule is about, of a field of an object and one of the next object."""
+        return list(pairs)
+
     def _has_inside(self, a: list[str], b: list[str]) -> bool:
         """Whether one struct with a name, inside of this one, has two fields."""
         same = 0
@@ -222,8 +227,20 @@ class Context:
         """
         return sized(self.layout.others(chosen))
 
+    def _flattened(self, pattern: str) -> str | None:
+        """Return the array in a path whose element depends on dimensions that the input does not state."""
+        for match in re.finditer(r"(?<!\])(?:\[\d+\])+", pattern):
+            array, element = (self.layout.find(pattern[:end]) for end in (match.start(), match.end()))
+            if array is not None and array.field.is_flattened and element is None:
+                return array.path
+        return None
+
     def _missing(self, pattern: str) -> str:
         struct = self.layout.struct
+        flattened = self._flattened(pattern)
+        if flattened is not None:
+            what = f"BTF does not state the dimensions of `{flattened}` in {struct.aggregate} {struct.name}"
+            return f"{what}, so `{pattern}` can be several elements; check a file with DWARF, or the header"
         names = [place.path for place in self.layout.expanded(pattern.count("."))]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
 

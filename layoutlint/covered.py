@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from layoutlint.model import Reading
-from layoutlint.rule import UNUSED, VARIABLES, Coverage, Finding, Outcome, Rule
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from layoutlint.coverage import NotCovered
+from layoutlint.layout import is_pattern
+from layoutlint.model import Omission, Reading, Struct, Wanted
+from layoutlint.named import Structs
+from layoutlint.reports.words import counted
+from layoutlint.rule import UNUSED, VARIABLES, Coverage, Finding, Outcome, Pack, Rule
 from layoutlint.unused import nothing
-from layoutlint.when import excluded
+from layoutlint.when import ALWAYS, assumed, excluded
 
 
 def coverage_of(
-    readings: list[Reading], rules: tuple[Rule, ...], findings: list[Finding], vain: tuple[Finding, ...]
+    readings: list[Reading],
+    rules: tuple[Rule, ...],
+    findings: list[Finding],
+    vain: tuple[Finding, ...],
+    not_covered: tuple[NotCovered, ...],
 ) -> Coverage:
-    """What the rules of a run were applied to; `vain` is what is said of fields that are not there."""
+    """Return what the rules of a run were applied to; `vain` are declarations for missing fields."""
     found = {f.rule for f in findings if f.struct is not None}
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
     lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
@@ -28,4 +39,62 @@ def coverage_of(
         structs=len(structs),
         unresolved=tuple(dict.fromkeys(unresolved)),
         skipped=tuple(f"{rule.id}: {reason}" for rule, reason in skipped.items() if rule not in found),
+        not_covered=not_covered,
     )
+
+
+def assumptions(reading: Reading, rules: Iterable[Rule]) -> tuple[str, ...]:
+    """Return a note with the conditions of rules that an input does not state; () where it states all.
+
+    They are taken to hold. Rules count if the input has a struct that they name.
+    """
+    structs = Structs(reading.structs)
+    conditions = Counter(
+        condition
+        for rule in rules
+        if rule.when is not ALWAYS and not excluded(rule.when, reading) and structs.answering(rule.struct)
+        for condition in assumed(rule.when, reading)
+    )
+    named = [f"{condition} ({counted(number, 'rule')})" for condition, number in sorted(conditions.items())]
+    return (f"conditions that it does not state, taken to hold: {', '.join(named)}",) if named else ()
+
+
+def not_covered(
+    readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]], only: str | None
+) -> Iterator[NotCovered]:
+    """Yield the parts of the readings that were not looked at, with the number of rules that could apply.
+
+    `packs` are those of each reading, by its identity; `only` is the struct or pattern that is judged.
+    """
+    for reading in readings:
+        rules = [rule for pack in packs[id(reading)] for rule in pack.rules if rule.struct != VARIABLES]
+        rules = [rule for rule in rules if excluded(rule.when, reading) is None]
+        for omission in (*reading.omissions, *_unsound(reading, rules, only)):
+            count = sum(_could_apply(rule, omission, only) for rule in rules)
+            structs = None if omission.structs is None else tuple(sorted(omission.structs))
+            yield NotCovered(reading.path, omission.reason, structs, count)
+
+
+def _could_apply(rule: Rule, omission: Omission, only: str | None) -> bool:
+    if omission.is_harmless or (rule.guess and not omission.is_shared):
+        return False
+    asked, ruled = Wanted(patterns=(only or "*",)), Wanted(patterns=(rule.struct,))
+    if omission.structs is None:
+        return only is None or is_pattern(rule.struct) or asked.matches(rule.struct)
+    return any(asked.matches(name) and ruled.matches(name) for name in omission.structs)
+
+
+def _unsound(reading: Reading, rules: list[Rule], only: str | None) -> Iterator[Omission]:
+    """Yield what guesses could not judge; other rules report such a struct themselves."""
+    if not any(rule.guess for rule in rules):
+        return
+    asked = [s for s in reading.structs if only is None or s.answers_to(only)]
+    # A union whose members a compiler leaves out (losses.py) has nothing for guesses to look at.
+    unsound = [s for s in asked if s.problem is not None and (s.fields or s.aggregate == "struct")]
+    if unsound:
+        yield Omission(_why_unsound(unsound, len(asked)), frozenset(struct.name for struct in unsound))
+
+
+def _why_unsound(unsound: list[Struct], total: int) -> str:
+    count = f"{len(unsound):,} of {counted(total, 'struct')} could not be judged"
+    return f"{count}, because their layouts are unreliable: {unsound[0].problem}"

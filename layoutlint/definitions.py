@@ -79,7 +79,9 @@ class Definitions:
 
     @staticmethod
     def _enter(table: _Table, struct: Struct, node: Node, fields: int) -> None:
-        for name in (ANY, struct.name, *struct.aliases):
+        # What a typedef realigns is the same struct, and stands for itself only where it is named.
+        others = () if struct.realigned else (ANY,)
+        for name in (*others, struct.name, *struct.aliases):
             table.setdefault((name, struct.aggregate, fields), {})[node] = None
 
 

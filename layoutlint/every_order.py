@@ -11,7 +11,7 @@ from typing import Literal
 
 from layoutlint.allocators import EMBEDDED
 from layoutlint.context import SELECTOR, CannotTell, Context
-from layoutlint.layout import Layout, Place, is_pattern
+from layoutlint.layout import Layout, Place, is_pattern, overlap
 from layoutlint.model import Struct
 from layoutlint.placed import Case, Where
 from layoutlint.randstruct import chances, orders, sights
@@ -174,8 +174,11 @@ class _Judging:
             is_embedded = self.storage is not None and self.storage.word == EMBEDDED
             cases = self.where.cases(Layout(self.struct if is_embedded else seen))
             if len({case.placements.bases for case in cases}) > 1:
-                told = " or ".join(case.condition for case in cases)
-                raise CannotTell(f"the input does not state the alignment: {told}")
+                called = f"{self.struct.aggregate} {self.struct.name}"
+                raise CannotTell(
+                    f"the alignment of {called} is not in the debug information, which decides where it "
+                    "can start"
+                )
             self._cases[size] = cases[0]
         return self._cases[size]
 
@@ -313,7 +316,7 @@ def _message(told: Verdict, over: Orders, outcome: Outcome, rule: Rule) -> str:
 
 def _short(row: tuple[str, ...], paths: set[str]) -> str:
     """The part of an order in which the fields stand that a verdict is about, as a list of a few names."""
-    at = [n for n, name in enumerate(row) if any(is_within(path, name) for path in paths)]
+    at = [n for n, name in enumerate(row) if any(overlap(path, name) for path in paths)]
     if not at:
         return ""
     first, last = at[0], at[-1]
@@ -322,11 +325,6 @@ def _short(row: tuple[str, ...], paths: set[str]) -> str:
         names = [*names[: _FEW // 2], f"... {len(names) - _FEW} more ...", *names[-(_FEW // 2) :]]
     before = ["..."] if first else []
     return ", ".join([*before, *names, *(["..."] if last + 1 < len(row) else [])])
-
-
-def is_within(path: str, name: str) -> bool:
-    """Whether a path leads to a field, or into it, or to what it is a part of."""
-    return path == name or path.startswith((f"{name}.", f"{name}[")) or name.startswith(f"{path}.")
 
 
 def _row(shape: Shape, known: Mapping[Shape, Laid], prefix: str) -> Iterator[str]:

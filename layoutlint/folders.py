@@ -7,13 +7,14 @@ then on: thousands of modules include the same headers.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Hashable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from layoutlint import readers
+from layoutlint import processes, readers
 from layoutlint.errors import ReadError
 from layoutlint.model import (
+    Omission,
     Reading,
     ReadOptions,
     Struct,
@@ -24,12 +25,12 @@ from layoutlint.model import (
     no_progress,
     some_of,
 )
-from layoutlint.readers import forks, modules
+from layoutlint.readers import modules
 from layoutlint.readers.modules import Folder
 
 _MOST_TEXTS = 50
 """Different reasons, or notes, that are shown of one folder."""
-_HERE, _FOR_BASE = 0, -1
+_FOR_BASE = -1
 
 
 def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
@@ -40,7 +41,7 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
     merged = _Merged(folder)
     quiet = replace(options, progress=no_progress, jobs=1)
     try:
-        with _parts(bases, names, quiet, options.jobs or forks.processors()) as parts:
+        with closing(_parts(bases, names, quiet, options.jobs or processes.processors())) as parts:
             for number, part in enumerate(parts):
                 merged.add(part)
                 options.progress(f"reading {folder.path}", number + 1, len(folder.files))
@@ -88,7 +89,7 @@ class _Part:
 
     path: str
     worker: int
-    """Who read it: the process id of a process of its own, else `_HERE` or `_FOR_BASE`."""
+    """Who read it: the id of the process, else `_FOR_BASE`."""
     result: Reading | Unread
     """Without its structs."""
     sightings: tuple[_Sighting, ...] = ()
@@ -116,37 +117,22 @@ class _Worker:
         return _Part(path, self._number, replace(result, structs=()), sightings, tuple(known[sent:]))
 
 
-_worker: _Worker
-
-
-def _start(names: Wanted, options: ReadOptions) -> None:
-    """Makes the worker of a process."""
-    global _worker
-    _worker = _Worker(names, options, os.getpid())
-
-
-def _work(path: str, base: str | None) -> _Part:
-    return _worker.part(path, base)
-
-
-@contextmanager
-def _parts(
-    bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int
-) -> Iterator[Iterable[_Part]]:
+def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int) -> Generator[_Part]:
     """What each file gives, in their order, as it comes. Raises ReadError when a process dies."""
-    jobs = min(jobs, len(bases))
-    if jobs < 2:
-        yield map(_Worker(names, options, _HERE).part, bases.keys(), bases.values())
-        return
-    from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
-    from concurrent.futures.process import BrokenProcessPool
+    files, workers = list(bases), dict[int, _Worker]()
+
+    def part(path: str) -> _Part:
+        process = os.getpid()
+        if process not in workers:
+            workers[process] = _Worker(names, options, process)
+        return workers[process].part(path, bases[path])
 
     try:
-        with ProcessPoolExecutor(jobs, initializer=_start, initargs=(names, options)) as executor:
-            yield executor.map(_work, bases.keys(), bases.values())
-    except BrokenProcessPool as error:
-        reason = "a process that read its files was ended, perhaps for want of memory; `--jobs 1` needs less"
-        raise ReadError(next(iter(bases)), reason) from error
+        yield from processes.ordered(part, files, jobs)
+    except processes.Lost as lost:
+        file = "one of its files" if lost.part is None else files[lost.part]
+        reason = f"the process that read {file} {lost.how}; `--jobs 1` needs less memory"
+        raise ReadError(files[0], reason) from lost
 
 
 @dataclass(slots=True)
@@ -224,11 +210,15 @@ class _Merged:
             notes=(*self._folder.notes, *_notes(readings, self._folder.files)),
             is_kernel=any(reading.is_kernel for reading in readings),
             kernel=_common_version(readings),
+            config=_common_config(readings),
+            options=frozenset[str].intersection(*(reading.options for reading in readings)),
             shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
             files=len(readings),
             data=_data(readings),
+            least_data=_least_data(readings),
             lacking=_lacking(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
+            omissions=tuple(_omissions(readings)),
         )
 
     def _unread(self) -> Iterator[Unread]:
@@ -242,9 +232,29 @@ class _Merged:
             yield Unread(self._folder.path, reason, files) if len(files) > 1 else failed[0]
 
 
+def _omissions(readings: list[Reading]) -> Iterator[Omission]:
+    """Yield what was not looked at in the files: each reason once, with the files that it is true of."""
+    files: dict[Omission, list[str]] = {}
+    for reading in readings:
+        for omission in reading.omissions:
+            files.setdefault(omission, []).append(reading.path)
+    for omission, where in files.items():
+        yield replace(omission, reason=f"{omission.reason} ({some_of(where)})")
+
+
 def _common_version(readings: list[Reading]) -> Version | None:
-    """That of all that tell one; None when they differ."""
-    found = {reading.kernel for reading in readings if reading.kernel is not None}
+    """Return the version of all that state one; None when they differ.
+
+    A vmlinux may state all three numbers where its modules state two.
+    """
+    found = sorted({reading.kernel for reading in readings if reading.kernel is not None}, key=len)
+    agree = all(found[-1][: len(version)] == version for version in found)
+    return found[-1] if found and agree else None
+
+
+def _common_config(readings: list[Reading]) -> frozenset[str] | None:
+    """Return the configuration of all that state one; None when they differ, or none does."""
+    found = {reading.config for reading in readings if reading.config is not None}
     return found.pop() if len(found) == 1 else None
 
 
@@ -252,6 +262,13 @@ def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
     """The data of all files that tell of some; None where none does."""
     told = [reading.data for reading in readings if reading.data is not None]
     return tuple(data for several in told for data in several) if told else None
+
+
+def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:
+    """Return the data of all files with the least sizes; nothing where all sizes are known."""
+    if not any(reading.least_data for reading in readings):
+        return ()
+    return tuple(data for reading in readings for data in reading.least_data or reading.data or ())
 
 
 def _lacking(readings: list[Reading]) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from layoutlint.rule import (
     Rule,
     StructIntent,
     Verdict,
-    unknown,
 )
 
 _FEW = 4
@@ -44,8 +43,6 @@ def ranked(report: Report, packs: Iterable[Pack], most: int) -> Report:
     by = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
     every = (*report.findings, *report.kept)
     guessed = [finding for finding in every if finding.rule in by and finding.suppressed is None]
-    unstated = _unstated(report.readings)
-    guessed = [_sure(f, id(f.struct) in unstated) for f in guessed]
     notes = [finding for finding in guessed if finding.verdict.outcome in _TELLING]
     holders = _holders(report.readings) if notes else {}
     scored = sorted(((_rank(finding, holders), finding) for finding in notes), key=_order)
@@ -64,33 +61,19 @@ def ranked(report: Report, packs: Iterable[Pack], most: int) -> Report:
 
 def placed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
     """The packs, of which those that guess know where the others say that objects start, by themselves."""
-    stated: dict[str, StructIntent] = {}
-    for intent in (intent for pack in packs if not pack.guesses for intent in pack.structs):
-        if intent.placement is not None and intent.placement.word != EMBEDDED:
-            alone = StructIntent(intent.struct, intent.source, placement=intent.placement)
-            stated.setdefault(intent.struct, alone)
-    more = tuple(stated.values())
+    stated: dict[str, list[StructIntent]] = {}
+    for pack in (pack for pack in packs if not pack.guesses):
+        own: dict[str, list[StructIntent]] = {}
+        for intent in pack.structs:
+            if intent.placement is not None and intent.placement.word != EMBEDDED:
+                alone = StructIntent(
+                    intent.struct, intent.source, placement=intent.placement, when=intent.when
+                )
+                own.setdefault(intent.struct, []).append(alone)
+        for name, alternatives in own.items():
+            stated.setdefault(name, alternatives)
+    more = tuple(intent for alternatives in stated.values() for intent in alternatives)
     return tuple(replace(pack, structs=pack.structs + more) if pack.guesses else pack for pack in packs)
-
-
-def _unstated(readings: Iterable[Reading]) -> set[int]:
-    """The structs, by identity, that can be aligned to more than their members ask for: BTF does not tell."""
-    return {
-        id(s) for reading in readings if reading.reader == "btf" for s in reading.structs if s.align is None
-    }
-
-
-def _sure(finding: Finding, is_unstated: bool) -> Finding:
-    """The finding; unknown where it depends on an alignment that nothing states: at most the size allows."""
-    struct, verdict = finding.struct, finding.verdict
-    size = struct.bit_size // 8 if struct is not None and struct.bit_size else 0
-    if (
-        not is_unstated
-        or verdict.outcome not in _TELLING
-        or any(b % (size & -size) == 0 for b in verdict.bases)
-    ):
-        return finding
-    return replace(finding, verdict=unknown("the input does not state the alignment"))
 
 
 def _told(pack: Pack, guessed: list[Finding], shown: list[Finding]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from layoutlint import readers
+from layoutlint import processes, readers
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Unread, Wanted, no_progress
 from layoutlint.readers import builds
@@ -95,8 +95,10 @@ def _folder(path: str) -> Folder | None:
 def _read_files(paths: list[str], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
     if options.jobs < 2 or len(paths) < 2:
         return [readers.attempt(path, names, options) for path in paths]
-    from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
-
     quiet = replace(options, progress=no_progress, jobs=max(1, options.jobs // len(paths)))
-    with ProcessPoolExecutor(options.jobs) as executor:
-        return list(executor.map(partial(readers.attempt, wanted=names, options=quiet), paths))
+    work = partial(readers.attempt, wanted=names, options=quiet)
+    try:
+        return list(processes.ordered(work, paths, options.jobs))
+    except processes.Lost as lost:
+        path = "an input" if lost.part is None else paths[lost.part]
+        raise ReadError(path, f"the process that read it {lost.how}; `--jobs 1` needs less memory") from lost

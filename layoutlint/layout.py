@@ -7,12 +7,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from math import isqrt, prod
 from operator import attrgetter
 
+from layoutlint import alignment
 from layoutlint.markers import marker
-from layoutlint.model import Field, Struct
+from layoutlint.model import Field, Struct, Unstated
 
 _GLOB = re.compile(r"^@|[*?]|\[(?!\d+\])")
+_MOST_INDICES = 4
+"""Indices behind one name that are tried where dimensions are not stated."""
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,19}\])*)")
 _TELLING_GAP = 16
 """A gap of so many bytes suggests alignment. It proves none: Linux's old_timex32 ends in eleven unnamed
@@ -156,9 +160,37 @@ class Layout:
         places: tuple[Place, ...] = ()
         scopes: list[_Scope] = [(self.struct.fields, "", 0, self.struct.aggregate == "union")]
         for step in pattern.split("."):
-            places = tuple(place for scope in scopes for place in _step(scope, step))
+            places = tuple(place for scope in scopes for place in self._step(scope, step))
             scopes = [_scope(place) for place in places]
         return places
+
+    def _step(self, scope: _Scope, step: str) -> Iterator[Place]:
+        """The members that one step of a path means, or the element of one."""
+        if is_pattern(step):
+            yield from (place for place in named(*scope) if fnmatchcase(place.field.name or "", step))
+            return
+        parsed = _STEP.fullmatch(step)
+        place = self._by_name(scope).get(parsed[1]) if parsed else None
+        if parsed and place:
+            indices = tuple(map(int, re.findall(r"\d+", parsed[2])))
+            element = _named_element(place, indices) if indices else place
+            if element is not None:
+                yield element
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int], dict[str, Place]]:
+        """The members of the structs that paths led into, by the paths."""
+        return {}
+
+    def _by_name(self, scope: _Scope) -> dict[str, Place]:
+        """Members by name, the first of each: a rule can name each of thousands."""
+        key = scope[1:3]
+        if key not in self._known:
+            found: dict[str, Place] = {}
+            for place in named(*scope):
+                found.setdefault(place.field.name or "", place)
+            self._known[key] = found
+        return self._known[key]
 
     def others(self, chosen: Iterable[Place]) -> tuple[Place, ...]:
         """The fields that are neither chosen nor part of a chosen one.
@@ -183,31 +215,61 @@ class Layout:
         return max(0, self.bit_size - self._gaps[1])
 
     @cached_property
+    def _alignments(self) -> tuple[int, int]:
+        """The likeliest alignment and the set of all."""
+        struct = self.struct
+        is_union = struct.aggregate == "union"
+        likely, every = alignment.possible(
+            struct.fields, self.bit_size, is_union, struct.align, struct.unstated, struct.target
+        )
+        if struct.unstated & Unstated.ALIGNED and (struct.aliases or not struct.is_tagged):
+            every |= alignment.ANY  # the typedef may be `aligned`
+        every = every & struct.possible or every if struct.possible else every
+        return (likely if likely & every else every & -every), every
+
+    @cached_property
     def align(self) -> Alignment:
-        """The stated alignment, else the one that follows from the members and the size."""
-        if self.struct.align is not None:
-            is_declared = self.struct.randomised is None
-            return Alignment(self.struct.align, "stated by the input" if is_declared else "as it is laid out")
-        value = max(map(_natural, self.struct.fields), default=1)
-        while self.size and self.size % value:
-            value //= 2
-        return Alignment(value, "natural alignment of its members")
+        """The alignment where one is known, else the one that the members ask for."""
+        value, every = self._alignments
+        if value != every:
+            return Alignment(value, "what its members ask for, if nothing is packed")
+        if self.struct.align is None:
+            basis = "proved by its members" if self.struct.unstated else "natural alignment of its members"
+            if self.struct.possible:
+                basis = "stated by another input"
+            return Alignment(value, basis)
+        is_declared = self.struct.randomised is None
+        return Alignment(value, "stated by the input" if is_declared else "as it is laid out")
+
+    @property
+    def alignments(self) -> tuple[int, ...]:
+        """Every alignment that it can have, from the smallest: several where the input does not tell."""
+        return alignment.values(self._alignments[1])
+
+    def aligned_to(self, align: int) -> Layout:
+        """The same with one of the possible alignments."""
+        return Layout(replace(self.struct, align=align, unstated=Unstated.NOTHING, possible=0))
 
     @property
     def suggested_align(self) -> Alignment | None:
-        """A larger alignment that gaps suggest where the input states none; None when nothing does."""
-        if self.struct.align is not None:
+        """A larger alignment that gaps suggest, of those that are possible; None when nothing does."""
+        value, every = self._alignments
+        if value == every:
             return None
-        largest = max(self._suggestions(), key=lambda a: a.value, default=self.align)
-        return largest if largest.value > self.align.value else None
+        found = [each for each in self._suggestions() if each.value & every]
+        largest = max(found, key=lambda each: each.value, default=self.align)
+        return largest if largest.value > value else None
 
     def _suggestions(self) -> Iterator[Alignment]:
         """Alignments that would explain a gap: padding is shorter than the alignment that caused it."""
         padding = self.bit_padding // 8
         gaps = [(self.size, padding, f"{padding} bytes of padding at its end")]
-        for start, end in self._between_members():
-            behind = next(member for member in self.struct.fields if member.bit_offset == end)
-            gaps.append((end // 8, (end - start) // 8, f"the hole before `{behind.name or ''}`"))
+        between = self._between_members()
+        starts = (
+            {member.bit_offset: member.name for member in reversed(self.struct.fields)} if between else {}
+        )
+        for start, end in between:
+            gaps.append((end // 8, (end - start) // 8, f"the hole before `{starts[end] or ''}`"))
         for boundary, gap, basis in gaps:
             value = 1 << gap.bit_length()
             if gap >= _TELLING_GAP and boundary % value == 0 and self.size % value == 0:
@@ -256,19 +318,6 @@ def _scope(place: Place) -> _Scope:
     return member.members, f"{place.path}.", place.bit_offset, member.aggregate == "union"
 
 
-def _step(scope: _Scope, step: str) -> Iterator[Place]:
-    """The members that one step of a path means, or the element of one."""
-    if is_pattern(step):
-        yield from (place for place in named(*scope) if fnmatchcase(place.field.name or "", step))
-        return
-    parsed = _STEP.fullmatch(step)
-    place = parsed and next((place for place in named(*scope) if place.field.name == parsed[1]), None)
-    if parsed and place:
-        element = _element(place, tuple(map(int, re.findall(r"\d+", parsed[2])))) if parsed[2] else place
-        if element is not None:
-            yield element
-
-
 def _deep(scope: _Scope, depth: int | None) -> Iterator[Place]:
     for place in named(*scope):
         yield place
@@ -290,19 +339,85 @@ def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool)
     return None
 
 
-Steps = tuple[str | int, ...]
-"""A path as names and array indices."""
+Steps = tuple[str | int | range, ...]
+"""A path as names and array indices; a range is a run of elements (`ring[2..5]`)."""
+_INDEX = re.compile(r"\[(\d{1,19})(?:\.\.(\d{1,19}))?\]|([^.\[\]]+)")
 
 
 def steps_of(path: str) -> Steps:
-    """A path taken apart."""
-    return tuple(int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path))
+    """Return the names and indices of a path."""
+    return tuple(_parsed_step(*match.groups()) for match in _INDEX.finditer(path))
+
+
+def _parsed_step(first: str | None, last: str | None, name: str) -> str | int | range:
+    if first is None:
+        return name
+    return int(first) if last is None else range(int(first), int(last) + 1)
+
+
+def is_within(path: str, outer: str, any_element: bool = False) -> bool:
+    """Return whether a path is `outer`, or leads to a part of what that names.
+
+    An array without an index, on the way, stands for its first element; with `any_element`, in `outer`, for
+    each of them.
+    """
+    if path == outer:
+        return True
+    inner = iter(steps_of(path))
+    step = next(inner, None)
+    for whole in steps_of(outer):
+        if isinstance(whole, str):
+            while step is not None and not isinstance(step, str) and (any_element or _holds(0, step)):
+                step = next(inner, None)
+            if step != whole:
+                return False
+            step = next(inner, None)
+        elif isinstance(step, str):  # without an index, the first element
+            if 0 not in _indices(whole):
+                return False
+        elif step is None or not _holds(whole, step):
+            return False
+        else:
+            step = next(inner, None)
+    return True
+
+
+def _indices(step: int | range) -> range:
+    return range(step, step + 1) if isinstance(step, int) else step
+
+
+def _holds(some: int | range, step: int | range) -> bool:
+    """Whether one or some elements are among others."""
+    outer, inner = _indices(some), _indices(step)
+    return outer.start <= inner.start and inner.stop <= outer.stop
+
+
+def common_array(a: str, b: str) -> str | None:
+    """Return the array of which two paths lead into different elements; None if there is none."""
+    one, other = steps_of(a), steps_of(b)
+    same = next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), None)
+    if same is None or isinstance(one[same], str) or isinstance(other[same], str):
+        return None
+    return joined(one[:same])
+
+
+def joined(steps: Steps) -> str:
+    """Return the path of some names and indices."""
+    return "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps).removeprefix(".")
+
+
+def overlap(a: str, b: str) -> bool:
+    """Return whether one of two paths leads to the other, or to a part of it."""
+    return is_within(a, b) or is_within(b, a)
 
 
 def _rest(places: Iterable[Place], chosen: list[Steps]) -> Iterator[Place]:
     """What is left of some fields when the chosen ones are taken out."""
+    inside: dict[str | int | range | None, list[Steps]] = {}
+    for steps in chosen:
+        inside.setdefault(steps[0], []).append(steps[1:])
     for place in places:
-        yield from without(place, [steps[1:] for steps in chosen if steps[0] == place.field.name])
+        yield from without(place, inside.get(place.field.name, []))
 
 
 def without(place: Place, chosen: list[Steps]) -> Iterator[Place]:
@@ -322,8 +437,9 @@ def _other_elements(array: Place, chosen: list[Steps]) -> Iterator[Place]:
     of: dict[int, list[Steps]] = {}
     for steps in chosen:
         first = steps[0]
-        index, inner = (first, steps[1:]) if isinstance(first, int) else (0, steps)
-        of.setdefault(index, []).append(inner)
+        some, inner = (range(1), steps) if isinstance(first, str) else (_indices(first), steps[1:])
+        for index in some:
+            of.setdefault(index, []).append(inner)
     position = 0
     for index in [*sorted(of), array.field.dims[0] or 0]:
         if index > position:
@@ -363,12 +479,52 @@ def _element(place: Place, indices: tuple[int, ...]) -> Place | None:
     return Place(spelled, offset, size, rest)
 
 
-def _natural(member: Field) -> int:
-    """The alignment of a member that its offset bears out; 1 for a packed one and for bit-fields."""
-    align = member.align
-    if not align or member.is_bitfield:
-        return 1
-    return align if member.bit_offset // 8 % align == 0 else 1
+def _named_element(place: Place, indices: tuple[int, ...]) -> Place | None:
+    """Return the element that indices name; None also where dimensions that are not stated decide which."""
+    if not place.field.is_flattened:
+        return _element(place, indices)
+    total = prod(count or 0 for count in place.field.dims)
+    if not total or place.bit_size is None or len(indices) > _MOST_INDICES:
+        return None
+    found = _only(_elements(tuple(count or 0 for count in place.field.dims), indices))
+    if found is None:
+        return None
+    first, count = found
+    bits = place.bit_size // total
+    member = replace(place.field, bit_size=count * bits, dims=(count,) if count > 1 else ())
+    spelled = place.path + "".join(f"[{index}]" for index in indices)
+    return Place(spelled, place.bit_offset + first * bits, count * bits, member)
+
+
+def _only(found: Iterator[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the one value that all have; None for none and for several."""
+    first = next(found, None)
+    return first if all(other == first for other in found) else None
+
+
+def _elements(dims: tuple[int, ...], indices: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Yield the first element and the number of elements for each meaning of indices.
+
+    Each dimension can be the product of several.
+    """
+    if not indices:
+        yield 0, prod(dims)
+        return
+    index, *others = indices
+    for outer in _divisors(dims[0]) if dims else ():
+        if outer > index:
+            rest = (dims[0] // outer, *dims[1:]) if outer < dims[0] else dims[1:]
+            for first, count in _elements(rest, tuple(others)):
+                yield index * prod(rest) + first, count
+
+
+def _divisors(number: int) -> Iterator[int]:
+    """Yield the numbers that divide another, which is below 2^32."""
+    for small in range(1, isqrt(number) + 1):
+        if number % small == 0:
+            yield small
+            if small * small != number:
+                yield number // small
 
 
 _Gaps = tuple[list[tuple[int, int]], int]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from layoutlint import alike, asked, of_places, placed, unused
 from layoutlint.context import Unconcerned
-from layoutlint.covered import coverage_of
+from layoutlint.coverage import NotCovered
+from layoutlint.covered import assumptions, coverage_of, not_covered
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
 from layoutlint.named import Structs
-from layoutlint.placed import Case, Surroundings, Where
+from layoutlint.placed import Case, Surroundings, Where, Wheres
 from layoutlint.rule import (
     VARIABLES,
     CannotTell,
@@ -36,6 +37,18 @@ if TYPE_CHECKING:
     from layoutlint.intent.claims import Claims
     from layoutlint.intent.pack import Intent, Suppression
     from layoutlint.randstruct import Randomisation
+
+
+class Policy(Protocol):
+    """What a change cannot edit: the suppressions of a base commit."""
+
+    def counts(self, one: Suppression) -> bool:
+        """Return whether a suppression counts."""
+        ...
+
+    def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
+        """Return what the report says of the policy; `dropped` are suppressions that do not count."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,10 @@ class Options:
     """How the build randomises layouts; None where nothing is said."""
     kernel: Version | None = None
     """The version of the kernels among the inputs that do not tell theirs."""
+    suppressions: bool = True
+    """Whether `ignore[...]` suppresses findings."""
+    policy: Policy | None = None
+    """What decides which suppressions count; None where all do."""
     guesses: int = 10
     """How many notes of packs that guess are in the report."""
 
@@ -99,6 +116,7 @@ def read(
     claims = _claims(paths, options)
     wanted = _asked(packs, kernel_packs, claims, options)
     names = placed.embedded(packs + kernel_packs)
+    options = replace(options, read=replace(options.read, omissions=True))
     readings, unread, around = _read(paths, wanted, names, options)
     return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around, claims)
 
@@ -112,8 +130,10 @@ def _claims(paths: tuple[str, ...], options: Options) -> Claims | None:
 
 
 def _dated(reading: Reading, kernel: Version | None) -> Reading:
-    """An input that is a kernel, with the version that is said to be its own unless it tells."""
-    return replace(reading, kernel=kernel) if reading.is_kernel and reading.kernel is None else reading
+    """Return the reading of a kernel with the version of the command line, as far as it states none."""
+    stated = reading.kernel or ()
+    is_more = kernel is not None and len(stated) < 3 and kernel[: len(stated)] == stated
+    return replace(reading, kernel=kernel) if reading.is_kernel and is_more else reading
 
 
 def _asked(
@@ -132,14 +152,19 @@ def report(
     active, intents = _with_annotations(inputs, known, options)
     rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
     if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
-        raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
+        policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
+        remedy = "give some with --rules FILE or --pack NAME"
+        raise UsageError(f"no rules apply to these inputs; {remedy}{policy}")
     rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
     judged = _all_judged(readings, active, options, around)
+    assumed = [assumptions(r, [rule for pack in active[id(r)] for rule in pack.rules]) for r in readings]
     idle: list[Suppression] = []
+    dropped: tuple[Suppression, ...] = ()
     if intents:
         from layoutlint.intent import taken
 
-        judged, idle = taken.suppressed(judged, intents)
+        counting, dropped = _counting(intents, options)
+        judged, idle = taken.suppressed(judged, counting)
     if len(readings) > 1:
         judged = alike.merged(judged)
     findings = tuple(judged)
@@ -148,19 +173,38 @@ def report(
     vain = tuple(unused.words(readings, active, idle, judged))
     findings += tuple(map(unused.counted, vain)) if options.unused else vain
     stale = [one for r in readings for one in inputs.claims.stale(r)] if inputs.claims else []
+    applied = {pack: None for r in readings for pack in active[id(r)]}
+    omitted = tuple(not_covered(readings, active, options.only))
     if options.read.sources or any(reading.reader == "clang" for reading in readings):
         from layoutlint import proposals
 
         folders = options.read.sources
         readings = proposals.noted(readings, active, folders, options.line_size, options.min_align)
-    found = _report(readings, [*inputs.unread, *stale], rules, findings, options, vain)
+    found = _report(readings, [*inputs.unread, *stale], rules, findings, options, vain, omitted)
+    noted = (replace(r, notes=(*r.notes, *notes)) for r, notes in zip(found.readings, assumed, strict=True))
+    found = replace(found, readings=tuple(noted))
+    if options.policy is not None:
+        said = options.policy.sentences(dropped)
+        found = replace(found, coverage=replace(found.coverage, policy=said))
     if any(rule.guess for rule in rules):
         from layoutlint import guesses
 
-        return guesses.ranked(
-            found, {pack: None for r in readings for pack in active[id(r)]}, options.guesses
-        )
+        return guesses.ranked(found, applied, options.guesses)
     return found
+
+
+def _counting(intents: list[Intent], options: Options) -> tuple[list[Intent], tuple[Suppression, ...]]:
+    """The intents with the suppressions that count, and those that the policy does not have."""
+    if not options.suppressions:
+        return [replace(intent, suppressions=()) for intent in intents], ()
+    if options.policy is None:
+        return intents, ()
+    every = [one for intent in intents for one in intent.suppressions]
+    dropped = tuple(one for one in every if not options.policy.counts(one))
+    return [
+        replace(intent, suppressions=tuple(one for one in intent.suppressions if one not in dropped))
+        for intent in intents
+    ], dropped
 
 
 def _informed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
@@ -233,7 +277,7 @@ def judge(
     `defined` are the structs that some input defines; elsewhere their declarations are passed over. `around`
     is what can embed structs. To `mistakes` those of the rule file are added; they are raised without it.
     """
-    where = Where(pack, around or Surroundings(), options.line_size, options.min_align)
+    wheres = Wheres(pack, reading, around or Surroundings(), options.line_size, options.min_align)
     known = Structs(reading.structs)
     for rule in pack.rules:
         if excluded(rule.when, reading):
@@ -249,7 +293,9 @@ def judge(
         definitions = Counter(s.name for s in structs)
         for struct in structs:
             try:
-                yield from _judged_struct(rule, struct, reading, where, definitions[struct.name] > 1)
+                yield from _judged_struct(
+                    rule, struct, reading, wheres.of(rule), definitions[struct.name] > 1
+                )
             except RuleFileError as error:
                 if mistakes is None:
                     raise
@@ -313,20 +359,59 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
         return _untold(rule, error)
     check = check or rule.kind.check
     is_one_of_many = is_pattern(rule.struct)
-    contexts = (where.context(layout, case.placements, is_one_of_many) for case in cases)
-    verdicts = [_judged(rule, check, context) for context in contexts]
-    if len({verdict.outcome for verdict in verdicts}) == 1:
+    verdicts = []
+    for case in cases:
+        # Kinds can look at the alignment itself, of which a case has one at least.
+        own = layout if len(cases) == 1 or not case.aligns else layout.aligned_to(case.aligns[-1])
+        verdicts.append(_judged(rule, check, where.context(own, case.placements, is_one_of_many)))
+    outcomes = {verdict.outcome for verdict in verdicts}
+    if len(outcomes) == 1:
         return verdicts[0]
-    return _undecided(cases, verdicts)
+    if rule.guess and outcomes == {Outcome.BROKEN, Outcome.AT_RISK}:  # a note either way
+        return next(verdict for verdict in verdicts if verdict.outcome is Outcome.AT_RISK)
+    return _undecided(layout, cases, verdicts)
 
 
-def _undecided(cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
-    """The verdict where the alignment decides and the input does not state it."""
-    told = (f"{v.outcome.value} if {case.condition}" for case, v in zip(cases, verdicts, strict=True))
-    return unknown(
-        f"the input does not state the alignment: {', '.join(told)}; give the headers or "
-        f"DWARF of gcc, or say `placement` in the rule file"
+def _undecided(layout: Layout, cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
+    """The verdict where an alignment decides that the input does not state."""
+    struct = layout.struct
+    outcomes: dict[Outcome, list[int]] = {}
+    for case, verdict in zip(cases, verdicts, strict=True):
+        outcomes.setdefault(verdict.outcome, []).extend(case.aligns)
+    if not all(outcomes.values()):
+        return unknown(_undecided_around(struct, cases, verdicts))
+    told = ", ".join(
+        f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
+        for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
+    return unknown(
+        f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
+        f'{told}. Check the header, or state `placement = "aligned:{layout.align.value}"` in the rule file.'
+    )
+
+
+def _undecided_around(struct: Struct, cases: tuple[Case, ...], verdicts: list[Verdict]) -> str:
+    """The message where that of containers decides."""
+    names = tuple(dict.fromkeys(name for case in cases for name in case.containers))
+    told = ", if ".join(
+        f"{case.what or 'what its members ask for'}, {_OUTCOMES[verdict.outcome]}"
+        for case, verdict in zip(cases, verdicts, strict=True)
+    )
+    return (
+        f"The alignment of what embeds {struct.aggregate} {struct.name} ({some_of(names)}) is not in the "
+        f"debug information. If it is {told}. Check the headers, or state their `placement` in the rule file."
+    )
+
+
+_OUTCOMES = {
+    Outcome.KEPT: "kept", Outcome.BROKEN: "broken", Outcome.AT_RISK: "at risk", Outcome.UNKNOWN: "unknown",
+}  # fmt: skip
+
+
+def _or(numbers: Sequence[int]) -> str:
+    """Some numbers as a choice: `1, 2 or 4`."""
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
@@ -360,9 +445,10 @@ def _report(
     findings: tuple[Finding, ...],
     options: Options,
     vain: tuple[Finding, ...],
+    omitted: tuple[NotCovered, ...],
 ) -> Report:
     ordered = sorted(findings, key=order)
-    coverage = coverage_of(readings, rules, ordered, vain)
+    coverage = coverage_of(readings, rules, ordered, vain, omitted)
     lacks = {id(finding): unused.noted(finding) for finding in ordered if finding.is_lack}
     ordered = [lacks.get(id(f), f) for f in ordered if options.unused or not f.is_lack]
     told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
@@ -374,7 +460,7 @@ def _report(
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
         kept=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
-        exit_status=exit_status(ordered, unread, options),
+        exit_status=exit_status(ordered, unread, options, omitted),
         unread=tuple(unread),
         rules=rules,
     )
@@ -387,12 +473,18 @@ def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
     return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
 
 
-def exit_status(findings: Iterable[Finding], unread: Sequence[Unread], options: Options) -> int:
+def exit_status(
+    findings: Iterable[Finding],
+    unread: Sequence[Unread],
+    options: Options,
+    omitted: Iterable[NotCovered] = (),
+) -> int:
     """1 for findings, else 3 for what could not be told, else 0 (design of the command line)."""
     counted = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
     outcomes = {finding.verdict.outcome for finding in counted}
     if Outcome.BROKEN in outcomes or (Outcome.AT_RISK in outcomes and options.fail_on is Outcome.AT_RISK):
         return 1
-    if (Outcome.UNKNOWN in outcomes or unread) and not options.allow_unknown:
+    is_unknown = Outcome.UNKNOWN in outcomes or unread or any(each.rules for each in omitted)
+    if is_unknown and not options.allow_unknown:
         return 3
     return 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from layoutlint import kernel_build, lint
+from layoutlint import kernel_build, lint, processes
 from layoutlint.builds import Build, Randomised, named
+from layoutlint.coverage import NotCovered
 from layoutlint.errors import ReadError, RuleFileError, UsageError
 from layoutlint.layout import is_pattern
 from layoutlint.model import Unread, no_progress
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 Result = Report | Unread
 """What became of a build; Unread where it cannot be judged."""
+_Judged = list[tuple[Build, Result | RuleFileError]]
 _NO_RULES = "no rules apply to it"
 
 
@@ -35,12 +37,9 @@ def check(
     judged = partial(_judge, packs=packs, kernel_packs=kernel_packs, options=options)
     jobs = options.read.jobs
     if jobs > 1 and len(groups) > 1:
-        from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
-
         shared = replace(options.read, progress=no_progress, jobs=max(1, jobs // len(groups)))
         judged = partial(judged, options=replace(options, read=shared))
-        with ProcessPoolExecutor(min(jobs, len(groups))) as executor:
-            lists = list(executor.map(judged, groups))
+        lists = _side_by_side(judged, groups, jobs)
     else:
         lists = []
         for done, group in enumerate(groups):
@@ -48,6 +47,18 @@ def check(
             lists.append(judged(group))
     results = {build.name: result for found in lists for build, result in found}
     return _merged(builds, _without_mistakes(results, builds), options)
+
+
+def _side_by_side(
+    judged: Callable[[list[Build]], _Judged], groups: list[list[Build]], jobs: int
+) -> list[_Judged]:
+    """What becomes of each group of builds, by several processes; raises ReadError when one dies."""
+    try:
+        return list(processes.ordered(judged, groups, jobs))
+    except processes.Lost as lost:
+        group = groups[lost.part or 0]
+        reason = f"the process that judged build {group[0].name} {lost.how}; `--jobs 1` needs less memory"
+        raise ReadError(", ".join(group[0].inputs), reason) from lost
 
 
 def _without_mistakes(
@@ -73,7 +84,7 @@ def _of_one_text(builds: tuple[Build, ...], options: lint.Options) -> list[list[
 
 def _judge(
     group: list[Build], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: lint.Options
-) -> list[tuple[Build, Result | RuleFileError]]:
+) -> _Judged:
     """What becomes of builds that read the same."""
     try:
         randomised = options.randomised or _randomised(group[0])
@@ -141,12 +152,13 @@ def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: lint
     if not rules and any(isinstance(r, Unread) and r.reason == _NO_RULES for r in results.values()):
         raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
     unread = _unread(builds, results)
+    coverage = _coverage(reports, rules, builds)
     return Report(
         readings=tuple(reading for report in reports.values() for reading in report.readings),
         findings=tuple(f for f in findings if f.verdict.outcome is not Outcome.KEPT),
         kept=tuple(f for f in findings if f.verdict.outcome is Outcome.KEPT),
-        coverage=_coverage(reports, rules, builds),
-        exit_status=lint.exit_status([finding for _, finding in each], unread, options),
+        coverage=coverage,
+        exit_status=lint.exit_status([finding for _, finding in each], unread, options, coverage.not_covered),
         unread=unread,
         rules=rules,
         builds=builds,
@@ -198,7 +210,19 @@ def _coverage(reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple
         structs=sum(coverage.structs for coverage in covered.values()),
         unresolved=tuple(_in_builds({n: c.unresolved for n, c in covered.items()}, builds)),
         skipped=tuple(_in_builds({n: c.skipped for n, c in covered.items()}, builds)),
+        not_covered=tuple(_not_covered(covered)),
+        policy=tuple(dict.fromkeys(said for each in covered.values() for said in each.policy)),
     )
+
+
+def _not_covered(covered: dict[str, Coverage]) -> Iterator[NotCovered]:
+    """Yield each part that was not looked at once, with its builds."""
+    found: dict[NotCovered, list[str]] = {}
+    for name, coverage in covered.items():
+        for each in coverage.not_covered:
+            found.setdefault(each, []).append(name)
+    for each, names in found.items():
+        yield replace(each, builds=tuple(names))
 
 
 def _in_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, ...]) -> Iterator[str]:

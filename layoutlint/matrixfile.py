@@ -79,12 +79,12 @@ class _Plan:
         self.table.wrong(message)
 
 
-def load(path: str, inputs: tuple[str, ...] = ()) -> tuple[Build, ...]:
+def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tuple[Build, ...]:
     """The builds of a matrix file, in its order; those that name no input are of `inputs`.
 
-    Raises RuleFileError with all mistakes of the file.
+    `text` replaces what the file holds now. Raises RuleFileError with all mistakes of the file.
     """
-    document = parse(content(path, through_pipe=True), path)
+    document = parse(content(path, through_pipe=True) if text is None else text, path)
     notes = Notes(document)
     builds = tuple(_Reader(Table(document.data, (), "a matrix", notes), path, inputs).builds())
     if not builds and not notes.mistakes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntFlag
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -96,6 +97,36 @@ def target_named(name: str) -> Target:
     return {target.name: target for target in TARGETS}[name]
 
 
+class Unstated(IntFlag):
+    """What decides on alignments and is not in an input; C text states all of it."""
+
+    NOTHING = 0
+    PACKED = 1
+    """`packed`, on structs and on members."""
+    PRAGMA = 2
+    """`#pragma pack(N)`."""
+    ALIGNED = 4
+    """`aligned`, on structs, members and typedefs."""
+    RAISED = 8
+    """How far members raise a struct above the alignment that it asks for, which is what is stated."""
+    AS_LARGE = 16
+    """`aligned(N)` of structs of N bytes that fit into registers (gcc, on strict-alignment targets)."""
+    BIT_FIELDS = 32
+    """`aligned` on bit-fields."""
+    CAPPED = 64
+    """How far `#pragma pack(N)` cuts down what members ask for."""
+    ATOMIC = 128
+    """`_Atomic`, which raises alignments, and with clang sizes."""
+    KEPT = 256
+    """That atomic types have the size of what they are made of (gcc)."""
+    ROUNDED = 512
+    """That they are rounded up to powers of two (clang)."""
+    WIDE = 1024
+    """`-malign-double`, on i386."""
+    TYPEDEF = 2048
+    """`aligned` on typedefs; of a struct, that it goes by one that may have some alignment of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One member of a struct or union. `bit_offset` counts from the start of what it is a member of."""
@@ -114,13 +145,22 @@ class Field:
     members: tuple[Field, ...] = ()
     """Members of the type, or of one element of the array, with offsets from its start."""
     align: int | None = None
-    """Natural alignment of the member in bytes, with its own `aligned` where the input shows it; of a
-    bit-field that of its declared type, None where it has one of its own."""
+    """Alignment of the member in bytes where nothing is packed, with its own `aligned` where the input shows
+    it; of a bit-field that of its declared type, None where it has one of its own. Of several that a struct
+    can have (`possible`) the one that its members ask for."""
     source: Source | None = None
     is_function_pointer: bool = False
     """Whether its type, or that of an array's elements, is a pointer to a function, also through typedefs."""
     stands_for: tuple[CType, ...] = field(default=(), compare=False)
     """What its type, or that of an array's elements, is a typedef of, outermost first; not compared."""
+    asked: int = 0
+    """The alignment in bytes that its own `aligned` gives it and `packed` does not take away; 0 for none."""
+    possible: int = 0
+    """The alignments that its type can have, where the input leaves several open: their sum, as they are
+    powers of two. 0 where there is one, which is `align`."""
+
+    is_flattened: bool = field(default=False, compare=False)
+    """Whether a dimension can stand for several (`x[6]` for `x[2][3]`); not compared."""
 
     @property
     def is_flexible(self) -> bool:
@@ -175,7 +215,7 @@ class Struct:
     bit_size: int | None
     """None for an incomplete type."""
     align: int | None
-    """Alignment in bytes when the input states it, else None (see `Layout.align` for what follows)."""
+    """Alignment in bytes when the input states it, else None (see `Layout.alignments` for what follows)."""
     fields: tuple[Field, ...]
     target: Target
     source: Source | None = None
@@ -189,6 +229,8 @@ class Struct:
     """The files that have this definition, where a folder of them is one input; else empty."""
     is_tagged: bool = True
     """Whether `name` is its tag, and not a typedef's name."""
+    realigned: str = ""
+    """The name of the struct that it is a typedef of with an alignment of its own; empty where it is none."""
     randomised: Randomised | None = None
     """How its fields were put into a random order; None for the declared one."""
     is_randomisable: bool = False
@@ -197,6 +239,10 @@ class Struct:
     """What the input says of its use, in the order of its fields, the struct itself first."""
     address: int | None = None
     """Of data in memory, whose fields are sections with variables: where it stands; else None."""
+    unstated: Unstated = Unstated.NOTHING
+    """What the input leaves out that decides on its alignment."""
+    possible: int = 0
+    """The alignments that it can have, as far as more is known than its fields tell: their sum; else 0."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""
@@ -276,6 +322,20 @@ class Unread:
         return f"{self.origin}: {self.reason}{files}{builds}"
 
 
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A part of an input that was not looked at; the exit status is 3 where a rule could apply to it."""
+
+    reason: str
+    """What was not looked at, and why."""
+    structs: frozenset[str] | None = None
+    """The structs that it defines; None where it can define any."""
+    is_harmless: bool = False
+    """Whether rules have nothing to judge in it, so that it is only reported."""
+    is_shared: bool = True
+    """Whether several processors can reach its objects; guesses are about nothing else."""
+
+
 def some_of(files: Sequence[str], limit: int = 3) -> str:
     """The first few of many files, by name where that tells them apart, and how many more there are."""
     names = [file.rpartition("/")[2] for file in files]
@@ -302,6 +362,8 @@ class Reading:
     """What the user should know of how it was read (skipped languages, assumed target); never a failure."""
     config: frozenset[str] | None = None
     """Kernel configuration options that are on, without CONFIG_; None when the input does not tell."""
+    options: frozenset[str] = frozenset()
+    """Options that its banner states, whether or not the configuration is known: `SMP`, or `!SMP` for off."""
     is_kernel: bool = False
     """Whether this is a Linux kernel (vmlinux, module, its BTF or its tree); shipped packs name it."""
     base: str | None = None
@@ -315,13 +377,17 @@ class Reading:
     declared: frozenset[Declared] | None = None
     """What decides of randomised layouts, where it was asked for and the input shows it."""
     kernel: Version | None = None
-    """The version of Linux that it is; None for another input, or when it does not tell."""
+    """The version of Linux that it is; None for another input, or when it does not tell. It has two numbers
+    where the third is a distribution's own."""
     data: tuple[Struct, ...] | None = None
     """Data in memory with the variables that are asked for; None where the input tells of none."""
+    least_data: tuple[Struct, ...] = ()
+    """The same with one byte for each variable, where sizes are not known and `data` has the largest."""
     lacking: tuple[str, ...] = ()
     """Variables that are asked for by name and are not there, each with the nearest that is."""
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
+    omissions: tuple[Omission, ...] = ()
 
 
 Inner = tuple[str, tuple[int, ...]]
@@ -398,3 +464,5 @@ class ReadOptions:
     """Folders with the C text that inputs without any were made of."""
     marks: bool = False
     """Whether Declared are looked for."""
+    omissions: bool = False
+    """Whether parts of inputs are searched for that are not looked at otherwise."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ from layoutlint.allocators import EMBEDDED, Storage
 from layoutlint.containers import Container, Index, TooManyWays
 from layoutlint.errors import RuleFileError
 from layoutlint.layout import Alignment, Layout, is_pattern
-from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Wanted, some_of
+from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Version, Wanted, some_of
 from layoutlint.placement import Placements
-from layoutlint.rule import CannotTell, Context, Pack
+from layoutlint.rule import CannotTell, Context, Pack, Rule
+from layoutlint.settled import settle
 from layoutlint.typed import Finder
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ class Surroundings:
 
     indices: dict[Target, Index] = field(default_factory=dict)
 
-    def containers(self, struct: Struct) -> list[Container]:
-        """Every place in which a struct is embedded, in all inputs for its target; raises CannotTell."""
+    def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
+        """Every place in which a struct is embedded, in all inputs for its target; raises CannotTell.
+
+        Of places in many orders of fields, those count once that are the same modulo `line_size`, in bytes.
+        """
         index = self.indices[struct.target]
         left = sorted(index.unsettled(struct.name))
         if left:
@@ -65,10 +69,15 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The placements of a struct, if something holds that the input may leave open."""
+    """The placements of a struct, if it or its containers have some of the alignments that are possible."""
 
     placements: Placements
-    condition: str
+    aligns: tuple[int, ...] = ()
+    """Those of the struct for which these are the placements; empty for a struct in containers."""
+    containers: tuple[str, ...] = ()
+    """The containers whose alignment decides on them."""
+    what: str = ""
+    """Which alignments those have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +88,22 @@ class Where:
     surroundings: Surroundings
     line_size: int | None = None
     min_align: int | None = None
+    in_pairs: bool = False
+    """Whether `line_size` is that of an aligned pair of lines."""
     _known: dict[int, tuple[Case, ...]] = field(default_factory=dict)
     """Of embedded structs, which have hundreds of containers and several rules, by identity."""
     _held: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
     """What `declared_in` says, by the identity of containers; empty until it is asked."""
     _finder: Finder = field(default_factory=Finder)
 
+    def paired(self, target: Target) -> Where:
+        """Return the same with aligned pairs of lines in the place of lines."""
+        return Where(
+            self.pack, self.surroundings, placement.pair_size(self.line_size, target), self.min_align, True
+        )
+
     def cases(self, layout: Layout) -> tuple[Case, ...]:
-        """The placements of a struct; two where it depends on an alignment that the input does not state.
+        """The placements of a struct, the likeliest first; several where an unknown alignment decides.
 
         Raises CannotTell, and RuleFileError for a placement that the struct cannot have.
         """
@@ -95,8 +112,19 @@ class Where:
             if id(layout.struct) not in self._known:
                 self._known[id(layout.struct)] = self._embedded(layout.struct)
             return self._known[id(layout.struct)]
-        aligns = [layout.align, *([layout.suggested_align] if layout.suggested_align else [])]
-        return tuple(Case(self._of(layout, storage, a), f"it is {a.value} ({a.basis})") for a in aligns)
+        likely = self._of(layout, storage, layout.align)
+        if len(layout.alignments) == 1:
+            return (Case(likely, layout.alignments),)
+        return tuple(self._different(layout, storage, likely))
+
+    def _different(self, layout: Layout, storage: Storage | None, likely: Placements) -> Iterator[Case]:
+        """The placements of a struct of several possible alignments, each once."""
+        found = {_places(likely): (likely, list[int]())}
+        for value in layout.alignments:
+            one = self._of(layout, storage, Alignment(value, "one that it may have"))
+            found.setdefault(_places(one), (one, []))[1].append(value)
+        for placements, aligns in found.values():
+            yield Case(placements, tuple(aligns))
 
     def context(self, layout: Layout, placements: Placements, is_one_of_many: bool = False) -> Context:
         """What a kind judges a struct by, with the accesses that the rule file declares."""
@@ -116,7 +144,8 @@ class Where:
         return self._held[0].get(id(container), [])
 
     def _of(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
-        return placement.of(layout, self.line_size, self.min_align, storage, align)
+        found = placement.of(layout, self.line_size, self.min_align, storage, align)
+        return replace(found, in_pairs=self.in_pairs)
 
     def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
         """What the rule file says of a struct, if the struct can be there."""
@@ -130,7 +159,7 @@ class Where:
 
     def _embedded(self, struct: Struct) -> tuple[Case, ...]:
         """The placements in every container that is not itself only embedded in others."""
-        outer, ways = [], self.surroundings.containers(struct)
+        outer, ways = [], self.surroundings.containers(struct, self.line_size)
         for way in ways:
             storage = None if way.struct.bit_size is None else self._storage(way.struct, Layout(way.struct))
             if storage is None or storage.word != EMBEDDED:
@@ -141,24 +170,75 @@ class Where:
                 raise CannotTell(f"nothing in the inputs embeds {called}")
             names = some_of(tuple(dict.fromkeys(way.struct.name for way in ways)))
             raise CannotTell(f"all that embed {called} are said to be embedded themselves: {names}")
-        stated = placement.anywhere([self._inside(way, storage, False) for way, storage in outer])
-        if all(Layout(way.struct).suggested_align is None for way, _ in outer):
-            return (Case(stated, ""),)
-        other = placement.anywhere([self._inside(way, storage, True) for way, storage in outer])
-        return (
-            Case(stated, "that of containers is what their members need"),
-            Case(other, "it is what gaps in them suggest"),
-        )
+        return tuple(self._in_any(outer))
 
-    def _inside(self, way: Container, storage: Storage | None, is_suggested: bool) -> Placements:
+    def _in_any(self, outer: list[tuple[Container, Storage | None]]) -> Iterator[Case]:
+        """The placements in containers, and in those aligned as little and as much as they can be.
+
+        A larger alignment leaves some of the bases of a smaller one: what holds for both holds between.
+        """
+        layouts = [Layout(way.struct) for way, _ in outer]
+        likely = [self._inside(way, storage, None) for way, storage in outer]
+        yield Case(first := placement.anywhere(likely))
+        if all(len(layout.alignments) == 1 for layout in layouts):
+            return
+        known, different = {_places(first)}, dict[str, None]()
+        for at, what in ((0, "the smallest possible"), (-1, "the largest possible")):
+            found = []
+            for (way, storage), layout, usual in zip(outer, layouts, likely, strict=True):
+                value = layout.alignments[at]
+                one = usual
+                if value != layout.align.value:
+                    one = self._inside(way, storage, Alignment(value, "one that it may have"))
+                if _places(one) != _places(usual):
+                    different[way.struct.name] = None
+                    found.append(one)
+                else:
+                    found.append(usual)
+            other = placement.anywhere(found)
+            if _places(other) not in known:
+                known.add(_places(other))
+                yield Case(other, (), tuple(different), what)
+
+    def _inside(self, way: Container, storage: Storage | None, align: Alignment | None) -> Placements:
         called = f"{way.struct.aggregate} {way.struct.name}"
         if way.struct.problem is not None:
             raise CannotTell(f"the layout of {called} cannot be told: {way.struct.problem}")
-        align = Layout(way.struct).suggested_align if is_suggested else None
         found = placement.inside(way, self.line_size, self.min_align, storage, align)
         if found is None:
             raise CannotTell(f"the size of what lies between {called} and `{way.path}` is not known")
-        return found
+        return replace(found, in_pairs=self.in_pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Wheres:
+    """What the placements in one input depend on, by rule: by its version of Linux and its unit of lines."""
+
+    pack: Pack
+    reading: Reading
+    surroundings: Surroundings
+    line_size: int | None = None
+    min_align: int | None = None
+    _known: dict[tuple[Version | None, bool], Where] = field(default_factory=dict)
+
+    def of(self, rule: Rule) -> Where:
+        """Return what the placements depend on for one rule.
+
+        If the input states no version, what the pack says of structs is taken for one that the rule is for.
+        """
+        version = self.reading.kernel or rule.when.some_version
+        if (version, rule.line_pairs) not in self._known:
+            pack = self.pack.applied(replace(self.reading, kernel=version))
+            where = Where(pack, self.surroundings, self.line_size, self.min_align)
+            chosen = where.paired(self.reading.target) if rule.line_pairs else where
+            self._known[version, rule.line_pairs] = chosen
+        return self._known[version, rule.line_pairs]
+
+
+def _places(placements: Placements) -> tuple[object, ...]:
+    """What a verdict can depend on: not the reasons."""
+    parts = frozenset(map(_places, placements.parts))
+    return placements.bases, placements.rows, parts
 
 
 def embedded(packs: Iterable[Pack]) -> frozenset[str]:
@@ -186,18 +266,19 @@ def read(paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options:
     The readings have the wanted structs alone.
     """
     if not names:
-        return *inputs.read(paths, wanted, options), Surroundings()
+        readings, unread = inputs.read(paths, wanted, options)
+        return settle(readings), unread, Surroundings()
     if any(is_pattern(name) for name in names):
         asked = replace(wanted, everything=True)
     else:
         asked = replace(wanted, held=names)
     readings, unread = inputs.read(paths, asked, options)
-    around = _surroundings(readings)
+    around = _surroundings(readings := settle(readings))
     unsettled = {typedef for index in around.indices.values() for typedef in _unsettled(index, names)}
     if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
         asked = replace(asked, names=asked.names | unsettled)
         readings, unread = inputs.read(paths, asked, options)
-        around = _surroundings(readings)
+        around = _surroundings(readings := settle(readings))
     return [_narrowed(reading, wanted) for reading in readings], unread, around
 
 

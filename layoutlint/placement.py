@@ -10,6 +10,7 @@ from layoutlint import allocators
 from layoutlint.allocators import Storage, Wanting
 from layoutlint.containers import Container
 from layoutlint.layout import Alignment, Layout, Place
+from layoutlint.model import Target
 
 _FEW = 3
 """Containers are hundreds; the reason for some placements names the first of them."""
@@ -43,6 +44,13 @@ class Placements:
     """Those of each place, where an object can be in several."""
     rows: tuple[Row, ...] = ()
     """Where other objects of the struct stand behind and before it, as far as that is known."""
+    in_pairs: bool = False
+    """Whether each line is an aligned pair of lines of the target."""
+
+    @property
+    def unit(self) -> str:
+        """What two fields share at a base, as messages say it."""
+        return "pair of lines" if self.in_pairs else "line"
 
     def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:
         """Why there are no others; of several places, in how many a rule fails that some bases violate.
@@ -65,6 +73,16 @@ class Placements:
     def in_any(self, found: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
         """The bases that some of the findings have, in order."""
         return self.violating({base for bases in found for base in bases}.__contains__)
+
+
+def pair_size(line_size: int | None, target: Target) -> int:
+    """Return the bytes of an aligned pair of lines; `line_size` overrides the target's.
+
+    A line size above the target's own (`--line-size 128` on x86) is taken to be that of a pair already.
+    """
+    if line_size is None or line_size <= target.line_size:
+        return 2 * (line_size or target.line_size)
+    return max(line_size, 2 * target.line_size)
 
 
 def of(
@@ -148,7 +166,7 @@ def anywhere(found: Sequence[Placements]) -> Placements:
     parts = tuple(dict.fromkeys(found))
     rows = tuple(dict.fromkeys(row for part in parts for row in part.rows))
     why = f"in {len(parts)} places of other structs"
-    return Placements(found[0].line_size, tuple(bases), why, parts, rows)
+    return Placements(found[0].line_size, tuple(bases), why, parts, rows, found[0].in_pairs)
 
 
 def inside(

@@ -86,7 +86,7 @@ def _unsaid(reading: Reading, packs: tuple[Pack, ...]) -> dict[str, Struct]:
 
 def _is_open(struct: Struct, packs: tuple[Pack, ...]) -> bool:
     """Whether nothing is said of where a struct is."""
-    return all(pack.storage(struct) is None for pack in packs)
+    return all(intent.placement is None for pack in packs for intent in pack.about(struct))
 
 
 def _notes(

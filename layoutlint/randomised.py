@@ -151,7 +151,7 @@ class _Refused(Surroundings):
     moved: dict[int, str] = field(default_factory=dict)
     """Why containers cannot be told, by their identity."""
 
-    def containers(self, struct: Struct) -> list[Container]:
+    def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Every place in which a struct is embedded; raises CannotTell."""
         ways = super(_Refused, self).containers(struct)
         why = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
@@ -210,10 +210,10 @@ class _Any(Surroundings):
         except CannotLayOut as why:
             raise CannotTell(f"its randomised layouts cannot be told: {why}") from None
 
-    def containers(self, struct: Struct) -> list[Container]:
+    def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Every place in which a struct is embedded, in every order; raises CannotTell."""
         found: dict[tuple[object, ...], Container] = {}
-        line = self.line_size or struct.target.line_size
+        line = line_size or self.line_size or struct.target.line_size
         for way in super(_Any, self).containers(struct):
             shape = self.shape(way.struct)
             for one in [way] if shape is None else _places(way, struct, shape, line):
@@ -284,7 +284,7 @@ class _Built(Surroundings):
         """Whether it is that of a build that randomises."""
         return True
 
-    def containers(self, struct: Struct) -> list[Container]:
+    def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Every place in which a struct is embedded; raises CannotTell."""
         declared = self.declared[id(struct)]
         ways = super(_Built, self).containers(declared)

@@ -21,7 +21,7 @@ from layoutlint.layout import Place, is_pattern
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.named import About
 from layoutlint.placement import Placements
-from layoutlint.when import ALWAYS, When
+from layoutlint.when import ALWAYS, When, excluded
 
 VARIABLES = "(variables)"
 """Stands for the struct of a rule that is about variables."""
@@ -88,6 +88,8 @@ class Verdict:
     total: int = 0
     """How many placements there are; 0 for a kind that does not depend on them."""
     line_size: int | None = None
+    in_pairs: bool = False
+    """Whether `line_size` is that of an aligned pair of lines."""
     basis: str = ""
     """Why those are the placements; empty for a kind that does not depend on them."""
     is_placed: bool = False
@@ -118,7 +120,9 @@ def judge(
         outcome, advice = Outcome.KEPT, ""
     else:
         outcome = Outcome.BROKEN if len(bases) == total else Outcome.AT_RISK
-    return Verdict(outcome, message, evidence, bases, total, placements.line_size, advice=advice)
+    return Verdict(
+        outcome, message, evidence, bases, total, placements.line_size, placements.in_pairs, advice=advice
+    )
 
 
 def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
@@ -241,6 +245,8 @@ class Rule:
     """Whether it is of a pack that guesses."""
     around: bool = False
     """Whether it is about what stands around the struct in each of its containers."""
+    line_pairs: bool = False
+    """Whether it holds fields apart by aligned pairs of lines."""
 
     @property
     def subject(self) -> str:
@@ -264,6 +270,8 @@ class StructIntent:
     """Where objects of it start; None when nothing is said."""
     annotated: bool = False
     """Whether what the struct says itself is judged, though no rule names it."""
+    when: When = ALWAYS
+    """For which inputs it is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +297,19 @@ class Pack:
         if not self._about:
             self._about.append(About((intent.struct, intent) for intent in self.structs))
         return self._about[0].of(struct)
+
+    def applied(self, reading: Reading) -> Pack:
+        """Return the pack with what it says of the structs of an input: of alternatives the first."""
+        if all(intent.when == ALWAYS for intent in self.structs):
+            return self
+        chosen: list[StructIntent] = []
+        taken: set[tuple[str, str]] = set()
+        for intent in self.structs:
+            named = intent.struct, intent.source.file
+            if named not in taken and not excluded(intent.when, reading):
+                chosen.append(intent)
+                taken |= {named} if intent.when != ALWAYS else set()
+        return replace(self, structs=tuple(chosen))
 
     def accesses(self, struct: Struct) -> tuple[Access, ...]:
         """The accesses that are declared of the fields of a struct."""

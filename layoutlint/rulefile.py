@@ -13,7 +13,7 @@ from typing import cast
 from layoutlint import toml_table as toml
 from layoutlint.around_keys import around_of
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
-from layoutlint.kinds import KINDS, OF_VARIABLES, every_kind, kind_named
+from layoutlint.kinds import IN_PAIRS, KINDS, OF_EITHER, OF_VARIABLES, every_kind, in_pairs, kind_named
 from layoutlint.model import Source
 from layoutlint.rule import ACCESSES, VARIABLES, Access, Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.storage_keys import STORAGE_KEYS, storage
@@ -28,9 +28,20 @@ CASES = ".cases.toml"
 _SHIPPED = "rules/"
 
 PACK_KEYS = ("name", "description", "for", "guesses", "accesses", "sides")
-STRUCT_KEYS = ("header", *STORAGE_KEYS, "annotated", "optional_fields", "fields")
+STRUCT_KEYS = ("header", *STORAGE_KEYS, "when", "annotated", "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
-RULE_KEYS = ("id", "struct", "kind", "severity", "why", "evidence", "when", "tolerate", "around")
+RULE_KEYS = (
+    "id",
+    "struct",
+    "kind",
+    "severity",
+    "why",
+    "evidence",
+    "when",
+    "tolerate",
+    "around",
+    "line_pairs",
+)
 
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
@@ -66,6 +77,11 @@ def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
     Raises RuleFileError with all mistakes.
     """
     return _packs([_part(text, path, shipped)])[0]
+
+
+def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
+    """Return the packs of rule files given as paths and texts; raises RuleFileError with all mistakes."""
+    return _packs([_part(text, path, shipped=False) for path, text in texts])
 
 
 @cache
@@ -209,20 +225,24 @@ class _Reader:
     def _structs(self) -> Iterator[StructIntent]:
         tables = self._top.table("struct", "[struct]")
         for name in tables.data:
-            table = tables.table(name, f"[struct.{name}]")
-            table.only(STRUCT_KEYS)
+            alternatives = list(_alternatives(tables, name))
             try:
                 _struct_name(name)
             except Misfit as misfit:
-                table.wrong(f"the name of a struct {misfit.reason}")
-            yield StructIntent(
-                struct=name,
-                source=self._source(table.line),
-                header=table.get("header", toml.text),
-                accesses=tuple(self._fields(table)),
-                placement=storage(table, self._path),
-                annotated=table.get("annotated", toml.boolean) or False,
-            )
+                alternatives[0].wrong(f"the name of a struct {misfit.reason}")
+            yield from (self._struct(name, table) for table in alternatives)
+
+    def _struct(self, name: str, table: Table) -> StructIntent:
+        table.only(STRUCT_KEYS)
+        return StructIntent(
+            struct=name,
+            source=self._source(table.line),
+            header=table.get("header", toml.text),
+            accesses=tuple(self._fields(table)),
+            placement=storage(table, self._path),
+            annotated=table.get("annotated", toml.boolean) or False,
+            when=when_of(table),
+        )
 
     def _variables(self) -> Iterator[Access]:
         variables = self._top.table("variables", "[variables]")
@@ -281,6 +301,7 @@ class _Reader:
         when = when_of(table)
         tolerate = table.get("tolerate", toml.share) or 0.0
         around = around_of(table, kind, self._accesses)
+        line_pairs = _line_pairs(table, kind)
         if id_ is None or struct is None or kind is None or why is None:
             return None
         return Rule(
@@ -297,6 +318,7 @@ class _Reader:
             self._shipped,
             self._guesses,
             around,
+            line_pairs,
         )
 
     def _severity(self, table: Table) -> Severity:
@@ -309,13 +331,41 @@ class _Reader:
         return Severity(said or ("note" if self._guesses else "error"))
 
 
+def _alternatives(structs: Table, name: str) -> Iterator[Table]:
+    """The table of a struct, or its tables (`[[struct.NAME]]`), of which all but the last need a `when`."""
+    entries = structs.data[name]
+    if not isinstance(entries, list) or not entries:
+        yield structs.table(name, f"[struct.{name}]")
+        return
+    read = structs.get(name, toml.listed(toml.table, "tables, each under `[[struct.NAME]]`")) or ({},)
+    for index, data in enumerate(read):
+        table = Table(data, (*structs.path, name, index), f"[struct.{name}]", structs.notes)
+        if index < len(read) - 1 and "when" not in data:
+            table.wrong(f"[[struct.{name}]] has no `when`, and so leaves nothing for the tables behind it")
+        yield table
+
+
 def _struct(table: Table) -> str | None:
     """What a rule is about: a struct, or the variables of a program."""
-    if table.data.get("kind") not in OF_VARIABLES:
+    kind = table.data.get("kind")
+    if kind not in OF_VARIABLES and not (kind in OF_EITHER and "variables" in table.data):
         return table.need("struct", _struct_name)
     if "struct" in table.data:
-        table.wrong(f"kind `{table.data['kind']}` is about variables, and takes no `struct`", "struct")
+        what = f"kind `{kind}`" if kind in OF_VARIABLES else f"kind `{kind}` with `variables`"
+        table.wrong(f"{what} is about variables, and takes no `struct`", "struct")
     return VARIABLES
+
+
+def _line_pairs(table: Table, kind: Kind | None) -> bool:
+    """Return whether a rule counts pairs of lines; a kind that cannot is a mistake, which is noted."""
+    wanted = table.get("line_pairs", toml.boolean) or False
+    if wanted and kind is not None and not in_pairs(kind):
+        kinds = ", ".join(IN_PAIRS)
+        what = "guards with `contended = false`" if kind.name in IN_PAIRS else f"kind {kind.name}"
+        table.wrong(
+            f"`line_pairs` is for kinds that keep fields apart ({kinds}), not for {what}", "line_pairs"
+        )
+    return wanted
 
 
 def _kind(table: Table) -> Kind | None:

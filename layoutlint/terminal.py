@@ -1,11 +1,11 @@
-"""What the command line does to terminals and files: progress, colour, width, whole files."""
+"""What the command line does to terminals: progress, colour, width, lines."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from layoutlint.errors import UsageError
+from layoutlint import escapes
 from layoutlint.model import Progress, no_progress
 
 
@@ -23,7 +23,7 @@ def progress_on_stderr(asked: bool | None) -> Progress:
             return
         shown = percent
         ending = "\r" if is_terminal and percent < 100 else "\n"
-        sys.stderr.write(f"{what}: {percent} %{ending}")
+        sys.stderr.write(f"{escapes.line(what)}: {percent} %{ending}")
         sys.stderr.flush()
 
     return progress
@@ -41,20 +41,17 @@ def width() -> int:
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
 
 
-def write_whole(file: str | os.PathLike[str], text: str) -> None:
-    """Write a whole file or none: beside it first, then into its place; raises UsageError."""
-    import tempfile  # only runs that write files need it
-    from pathlib import Path
+def write(text: str) -> None:
+    """Write text of several lines to stdout."""
+    sys.stdout.write(text)
 
-    path = Path(file)
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, "utf-8", "backslashreplace")  # a pipe or device has no place to be put into
-            return
-        path = path.resolve()
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-            whole = Path(folder, path.name)
-            whole.write_text(text, "utf-8", "backslashreplace")
-            os.replace(whole, path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
+
+def say(*texts: str) -> None:
+    """Write lines to stdout."""
+    sys.stdout.write(escapes.lines(texts))
+
+
+def complain(*texts: str) -> None:
+    """Write lines to stderr."""
+    sys.stderr.write(escapes.lines(texts))
+    sys.stderr.flush()

@@ -192,7 +192,8 @@ def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) ->
     known: set[tuple[str, Access]] = set()
     for reading in readings:
         structs = Structs(reading.structs)
-        for intent in (one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs):
+        own = [one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs]
+        for intent in (one for one in own if not excluded(one.when, reading)):
             layouts = [] if is_pattern(intent.struct) else _layouts(structs.answering(intent.struct))
             for access in intent.accesses if layouts else ():
                 if any(_has(layout, access.path) for layout in layouts):

@@ -6,16 +6,15 @@ compiler knows can be asked, without its libraries and without running anything.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 from elftools.elf.elffile import ELFFile
 
 from tests.c_structs import CStruct, Leaf, leaves, source
+from tests.oracles import need
 
 
 @dataclass(slots=True)
@@ -68,19 +67,11 @@ def _asked(struct: CStruct) -> Iterator[Leaf]:
     return (leaf for leaf in leaves(struct.members) if leaf.has_storage or not leaf.is_bitfield)
 
 
-def need(tool: str) -> str:
-    """The path of a tool; skips the test where it is missing."""
-    at = shutil.which(tool)
-    if at is None:
-        pytest.skip(f"{tool} is not installed")
-    return at
-
-
 def compile_c(compiler: str, text: str, into: Path, *flags: str) -> Path:
     """Compile a C file to `into`; a failure shows the compiler's words."""
     path = into.with_suffix(".c")
     path.write_text(text)
-    done = subprocess.run([need(compiler), "-w", *flags, "-o", str(into), str(path)], capture_output=True, text=True)
+    done = subprocess.run([need(compiler, "-w", *flags), "-w", *flags, "-o", str(into), str(path)], capture_output=True, text=True)
     assert done.returncode == 0, f"{compiler}: {done.stderr}\n{text}"
     return into
 

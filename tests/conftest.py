@@ -1,15 +1,19 @@
-"""What all tests share: golden files, which `pytest --rewrite-goldens` writes anew for review, and examples.
+"""What all tests share: golden files, which `pytest --rewrite-goldens` writes anew for review, examples, and the
+choice between quick tests (the default) and exhaustive ones (`pytest --exhaustive`; `.ci/run` runs both).
 
 Examples are the same in every run, however busy the machine; `pytest --hypothesis-profile=other` tries others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import oracles
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -19,6 +23,37 @@ settings.load_profile("same")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="write golden files from what the tests give")
+    parser.addoption("--exhaustive", action="store_true", help="run the tests marked exhaustive, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--exhaustive")
+    chosen = [item for item in items if (item.get_closest_marker("exhaustive") is not None) == wanted]
+    left = [item for item in items if (item.get_closest_marker("exhaustive") is not None) != wanted]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    return (yield from _skipping())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    return (yield from _skipping())
+
+
+def _skipping() -> Generator[None, None, None]:
+    """Skip a test that fails because a tool it compares with is missing or broken."""
+    try:
+        return (yield)
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        reason = oracles.reason_of(error)
+        if reason is None:
+            raise
+        pytest.skip(reason)
 
 
 @pytest.fixture

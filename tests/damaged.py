@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.oracles import need
 
 BTF_MAGIC = 0xEB9F
 INT, PTR, ARRAY, STRUCT, TYPEDEF = 1, 2, 3, 4, 8
@@ -32,8 +31,7 @@ def ring_of(type_id: int) -> bytes:
 
 def compiled(tmp_path: Path, *flags: str, text: str = "struct ring { long head, tail; } r;\n") -> Path:
     """An object file; skips where there is no gcc."""
-    if shutil.which("gcc") is None:
-        pytest.skip("this machine has no gcc")
+    need("gcc")
     source = tmp_path / "ring.c"
     source.write_text(text)
     subprocess.run(["gcc", "-c", "-o", "ring.o", *flags, source.name], cwd=tmp_path, check=True)
@@ -42,8 +40,7 @@ def compiled(tmp_path: Path, *flags: str, text: str = "struct ring { long head, 
 
 def patched(path: Path, section: str, at: int, data: bytes) -> Path:
     """Overwrites bytes of a section, counted from its start; skips where there is no readelf."""
-    if shutil.which("readelf") is None:
-        pytest.skip("this machine has no readelf")
+    need("readelf")
     listed = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
     row = next(line for line in listed.splitlines() if f" {section} " in line)
     start = int(row.split(section)[1].split()[2], 16)

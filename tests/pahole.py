@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pytest
+from tests.oracles import need
 
 _HEAD = re.compile(r"(struct|union) (\w+) \{$")
 _TYPEDEF_HEAD = re.compile(r"typedef (struct|union) \{$")
@@ -48,8 +47,7 @@ class Shape:
 
 def listing(path: Path | str, *options: str) -> list[Shape]:
     """What `pahole OPTIONS PATH` prints; skips the test where pahole is missing."""
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     with subprocess.Popen(
         ["pahole", *options, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
     ) as process:

@@ -12,6 +12,7 @@ import pytest
 
 from layoutlint.unused import Unused
 from tests.command import ROOT, run
+from tests.oracles import need
 from tests.variants import compilers
 
 FIXTURES = ROOT / "fixtures" / "annotations"
@@ -20,9 +21,8 @@ HEADER = f"-I{ROOT / 'layoutlint' / 'include'}"
 
 def made(path: Path, *command: str) -> str:
     """What a compiler makes; skips where there is none."""
-    for tool in ("pahole", "clang"):
-        if tool in command and shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
+    if "pahole" in command:
+        need("pahole")
     if command[0] == "gcc-16":
         try:
             command = (*compilers.command("gcc-16"), *command[1:])
@@ -48,8 +48,7 @@ VEHICLES = {
 
 def with_btf(at: Path) -> str:
     path = made(at, "clang", "-g", HEADER, "-c", MACROS)
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     subprocess.run(["pahole", "-J", path], check=True)
     return path
 
@@ -144,8 +143,7 @@ def test_other_encodings_are_read(tmp_path):
 
 
 def test_a_source_of_another_version_is_told(tmp_path):
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     shutil.copy(COMMENTS, tmp_path / "ring.c")
     subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
     text = (tmp_path / "ring.c").read_text()
@@ -156,8 +154,7 @@ def test_a_source_of_another_version_is_told(tmp_path):
 
 
 def test_a_source_that_is_newer_is_told(tmp_path):
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     shutil.copy(COMMENTS, tmp_path / "ring.c")
     subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
     os.utime(tmp_path / "ring.o", (0, 0))
@@ -322,3 +319,21 @@ class TestHeader:
             pytest.skip(str(error))
         source = shutil.copy(FIXTURES / "everywhere.c", tmp_path / ("e.cc" if compiler.endswith("++") else "e.c"))
         subprocess.run([*command, HEADER, "-Wall", "-Wextra", "-Werror", "-c", source, "-o", str(tmp_path / "e.o")], check=True)
+
+
+ELEMENTS = [
+    # where `ignore` stands, whether it is the findings on the elements
+    ("struct ring { /* layoutlint: ignore[r] why */ struct slot slots[4]; long more[2][3]; };", True),
+    ("struct ring { struct slot slots[4];\n/* layoutlint: ignore[r] why */\nlong more[2][3]; };", False),
+]
+
+
+@pytest.mark.parametrize(("code", "is_ignored"), ELEMENTS)
+@pytest.mark.parametrize("path", ["slots.head", "slots[2].head", "slots[0].head"])
+def test_a_suppression_at_an_array_is_about_its_elements(code, is_ignored, path, tmp_path):
+    (tmp_path / "s.c").write_text(f"struct slot {{ long head; long tail; }};\n{code}\nstruct ring ring;\n")
+    rule = f'[[rule]]\nid = "r"\nstruct = "ring"\nkind = "offset"\nfields = ["{path}"]\nat = 1\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rule)
+    done = run("check", tmp_path / "s.c", "--rules", tmp_path / "r.toml", "--format", "json")
+    finding = next(f for f in json.loads(done.stdout)["findings"] if f["rule"] == "r")
+    assert (finding["suppressed"] is not None, done.returncode) == (is_ignored, 0 if is_ignored else 1)

@@ -10,7 +10,7 @@ import pytest
 from layoutlint import lint, rulefile
 from layoutlint.lint import Options
 from layoutlint.rule import Outcome
-from tests import address_oracle
+from tests import address_oracle, around_oracle
 from tests.c_probe import need
 from tests.command import run
 from tests.pace import within
@@ -268,3 +268,77 @@ def test_what_a_long_element_ends_with_is_beside_what_the_next_begins_with(tmp_p
     rules = "[struct.inode]\narray = true\n[struct.inode.fields]\nfirst = { access = \"cold\" }\n" + rule("isolated", fields=f"[{OWNER}]")
     (finding,) = Judged(tmp_path, code, rules).report["findings"]
     assert "`sem.owner` at 4112..4119 shares a line with `first` at 0..7 of the next element, 4120 bytes on" in finding["message"]
+
+
+SEM = "struct sem sem;"
+STAT = "struct stat { long a, b; };\n"
+BESIDE = [
+    # what it shows, the containers, the rules, (container, place, outcome)
+    ("a whole array", "struct many { struct sem h[4]; } many;", APART + table("many", "line", h="hot-read"),
+     [("many", "h[4]", "broken")]),
+    ("a whole array of whole lines", "struct many { struct sem h[4]; long last; } many;", APART.replace("fields", 'tolerate = 0.0\nfields')
+     + table("many", "line", last="cold", h="hot-read"), [("many", "h[4]", "broken")]),
+    ("an array of arrays", "struct many { struct sem h[2][3]; } many;", APART + table("many", "line", h="hot-read"),
+     [("many", "h[2][3]", "broken")]),
+    ("one of its rows, a line away", "struct row { struct sem h[4]; } ; struct many { struct row r[2]; char rest[64]; } many;",
+     APART + table("many", "line", r="hot-read"), [("many", "r[2].h[4]", "broken")]),
+    ("elements a line apart", "struct one { struct sem sem; char rest[112]; }; struct many { struct one one[4]; } many;",
+     APART + table("many", "line", one="hot-read"), [("many", "one[4].sem", "broken")]),
+    ("the rest of what holds it", "struct many { struct { long op; struct sem sem; } in; } many;", APART + table("many", "line", **{"in": "hot-read"}),
+     [("many", "in.sem", "broken")]),
+    ("nothing is left of what holds it", "struct many { struct { struct sem sem; } in; long last[9]; } many;",
+     APART + table("many", "line", **{"in": "hot-read", "last": "hot-read"}), [("many", "in.sem", "broken")]),
+    ("the other members of a union are never there with it", "struct many { union { long op; struct sem sem; } in; char rest[112]; long last; } many;",
+     APART + table("many", "line", **{"in": "hot-read", "last": "hot-read"}), [("many", "in.sem", "kept")]),
+    ("a table of another struct, near", STAT + "struct many { struct sem sem; struct stat st; } many;",
+     APART + table("many", "line") + table("stat", a="hot-read"), [("many", "sem", "broken")]),
+    ("a table of another struct, far", STAT + "struct many { struct sem sem; char rest[128]; struct stat st; } many;",
+     APART + table("many", "line") + table("stat", a="hot-read"), [("many", "sem", "kept")]),
+    ("a table of another struct, far before it", STAT + "struct many { struct stat st[2]; char rest[128]; struct sem sem; } many;",
+     APART + table("many", "line") + table("stat", a="hot-read"), [("many", "sem", "kept")]),
+    ("an array of the container's own, far", STAT + "struct many { struct sem sem; char rest[128]; struct stat st[3]; } many;",
+     APART + table("many", "line", st__a="hot-read"), [("many", "sem", "kept")]),
+    ("far in the object, near in the next", STAT + "struct many { struct stat st; char rest[128]; struct sem sem; } many[2];",
+     APART + "[struct.many]\narray = true\n" + table("stat", a="hot-read"), [("many", "sem", "broken")]),
+    ("a whole array that may be there, and all of the lock", "struct many { struct sem h[4]; } many;",
+     rule("isolated", fields='["*"]', **{"except": '["@cold"]'}) + table("many", "line", h="cold"), [("many", "h[4]", "kept")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "rules", "found"), [case[1:] for case in BESIDE], ids=[case[0] for case in BESIDE])
+def test_what_stands_beside(tmp_path, code, rules, found):
+    judged = Judged(tmp_path, code, rules)
+    assert [each[:3] for each in judged.found] == found
+    assert judged.done.returncode == (0 if {outcome for *_, outcome in found} == {"kept"} else 1)
+
+
+AROUND_KINDS = {"separate": APART, "access": rule("access")}
+
+
+def agrees_with_bytes(seed: int, folder) -> None:
+    """Verdicts in a container made at random are what its bytes say, in every place and at every base."""
+    one = around_oracle.made(seed, folder)
+    (folder / "a.c").write_text(around_oracle.source(one))
+    subprocess.run(["gcc", "-g", "-w", "-c", "-o", folder / "a.o", folder / "a.c"], check=True)
+    for kind, text in AROUND_KINDS.items():
+        pack = rulefile.parse(around_oracle.rules(one) + text, "r.toml")
+        report = lint.check((str(folder / "a.o"),), (pack,), (), Options())
+        told = {
+            ".".join(part.partition("[")[0] for part in found.around.path.split(".")): frozenset(found.verdict.bases)
+            for found in (*report.findings, *report.kept) if found.around is not None
+        }  # fmt: skip
+        expected = around_oracle.failing(one, kind)
+        assert told == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_verdicts_beside_arrays_and_in_rows(tmp_path, seed):
+    need("gcc")
+    agrees_with_bytes(seed, tmp_path)
+
+
+@pytest.mark.exhaustive
+def test_verdicts_beside_many_arrays_and_in_rows(tmp_path):
+    need("gcc")
+    for seed in range(10, 300):
+        agrees_with_bytes(seed, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from tests.command import ROOT
+from tests.test_policy import committed, git
 
 EXAMPLE = ROOT / "docs" / "example"
 
@@ -39,7 +41,8 @@ SCRIPTS = {
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     shutil.copytree(EXAMPLE, tmp_path / "project")
-    return tmp_path / "project"
+    git(tmp_path / "project", "init", "-q")
+    return committed(tmp_path / "project", {})
 
 
 def run_job(lines: list[str], project: Path) -> subprocess.CompletedProcess[str]:
@@ -51,7 +54,7 @@ def run_job(lines: list[str], project: Path) -> subprocess.CompletedProcess[str]
     assert lines[0] == 'pip install "$LAYOUTLINT"'  # done already: this environment has it
     return subprocess.run(
         ["bash", "-e", "-c", "\n".join(lines[1:])], cwd=project, capture_output=True, text=True,
-        env={"PATH": f"{commands}:{os.environ['PATH']}", "HOME": str(project.parent), "CI": "true"},
+        env={"BASE": "HEAD", "PATH": f"{commands}:{os.environ['PATH']}", "HOME": str(project.parent), "CI": "true"},
     )  # fmt: skip
 
 
@@ -71,6 +74,14 @@ def test_a_job_fails_on_a_broken_rule_file(project, script):
     assert run_job(SCRIPTS[script](), project).returncode == 2
 
 
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_change_does_not_edit_its_own_judge(project, script):
+    rules = (project / "layoutlint.toml").read_text()
+    (project / "layoutlint.toml").write_text(rules.replace('severity = "error"', 'severity = "note"').replace('severity = "warning"', 'severity = "note"'))
+    done = run_job(SCRIPTS[script](), project)
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
 def test_github_annotates_the_changed_lines(project):
     done = run_job(SCRIPTS["github"](), project)
     assert [line for line in done.stdout.splitlines() if line.startswith("::error file=ring.h,line=")]
@@ -78,13 +89,39 @@ def test_github_annotates_the_changed_lines(project):
 
 def test_github_keeps_the_sarif_file_of_a_failed_run():
     keeping = [step for step in steps() if "upload" in step.get("uses", "")]
-    assert [step["uses"].split("@")[0] for step in keeping] == [
-        "github/codeql-action/upload-sarif", "actions/upload-artifact",
+    showing = github()["jobs"]["code-scanning"]
+    assert [step["uses"].split("@")[0] for step in (*keeping, *showing["steps"])] == [
+        "actions/upload-artifact", "actions/download-artifact", "github/codeql-action/upload-sarif",
     ]  # fmt: skip
-    for step in keeping:
-        assert step["if"].startswith("always()")
+    for step in (*keeping, showing["steps"][-1]):
         assert "layoutlint.sarif" in step["with"].values()
-    assert github()["permissions"]["security-events"] == "write"
+    assert keeping[0]["if"].startswith("always()")
+    assert showing["if"].startswith("always()")
+
+
+def test_jobs_have_no_rights_that_they_do_not_need():
+    rights = {name: job["permissions"] for name, job in github()["jobs"].items()}
+    assert github()["permissions"] == {}
+    assert rights == {"layoutlint": {"contents": "read"}, "code-scanning": {"security-events": "write"}}
+    checkout = next(step for step in steps() if step.get("uses", "").startswith("actions/checkout"))
+    assert checkout["with"]["persist-credentials"] is False
+    assert not any("run" in step or "checkout" in step.get("uses", "") for step in github()["jobs"]["code-scanning"]["steps"])
+    assert [step["name"] for step in steps() if "${{" in step.get("run", "")] == []
+
+
+def test_actions_are_pinned_by_commits():
+    used = re.findall(r"uses: (\S+)@(\S+)  # (v[\d.]+)$", (ROOT / "docs/ci/github.yml").read_text(), re.MULTILINE)
+    assert len(used) == (ROOT / "docs/ci/github.yml").read_text().count("uses:")
+    assert [commit for _, commit, _ in used if not re.fullmatch("[0-9a-f]{40}", commit)] == []
+
+
+@pytest.mark.parametrize("words", [("zizmor", "--offline", "--persona=pedantic"), ("actionlint",)], ids=lambda words: words[0])
+def test_linters_of_workflows_find_nothing(words):
+    found = shutil.which(words[0])
+    if found is None:
+        pytest.skip(f"{words[0]} is not installed")
+    done = subprocess.run([found, *words[1:], str(ROOT / "docs/ci/github.yml")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_gitlab_keeps_the_sarif_file_of_a_failed_run():

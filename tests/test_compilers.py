@@ -49,8 +49,8 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool) -> 
     layout = Layout(got)
     if layout.size != facts.size:
         yield f"{struct.tag}: size {layout.size}, compiled {facts.size}"
-    if got.align is not None and got.align != facts.align and not _is_written(struct, got.align, facts):
-        yield f"{struct.tag}: stated alignment {got.align}, compiled {facts.align}"
+    if facts.align not in layout.alignments:
+        yield f"{struct.tag}: alignments {layout.alignments}, compiled {facts.align}"
     if got.aggregate != struct.aggregate:
         yield f"{struct.tag}: read as {got.aggregate}"
     places = {place.path: place for place in layout.expanded()}
@@ -66,11 +66,6 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool) -> 
             yield f"{struct.tag}.{path}: read as {'a' if place.field.is_bitfield else 'no'} bit-field"
         if length is not None and place.bit_size != length:
             yield f"{struct.tag}.{path}: {place.bit_size} bits, compiled {length}"
-
-
-def _is_written(struct: CStruct, align: int, facts: Facts) -> bool:
-    """Whether it is what clang states: the `aligned` that was written, of which natural alignment may make more."""
-    return f"aligned({align})" in struct.attributes and align < facts.align
 
 
 def names(structs: tuple[CStruct, ...]) -> Wanted:

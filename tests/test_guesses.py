@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -76,8 +75,7 @@ READERS = {
 
 
 def with_btf(text: Path, at: Path) -> str:
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     path = made(at, "gcc", "-g", "-c", str(text))
     subprocess.run(["pahole", "-J", path], check=True)
     return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
 import subprocess
@@ -200,12 +199,12 @@ class TestWhatCannotBeRead:
         assert run("check", "6.1.0", "--rules", "rules.toml", "--struct", "shared", cwd=root).returncode == 3
 
 
-    @pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="a process that is not forked reads as ever")
     def test_a_process_that_dies(self, made, monkeypatch):
         monkeypatch.setattr(readers, "read", lambda *_: os._exit(9))
         readings, (unread,) = inputs.read((str(made / "6.1.0"),), Wanted(everything=True), ReadOptions(jobs=2))
         assert readings == []
-        assert str(unread).startswith(f"{made}/6.1.0: a process that read its files was ended")
+        assert str(unread).startswith(f"{made}/6.1.0: the process that read {made}/6.1.0/kernel/")
+        assert ".ko crashes (status 9)" in str(unread)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from layoutlint import casefile, lint, rulefile, trial
 from layoutlint.rule import Outcome
 from tests.command import ROOT
+from tests.oracles import need
 
 PACKS = rulefile.shipped()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
@@ -45,8 +45,7 @@ def test_every_rule_says_why_and_where_from(rule):
 
 @pytest.mark.parametrize(("pack", "case"), CASES, ids=[f"{pack.name} {case.name}" for pack, case in CASES])
 def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     if any(flag.startswith("--target") for flag in case.flags):
         pytest.skip("the case is for another machine than gcc's")
     pack = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
@@ -84,6 +83,13 @@ def test_every_rule_is_in_the_document():
     packs = [pack for pack in PACKS if pack.kernel]
     historic = {rule.id for pack in packs for rule in pack.rules if rule.when.kernel and rule.when.kernel.below}
     assert {rule.id for pack in packs for rule in pack.rules} - shown <= historic
+
+
+def test_the_document_names_who_writes_and_who_reads_for_every_rule():
+    """Those of kernel/comments have the file and line of the comment that asks for them."""
+    named = [rule for row in table("Who writes and who reads") for rule in row[0].split(", ")]
+    packs = [pack for pack in PACKS if pack.kernel and pack.name != "kernel/comments"]
+    assert sorted(named) == sorted(rule.id for pack in packs for rule in pack.rules)
 
 
 KERNELS = {path.stem for path in Path(ROOT / "rules" / "kernel").glob("*.toml") if ".cases" not in path.name}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from layoutlint import lint, rulefile
 from layoutlint.rule import Outcome
 from tests.command import ROOT
+from tests.oracles import need
 
 VARIABLES = ROOT / "fixtures" / "variables"
 CASES = [
@@ -22,8 +22,7 @@ CASES = [
 @pytest.mark.parametrize(("when", "flags", "outcomes"), CASES, ids=[case[0] for case in CASES])
 def test_counters_of_memory(tmp_path, when, flags, outcomes, optimised):
     """In what order gcc puts them differs with its version; that two of three share a line of 64 does not."""
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     path = tmp_path / f"{when}.o"
     subprocess.run(["gcc", "-c", optimised, *flags, str(VARIABLES / "net.c"), "-o", str(path)], check=True)
     report = lint.check([str(path)], rulefile.load([str(VARIABLES / "net.toml")]), (), lint.Options())

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from layoutlint.layout import Hole, Layout, is_pattern
-from layoutlint.model import Struct
+from layoutlint.layout import Hole, Layout, is_pattern, is_within
+from layoutlint.model import Source, Struct, Unstated
 from tests import slow_model as slow
 from tests.build import bits, flexible, member, struct
 from tests.kinds.structs import (
@@ -227,6 +227,14 @@ IN_ANONYMOUS = struct("in anonymous", 64, member(None, 0, 64, member("a", 0, 8, 
                       align=None)  # fmt: skip
 
 
+GCC = Unstated.PACKED | Unstated.PRAGMA
+CLANG = Unstated.PACKED | Unstated.BIT_FIELDS
+OLD_CLANG = GCC | Unstated.BIT_FIELDS | Unstated.RAISED | Unstated.CAPPED
+BTF = GCC | Unstated.ALIGNED
+NATURAL = struct("natural", 16, member("a", 0, 8, align=8), member("b", 8, 8, align=8), align=None)
+AT_1 = member("a", 0, 4, align=4, source=Source("h", 1))
+
+
 class TestAlignment:
     @pytest.mark.parametrize(("of_struct", "value", "basis"), [
         (struct("stated", 8, member("a", 0, 8, align=8), align=64), 64, "stated by the input"),
@@ -251,7 +259,7 @@ class TestAlignment:
         (struct("timex", 128, member("a", 0, 84, align=4), align=None), 64, "suggested by 44 bytes of padding at its end"),
     ], ids=lambda value: value.name if isinstance(value, Struct) else "")  # fmt: skip
     def test_a_gap_suggests_more_and_proves_nothing(self, of_struct, value, basis):
-        layout = Layout(of_struct)
+        layout = Layout(replace(of_struct, unstated=BTF))
         assert layout.align.value < value
         assert (layout.suggested_align.value, layout.suggested_align.basis) == (value, basis)
 
@@ -259,4 +267,44 @@ class TestAlignment:
         gap(8, 32), replace(gap(56, 128), align=8), IN_ANONYMOUS, replace(gap(24, 64), aggregate="union"),
     ], ids=["small gap", "stated", "gap inside a member", "no gaps in a union"])  # fmt: skip
     def test_suggests_nothing(self, of_struct):
-        assert Layout(of_struct).suggested_align is None
+        assert Layout(replace(of_struct, unstated=BTF)).suggested_align is None
+
+    @pytest.mark.parametrize(("name", "unstated", "of_struct", "possible"), [
+        ("C text", Unstated.NOTHING, NATURAL, (8,)),
+        ("gcc", GCC, NATURAL, (1, 2, 4, 8)),
+        ("gcc, stated", GCC, replace(NATURAL, align=8), (8,)),
+        ("clang 19 states pragmas", CLANG, NATURAL, (1, 8)),
+        ("btf", BTF, replace(NATURAL, bit_size=64 * 8), (1, 2, 4, 8, 16, 32, 64)),
+        ("clang 14 states what is asked for", OLD_CLANG, replace(NATURAL, align=2), (2, 4, 8)),
+        ("a hole behind the line before", GCC, struct("s", 16, AT_1, member("b", 8, 8, align=8, source=Source("h", 2)), align=None), (8,)),
+        ("a hole with lines between", GCC, struct("s", 16, AT_1, member("b", 8, 8, align=8, source=Source("h", 3)), align=None), (1, 2, 4, 8)),
+        ("a small hole leaves less", GCC, struct("s", 24, AT_1, member("b", 8, 4, align=4), member("c", 16, 8, align=8, source=Source("h", 11)), align=None), (1, 2, 4, 8)),
+        ("what members ask for", CLANG, struct("s", 128, member("a", 0, 8, align=8), member("b", 64, 8, align=64, asked=64), align=None), (64,)),
+        ("what a pragma can cut down", OLD_CLANG, struct("s", 64, member("a", 0, 64, align=64, asked=64), align=None), (1, 2, 4, 8, 16, 64)),
+        ("a hole before what asks", OLD_CLANG, struct("s", 128, member("a", 0, 8, align=8), member("b", 64, 8, align=64, asked=64), align=None), (64,)),
+        ("aligned as bits can be", CLANG, struct("s", 32, bits("a", 0, 3), align=None), (1, 2, 4, 8, 16, 32)),
+        ("types of bit-fields", GCC, struct("s", 8, replace(bits("a", 0, 33), align=8), replace(bits("b", 33, 31), align=8), align=None), (1, 2, 4, 8)),
+        ("as large as a register", GCC | Unstated.AS_LARGE, struct("s", 16, member("a", 0, 8, align=8), member("b", 8, 8, align=8), align=None), (1, 2, 4, 8, 16)),
+        ("of several that a member can have", GCC, struct("s", 16, member("a", 0, 16, align=8, possible=15), align=None), (1, 2, 4, 8)),
+        ("as far as more is known", GCC, replace(NATURAL, possible=12), (4, 8)),
+    ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+    def test_what_is_possible(self, name, unstated, of_struct, possible):
+        assert Layout(replace(of_struct, unstated=unstated)).alignments == possible
+
+
+WITHIN = [
+    # path, outer, whether the path is the outer one or a part of it; with any element
+    ("a", "a", True, True), ("a.b", "a", True, True), ("a", "a.b", False, False), ("ab", "a", False, False),
+    ("a[1]", "a", True, True), ("a[1].b", "a", True, True), ("a[1]", "a[1]", True, True), ("a[10]", "a[1]", False, False),
+    ("a[1][2]", "a[1]", True, True), ("a[1]", "a[1][2]", False, False), ("a[1].b", "a.b", False, True),
+    ("a[0].b", "a.b", True, True), ("a[0][1].b.c", "a.b", False, True), ("a.b", "a[0].b", True, True),
+    ("a.b", "a[1].b", False, False), ("a.b", "a[0]", True, True), ("a", "a[0]", False, False), ("a[2..4]", "a", True, True),
+    ("a[3]", "a[2..4]", True, True), ("a[3].b", "a[2..4]", True, True), ("a[2..3]", "a[2..4]", True, True),
+    ("a[2..5]", "a[2..4]", False, False), ("a[2..4]", "a[3]", False, False), ("a[2..4].b", "a.b", False, True),
+    ("a[" + "9" * 5000 + "]", "a[1]", False, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "outer", "is_part", "is_part_of_any"), WITHIN)
+def test_a_path_is_a_part_of_another(path, outer, is_part, is_part_of_any):
+    assert (is_within(path, outer), is_within(path, outer, any_element=True)) == (is_part, is_part_of_any)

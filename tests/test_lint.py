@@ -14,10 +14,11 @@ from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
-from layoutlint.model import Reading, Source, Struct, Unread, target_named
+from layoutlint.model import Reading, Source, Struct, Unread, Unstated, target_named
+from layoutlint.placed import Surroundings
 from layoutlint.readers import linux_version
 from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent
-from layoutlint.when import Versions, When
+from layoutlint.when import Versions, When, assumed, excluded
 from tests.build import X86_64, member, struct
 
 NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
@@ -129,6 +130,78 @@ CONFIGURATIONS = [
     (("SMP", "!NUMA"), {"SMP", "NUMA"}, False),
     (("SMP",), None, True),
 ]
+
+
+STATED = [
+    # what the rule wants, what the configuration says, what the banner says, why it is left out, what is assumed
+    (When(("SMP",)), None, (), None, ("`SMP`",)),
+    (When(("!SMP",)), None, (), None, ("`!SMP`",)),
+    (When(("SMP",)), None, ("SMP",), None, ()),
+    (When(("!SMP",)), None, ("SMP",), "for a configuration with !SMP, which vmlinux has not", ()),
+    (When(("PREEMPT_RT",)), None, ("!PREEMPT_RT",), "for a configuration with PREEMPT_RT, which vmlinux has not", ()),
+    (When(("SMP", "MEMCG")), None, ("SMP",), None, ("`MEMCG`",)),
+    (When(("SMP",)), {"SMP"}, (), None, ()),
+]
+
+
+@pytest.mark.parametrize(("when_", "configured", "options", "left_out", "assumptions"), STATED)
+def test_what_an_input_states_of_its_configuration(when_, configured, options, left_out, assumptions):
+    config = None if configured is None else frozenset(configured)
+    reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), config=config, options=frozenset(options))
+    assert (excluded(when_, reading), assumed(when_, reading)) == (left_out, assumptions)
+
+
+SERIES = [
+    # the range, a version of which only two numbers are known, whether it is in it
+    (Versions((6, 1)), (6, 1), True),
+    (Versions((6, 1, 1)), (6, 1), None),
+    (Versions((6, 1, 5), (6, 1, 9)), (6, 1), None),
+    (Versions((), (6, 1, 50)), (6, 1), None),
+    (Versions((), (6, 1)), (6, 1), False),
+    (Versions((), (6, 2)), (6, 1), True),
+    (Versions((6, 2)), (6, 1), False),
+    (Versions((6, 0, 5), (6, 2, 3)), (6, 1), True),
+]
+
+
+@pytest.mark.parametrize(("range_", "version", "is_in"), SERIES)
+def test_a_version_of_two_numbers(range_, version, is_in):
+    reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
+    assert range_.admits(version) is is_in
+    assert (excluded(When(kernel=range_), reading) is None) == (is_in is not False)
+    assert bool(assumed(When(kernel=range_), reading)) == (is_in is None)
+
+
+MACHINES = [
+    # what the rule is for, the input's target, whether it is left out, whether it is assumed
+    (("x86_64",), "unknown64-le", False, True),
+    (("s390x",), "unknown64-le", True, False),
+    (("x86*",), "x86_64", False, False),
+    (("x86*",), "aarch64", True, False),
+    (("i386",), "unknown64-le", True, False),
+]
+
+
+@pytest.mark.parametrize(("arch", "target", "is_left_out", "is_assumed"), MACHINES)
+def test_an_input_that_names_no_machine(arch, target, is_left_out, is_assumed):
+    reading = Reading("btf", "btf", target_named(target), (FAR,))
+    assert (excluded(When(arch=arch), reading) is not None) == is_left_out
+    assert bool(assumed(When(arch=arch), reading)) == is_assumed
+
+
+def test_the_report_says_what_was_taken_to_hold():
+    rules = (replace(when("SMP"), id="a"), replace(when("!SMP"), id="b"), replace(when("MEMCG"), id="c", struct="gone"))
+    reading = Reading("vmlinux", "dwarf", X86_64, (FAR,))
+    found = lint.report(lint.Inputs([reading], [], Surroundings()), (Pack("p", "p.toml", rules),), (), Options())
+    assert found.readings[0].notes == ("conditions that it does not state, taken to hold: `!SMP` (1 rule), `SMP` (1 rule)",)
+
+
+@pytest.mark.parametrize(("stated", "given", "expected"), [
+    (None, (6, 12, 0), (6, 12, 0)), ((6, 1), (6, 1, 176), (6, 1, 176)), ((6, 1), (6, 2, 0), (6, 1)), ((6, 1, 9), (6, 1, 8), (6, 1, 9)),
+])
+def test_the_command_line_adds_to_the_version_that_is_stated(stated, given, expected):
+    reading = Reading("vmlinux", "dwarf", X86_64, (), is_kernel=True, kernel=stated)
+    assert lint._dated(reading, given).kernel == expected
 
 
 @pytest.mark.parametrize(("wanted", "configured", "judges"), CONFIGURATIONS)
@@ -325,6 +398,7 @@ def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):
 
 
 PADDED = struct("ring", 128, member("head", 0, 8, align=8), member("tail", 64 - 16, 8, align=8), member("c", 64, 8), align=None)
+PADDED = replace(PADDED, unstated=Unstated.PACKED | Unstated.ALIGNED)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +407,7 @@ PADDED = struct("ring", 128, member("head", 0, 8, align=8), member("tail", 64 - 
         (PADDED, "unknown"),  # starts 48 apart: at risk if aligned to 8, one line if aligned to 64
         (replace(PADDED, align=8), "at-risk"),
         (replace(PADDED, align=64), "broken"),
-        (replace(FAR, bit_size=256 * 8, align=None), None),  # kept either way
+        (replace(PADDED, bit_size=256 * 8, fields=FAR.fields), None),  # kept either way
     ],
     ids=["not stated", "8", "64", "either way"],
 )
@@ -342,9 +416,8 @@ def test_an_alignment_that_decides_and_is_not_stated_makes_it_unknown(monkeypatc
     assert [finding.verdict.outcome.value for finding in found] == ([outcome] if outcome else [])
     if outcome == "unknown":
         assert found[0].verdict.message == (
-            "the input does not state the alignment: at-risk if it is 8 (natural alignment of its members), broken "
-            "if it is 64 (suggested by 56 bytes of padding at its end); give the headers or DWARF of gcc, or say "
-            "`placement` in the rule file"
+            "The alignment of struct ring is not in the debug information. The rule is broken if it is 64 or 128, "
+            'at risk if 1, 2, 4, 8, 16 or 32. Check the header, or state `placement = "aligned:8"` in the rule file.'
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from layoutlint.readers.clang import units
 from tests.c_probe import compile_c
 from tests.command import ROOT, run
 from tests.damaged import compiled
+from tests.oracles import fault
 from tests.readers.test_clang_inputs import CONFIGURED, KERNEL, lay
 
 FOLDER = ROOT / "fixtures/matrix"
@@ -135,7 +135,7 @@ def report():
 def compilers(machine: str) -> list[tuple[str, ...]]:
     triple, gcc, _ = MACHINES[machine]
     found = [("clang", f"--target={triple}"), gcc]
-    return [words for words in found if shutil.which(words[0])]
+    return [words for words in found if fault(words[0], (*words[1:], "-c")) is None]
 
 
 @pytest.mark.parametrize("build", BUILDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise, product
 
@@ -132,6 +133,50 @@ def test_objects_of_a_cache_when_asked(data, held, word, line):
     for kind, accesses, fails in rules(held, data, line):
         alone = [[each] for row in rows for each in row]
         agrees(kind, Context(layout, found, accesses), alone, line, fails)
+
+
+def elements(named: dict[str, slow.Node], path: str) -> list[slow.Node]:
+    """What a path means in every element of the arrays through which it leads without an index."""
+    pattern = r"(\[\d+\])*\.".join(map(re.escape, path.split(".")))
+    return [node for spelled, node in named.items() if re.fullmatch(pattern, spelled)]
+
+
+def must_part(named: dict[str, slow.Node], a: slow.Node, b: slow.Node) -> list[tuple[slow.Node, slow.Node]]:
+    """The two; of a field and its own part, the part and the other elements that the field has."""
+    if not slow.parts_of_one_another(a.path, b.path):
+        return [(a, b)]
+    outer, inner = sorted((a, b), key=lambda node: len(node.path))
+    ends = [found.end() for found in re.finditer(r"\[\d+\]", inner.path) if found.end() > len(outer.path)]
+    held = [inner.path[:end] for end in ends]
+    beside = [node for path in held for other, node in named.items()
+              if other != path and other.rpartition("[")[0] == path.rpartition("[")[0] and other.endswith("]")]  # fmt: skip
+    return [(node, inner) for node in beside]
+
+
+@given(data=st.data(), held=structs(), word=st.sampled_from(["slab", "line", "static"]), count=st.integers(1, 4),
+       line=st.sampled_from(LINES))  # fmt: skip
+@settings(max_examples=60)
+def test_access_in_elements(data, held, word, count, line):
+    """Fields of one element against those of the others, their own parts and themselves among them."""
+    layout, named = Layout(held), slow.named(held)
+    assume(layout.open_end is None and layout.size and named)
+    somewhere = sorted(path for path, node in named.items() if not node.goes_on)
+    paths = {re.sub(r"\[\d+\]", "", path) if data.draw(st.booleans()) else path
+             for path in data.draw(st.lists(st.sampled_from(somewhere), min_size=1, max_size=3))}  # fmt: skip
+    readers = data.draw(st.sampled_from([("hot-read",), ("hot-write",), ("hot-read", "hot-write")]))
+    accesses = tuple(Access(path, data.draw(st.sampled_from(["hot-read", "hot-write"]))) for path in sorted(paths))
+    own = {node.path: access.access for access in sorted(accesses, key=lambda access: "[" in access.path)
+           for node in elements(named, access.path)}  # fmt: skip
+    pairs = [(named[a], named[b]) for a, b in product(own, own) if own[a] in readers and own[b] == "hot-write"]
+    assume(pairs)
+
+    def fails(at: int, other: int) -> bool:
+        apart = [two for a, b in pairs for two in must_part(named, a, b)] if at == other else pairs
+        return any(meets(a, at, b, other, line) for a, b in apart)
+
+    rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
+    found = placement.of(layout, line, None, storage(word, array=count))
+    agrees(AccessApart(readers=readers), Context(layout, found, accesses), rows, line, fails)
 
 
 STEPS = [
@@ -279,3 +324,39 @@ def test_a_rule_file_says_so(tmp_path):
     assert (found.verdict.outcome, found.verdict.bases) == (Outcome.BROKEN, (0, 8, 16, 24))
 
 
+
+
+IN_ONE_AND_MANY = "struct sem {{ long count; {rest} int owner; }};\nstruct one {{ struct sem sem; }} one;\nstruct many {{ struct sem sem[4]; }} many;\n"
+PLACES = [
+    # between the two fields, what the rule says of one and many, the outcome
+    ("", "line", "line", "broken"),  # in the object itself, everywhere
+    ("char rest[128];", "line", "line", "at-risk"),  # with the next element, which the lonely one has not
+]
+
+
+@pytest.mark.parametrize(("rest", "one", "many", "outcome"), PLACES)
+@pytest.mark.parametrize("kind", ["separate", "access", "guards"])
+def test_one_of_several_places_has_no_neighbours(rest, one, many, outcome, kind, tmp_path):
+    import json
+
+    from tests.command import run
+
+    (tmp_path / "a.c").write_text(IN_ONE_AND_MANY.format(rest=rest))
+    keys = {
+        "separate": 'fields = [["owner"], ["count"]]', "access": "", "guards": 'lock = "owner"\ndata = ["count"]\ncontended = true',
+    }[kind]  # fmt: skip
+    (tmp_path / "r.toml").write_text(
+        f'[struct.sem]\nplacement = "embedded"\n[struct.sem.fields]\nowner = {{ access = "hot-write" }}\n'
+        f'count = {{ access = "hot-read" }}\n[struct.one]\nplacement = "{one}"\n[struct.many]\nplacement = "{many}"\n'
+        f'[[rule]]\nid = "r"\nstruct = "sem"\nkind = "{kind}"\n{keys}\nneighbours = true\nwhy = "w"\n'
+    )
+    done = run("check", tmp_path / "a.c", "--rules", tmp_path / "r.toml", "--format", "json", "--fail-on", "broken")
+    assert [finding["outcome"] for finding in json.loads(done.stdout)["findings"]] == [outcome]
+    assert done.returncode == (1 if outcome == "broken" else 0)
+
+
+def test_what_is_broken_in_the_object_is_so_without_known_neighbours():
+    held = Layout(struct("s", 16, member("a", 0, 8), member("b", 8, 8), align=16))
+    accesses = Access("a", "hot-read"), Access("b", "hot-write")
+    for kind in (Separate((("a",), ("b",)), neighbours=True), AccessApart(neighbours=True), Guards("a", ("b",), True, neighbours=True)):
+        assert kind.check(Context(held, placement.of(held, 64), accesses)).outcome is Outcome.BROKEN

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint import lint, readers
+from layoutlint import lint, readers, rulefile
 from layoutlint.allocators import Storage
 from layoutlint.ctype import CType
 from layoutlint.errors import RuleFileError
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import Options
-from layoutlint.model import Field, Reading, Source, Struct, target_named
+from layoutlint.model import Field, Reading, Source, Struct, Unstated, target_named
 from layoutlint.rule import Outcome, Pack, Rule, Severity, StructIntent, Verdict
 from tests.build import X86_64, flexible, member, struct
 from tests.command import run
@@ -146,9 +146,14 @@ class TestEmbedded:
 
     def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch):
         gap = struct("gap", 128, member("a", 0, 8, align=8), field("x", 64, LOCK), align=None)
+        gap = replace(gap, unstated=Unstated.PACKED | Unstated.ALIGNED)
         verdict = judged(monkeypatch, (LOCK, gap), said("lock", "embedded"))
         assert verdict.outcome is Outcome.UNKNOWN
-        assert verdict.message.startswith("the input does not state the alignment: at-risk if that of containers")
+        assert verdict.message == (
+            "The alignment of what embeds struct lock (gap) is not in the debug information. If it is what its members "
+            "ask for, at risk, if the largest possible, kept. Check the headers, or state their `placement` in the "
+            "rule file."
+        )
 
     def test_readings_keep_what_was_asked_for(self, monkeypatch):
         structs = (LOCK, holder("inode", 128, 40))
@@ -266,3 +271,44 @@ class TestTheCommand:
             "r.toml:11: `stride` 36 contradicts struct b, which is aligned to 8",
         ]
         assert (done.returncode, done.stdout) == (2, "")
+
+
+class TestAlternatives:
+    """A struct of 24 bytes whose two words are on two lines unless it starts on one."""
+
+    HELD = struct("vma", 24, member("count", 0, 8), member("owner", 16, 8))
+    TEXT = """
+[[struct.vma]]
+placement = "line"
+when = { kernel = ">=6.15" }
+[[struct.vma]]
+placement = "slab"
+[[rule]]
+id = "r"
+struct = "vma"
+kind = "together"
+fields = ["count", "owner"]
+why = "both are read"
+"""
+
+    @pytest.mark.parametrize(("kernel", "when", "total"), [
+        ((6, 1, 176), "", 8),
+        ((6, 14, 9), "", 8),
+        ((6, 15, 0), "", 1),
+        ((7, 2, 13), "", 1),
+        ((6, 1), ">=6.18", None),  # the rule does not apply
+        (None, "", 1),  # a condition on what the input does not state is taken to hold
+        (None, ">=6.18", 1),  # the rule's own condition says which version is meant
+        (None, "<6.12", 8),
+        (None, ">=6.1, <6.12", 8),
+    ])  # fmt: skip
+    def test_the_first_that_applies_is_used(self, kernel, when, total):
+        text = self.TEXT + (f'when = {{ kernel = "{when}" }}\n' if when else "")
+        reading = Reading("vmlinux", "dwarf", X86_64, (self.HELD,), kernel=kernel)
+        found = list(lint.judge(reading, rulefile.parse(text, "m.toml"), Options()))
+        assert [finding.verdict.total for finding in found] == ([] if total is None else [total])
+
+    def test_other_structs_of_the_file_keep_what_is_said(self):
+        text = self.TEXT + '[struct.other]\nplacement = "line"\n'
+        pack = rulefile.parse(text, "m.toml")
+        assert pack.applied(Reading("v", "dwarf", X86_64, (), kernel=(6, 1))).structs == pack.structs[1:]

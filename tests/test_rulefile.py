@@ -117,6 +117,39 @@ def test_where_objects_of_a_struct_start(said, storage):
     assert intent.placement == Storage(storage[0], Source("my.toml", 2), *storage[1:])
 
 
+VERSIONS = """\
+[[struct.vma]]
+header = "linux/mm_types.h"
+placement = "line"
+when = { kernel = ">=6.15" }
+[struct.vma.fields]
+vm_refcnt = { access = "hot-write" }
+
+[[struct.vma]]
+placement = "slab"
+"""
+
+
+def test_a_struct_that_differs_between_versions():
+    newer, older = rulefile.parse(VERSIONS, "my.toml").structs
+    assert (newer.placement, newer.when) == (Storage("line", Source("my.toml", 3)), When(kernel=Versions((6, 15))))
+    assert newer.accesses == (Access("vm_refcnt", "hot-write", False, Source("my.toml", 6)),)
+    assert (older.placement, older.when, older.source) == (
+        Storage("slab", Source("my.toml", 9)), When(), Source("my.toml", 8),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("[[struct.s]]\nplacement = 'line'\n[[struct.s]]\nplacement = 'slab'\n",
+     "my.toml:1: [[struct.s]] has no `when`, and so leaves nothing for the tables behind it"),
+    ("[[struct.s]]\nplacement = 'line'\nwhen = { kernal = '>=6.1' }\n[[struct.s]]\nplace = 'slab'\n",
+     "my.toml:5: unknown key `place` in [struct.s] (did you mean `placement`?)"),
+    ("struct.s = [1]\n", "my.toml:1: `s`[0] must be a table, not an integer"),
+])  # fmt: skip
+def test_mistakes_in_alternatives(text, message):
+    assert message in mistakes(text)
+
+
 SIDED = """\
 [pack]
 sides = ["tx", "rx"]
@@ -441,7 +474,7 @@ def test_the_examples_of_the_manual_are_rule_files():
     packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
         "ring-head-apart-from-tail", "ring-stays-small", "committed-as-apart-from-what-is-read", "tasklist-lock-alone",
-        "count-with-owner", "long-atomics-stay-whole", "rwsem-owner-apart-from-what-is-read",
+        "lru-locks-on-lines-of-their-own", "count-with-owner", "ring-head-and-tail-on-two-pairs", "long-atomics-stay-whole", "rwsem-owner-apart-from-what-is-read",
     ]  # fmt: skip
     (case_file,) = [example for example in examples if "[[case]]" in example]
     (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])

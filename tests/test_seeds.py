@@ -7,7 +7,6 @@ and through DWARF from what gcc makes of it.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from layoutlint.rule import Finding, Report
 from layoutlint.when import ALWAYS
 from tests import pahole
 from tests.command import ROOT
+from tests.oracles import need
 
 SEEDS = ROOT / "fixtures" / "seeds"
 FS, LOCKING, PERCPU, TP_FUTEX = "kernel/fs", "kernel/locking", "kernel/percpu", "kernel/tp-futex"
@@ -32,8 +32,7 @@ def as_input(request, tmp_path):
     """What turns a fixture into an input: its source, or gcc's object file of it."""
     if request.param == "libclang":
         return lambda name: str(SEEDS / f"{name}.c")
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
 
     def compiled(name: str) -> str:
         path = tmp_path / f"{name}.o"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from layoutlint import kinds
 from tests.command import ROOT
+from tests.oracles import fault, need
 from tests.readers.btf_blob import INT, STRUCT, blob, record
 
 PROCESSES = ("concurrent", "multiprocessing", "subprocess")
@@ -97,9 +97,7 @@ def ever() -> set[str]:
 
 
 def elf(folder: Path, *flags: str) -> Path:
-    compiler = shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    compiler = need("gcc" if fault("gcc") is None else "clang", *(flags or ("-c",)))
     (folder / "ring.c").write_text(f'#include "{ROOT}/docs/example/ring.h"\nstruct ring ring;\n')
     subprocess.run([compiler, "-g", *(flags or ("-c",)), "ring.c", "-o", "ring.elf"], cwd=folder, check=True)
     return folder / "ring.elf"

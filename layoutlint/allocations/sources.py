@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from layoutlint import bounded
+from layoutlint import bounded, processes
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.find import find
 from layoutlint.errors import ReadError
@@ -39,14 +39,12 @@ def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Pro
 def _each(
     work: Callable[[list[str]], Found], chunks: list[list[str]], jobs: int, files: int
 ) -> Iterator[Found]:
-    number = jobs or (os.cpu_count() or 1 if files >= _MANY else 1)
-    if number < 2 or len(chunks) < 2:
-        yield from map(work, chunks)
-        return
-    from concurrent.futures import ProcessPoolExecutor  # brings multiprocessing and sockets with it
-
-    with ProcessPoolExecutor(number) as executor:
-        yield from executor.map(work, chunks)
+    number = jobs or (processes.processors() if files >= _MANY else 1)
+    try:
+        yield from processes.ordered(work, chunks, number)
+    except processes.Lost as lost:
+        path = chunks[lost.part or 0][0]
+        raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
 
 
 def _chunk(files: list[str], wanted: Wanted | None) -> Found:

@@ -46,10 +46,10 @@ def allocations(
     found, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
     told = listing.of(found, unread, has_typedefs=only is not None)
     for chunk in reports.ALLOCATIONS_FORMATS[format_](told):
-        sys.stdout.write(chunk)
+        terminal.write(chunk)
     for each in unread:
-        click.echo(f"layoutlint: {each}", err=True)
+        terminal.complain(f"layoutlint: {each}")
     if only is not None and not told.structs:
-        click.echo(f"layoutlint: nothing in these sources is seen to allocate a struct {only}", err=True)
+        terminal.complain(f"layoutlint: nothing in these sources is seen to allocate a struct {only}")
         sys.exit(EXIT_UNKNOWN)
     sys.exit(EXIT_UNKNOWN if unread else 0)

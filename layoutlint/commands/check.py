@@ -21,8 +21,10 @@ from layoutlint.commands.options import (
 from layoutlint.commands.packs import discovered, on_for_kernels, packs_of
 
 if TYPE_CHECKING:
+    from layoutlint import lint
     from layoutlint.builds import Build
-    from layoutlint.rule import Pack
+    from layoutlint.policy import Policy
+    from layoutlint.rule import Outcome, Pack, Report
 
 
 @click.command()
@@ -74,6 +76,12 @@ if TYPE_CHECKING:
     metavar="N",
     help="Report so many notes of packs that guess, the highest (default: 10).",
 )
+@click.option(
+    "--policy-from",
+    metavar="REV",
+    help="Take rule files, matrix and suppressions from the commit REV, not from the working tree.",
+)
+@click.option("--no-suppressions", is_flag=True, help="Let findings count that `ignore[...]` suppresses.")
 @click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
 @click.option(
     "--sources",
@@ -104,19 +112,48 @@ def check(
     if not inputs and matrix_path is None:
         raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
     files = files_of(outputs)
-    builds = _builds(matrix_path, inputs)
+    _refuse_outputs(files, (*inputs, *rule_paths, matrix_path or ""), more)
+    policy = _policy(more["policy_from"], inputs, more["sources"])
+    builds = _builds(matrix_path, inputs, policy)
     if more["comments"]:
         _refuse_no_text((*inputs, *(path for build in builds for path in build.inputs)), more["sources"])
-    packs = packs_of(rule_paths or discovered(), pack_names)
+    packs = packs_of(rule_paths or (() if policy else discovered()), pack_names, policy)
     if builds:
         _refuse_guesses(packs)
     kernel_packs = () if no_packs else on_for_kernels(packs)
     rulefile.refuse_same_ids((*packs, *kernel_packs))
-    options = lint.Options(
+    options = _options(flags, inputs, Outcome(fail_on), policy, more)
+    if builds:
+        from layoutlint import matrix
+
+        report = matrix.check(builds, packs, kernel_packs, options)
+    else:
+        report = lint.check(inputs, packs, kernel_packs, options)
+    _write(files, report)
+    if format_ == "text":
+        from layoutlint.reports import text
+
+        terminal.write(text.render(report, color=terminal.colored(color), width=terminal.width()))
+    else:
+        terminal.write(reports.FORMATS[format_](report))
+    sys.exit(report.exit_status)
+
+
+def _options(
+    flags: tuple[str, ...],
+    inputs: tuple[str, ...],
+    fail_on: Outcome,
+    policy: Policy | None,
+    more: dict[str, Any],
+) -> lint.Options:
+    """Return what the run is asked to do; raises UsageError."""
+    from layoutlint import lint
+
+    return lint.Options(
         only=more["only"],
         annotations=not more["no_annotations"],
         comments=more["comments"],
-        fail_on=Outcome(fail_on),
+        fail_on=fail_on,
         line_size=more["line_size"],
         min_align=more["min_align"],
         allow_unknown=more["allow_unknown"],
@@ -126,23 +163,26 @@ def check(
         read=read_options(flags, more),
         randomised=randomisation(more, inputs, needs_seed=False),
         kernel=kernel_version(more),
+        suppressions=not more["no_suppressions"],
+        policy=policy,
     )
-    if builds:
-        from layoutlint import matrix
 
-        report = matrix.check(builds, packs, kernel_packs, options)
-    else:
-        report = lint.check(inputs, packs, kernel_packs, options)
+
+def _write(files: list[tuple[str, str]], report: Report) -> None:
+    from layoutlint import outputs
+
     for name, path in files:
-        terminal.write_whole(path, reports.FORMATS[name](report))
-    if format_ == "text":
-        from layoutlint.reports import text
+        outputs.write_whole(path, reports.FORMATS[name](report))
 
-        told = text.render(report, color=terminal.colored(color), width=terminal.width())
-        click.echo(told, nl=False, color=True)
-    else:
-        click.echo(reports.FORMATS[format_](report), nl=False)
-    sys.exit(report.exit_status)
+
+def _refuse_outputs(files: list[tuple[str, str]], paths: tuple[str, ...], more: dict[str, Any]) -> None:
+    """Raises UsageError for a file that cannot be written, or that must not be lost."""
+    from layoutlint import outputs
+
+    named = (more["btf_base"], more["seed"], more["kernel_version"])
+    outputs.refuse((path for _, path in files), (*paths, *more["randomized"], *filter(None, named)))
+    for _, path in files:
+        outputs.refuse_source(path)
 
 
 def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
@@ -160,13 +200,22 @@ def _refuse_no_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
         raise click.UsageError("--comments needs C text: as INPUT, or below --sources")
 
 
-def _builds(path: str | None, inputs: tuple[str, ...]) -> tuple[Build, ...]:
+def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, ...]) -> Policy | None:
+    """The rule files and suppressions of a base commit; None without one. Raises UsageError."""
+    if revision is None:
+        return None
+    from layoutlint import policy
+
+    return policy.of_revision(revision, inputs, sources)
+
+
+def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:
     """The builds of a matrix file; raises UsageError where inputs are given that none of them reads."""
     if path is None:
         return ()
     from layoutlint import matrixfile
 
-    builds = matrixfile.load(path, inputs)
+    builds = matrixfile.load(path, inputs, policy.text(path) if policy else None)
     if inputs and not any(build.inputs == inputs for build in builds):
         raise click.UsageError(f"every build of {path} names its own `input`: {inputs[0]} would not be read")
     return builds

@@ -16,7 +16,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, folder: str) -> None:
     """Write layoutlint.h into FOLDER (default: the current one), unless there is another."""
-    from layoutlint import terminal
+    from layoutlint import outputs, terminal
 
     if not os.path.isdir(folder):
         raise click.UsageError(f"{folder}: no such folder")
@@ -25,11 +25,11 @@ def init(header: bool, folder: str) -> None:
     path = os.path.join(folder, _HEADER)
     if os.path.lexists(path):
         if _content(path) == text:
-            click.echo(f"{path} is there already")
+            terminal.say(f"{path} is there already")
             return
         raise click.UsageError(f"{path} is there already, and is another: take it away first")
-    terminal.write_whole(path, text)
-    click.echo(f"wrote {path}")
+    outputs.write_whole(path, text)
+    terminal.say(f"wrote {path}")
 
 
 def _content(path: str) -> str | None:

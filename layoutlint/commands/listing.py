@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
 from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -32,10 +30,12 @@ def show_options(more: dict[str, Any]) -> ShowOptions:
 
 def print_listing(chunks: Iterable[str], found: Shown | Contained, more: dict[str, Any]) -> NoReturn:
     """Print a listing, and on stderr what the user should know of it and what could not be told."""
+    from layoutlint import terminal
+
     for chunk in chunks:
-        sys.stdout.write(chunk)
+        terminal.write(chunk)
     for note in found.notes:
-        click.echo(f"layoutlint: note: {note}", err=True)
+        terminal.complain(f"layoutlint: note: {note}")
     for trouble in found.troubles:
-        click.echo(f"layoutlint: {trouble}", err=True)
+        terminal.complain(f"layoutlint: {trouble}")
     sys.exit(EXIT_UNKNOWN if found.troubles and not more["allow_unknown"] else 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -11,20 +10,27 @@ import click
 from layoutlint.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from layoutlint.policy import Policy
     from layoutlint.rule import Pack
 
 _DISCOVERED = "layoutlint.toml"
 
 
-def packs_of(rule_paths: Iterable[str], pack_names: tuple[str, ...]) -> tuple[Pack, ...]:
-    """The packs of rule files, and shipped ones by name; raises UsageError and RuleFileError."""
+def packs_of(
+    rule_paths: tuple[str, ...], pack_names: tuple[str, ...], policy: Policy | None = None
+) -> tuple[Pack, ...]:
+    """The packs of rule files, and shipped ones by name; raises UsageError and RuleFileError.
+
+    With `policy` the rule files are those of its commit, and the nearest one of it where none is given.
+    """
     from layoutlint import rulefile
 
     shipped = {pack.name: pack for pack in rulefile.shipped()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
             raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")
-    return (*rulefile.load(rule_paths), *(shipped[name] for name in dict.fromkeys(pack_names)))
+    files = rulefile.load(rule_paths) if policy is None else policy.packs(rule_paths)
+    return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
 def on_for_kernels(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:

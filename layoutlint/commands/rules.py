@@ -26,17 +26,17 @@ def rules_group() -> None:
 @click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="Only this shipped pack.")
 def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
     """List the shipped packs and their rules, or those of the given files."""
-    from layoutlint import rulefile
+    from layoutlint import rulefile, terminal
 
     packs = packs_of(rule_paths, pack_names) or rulefile.shipped()
     for pack in packs:
         on = "  (on for Linux kernels)" if pack.kernel else ""
-        click.echo(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
+        terminal.say(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
         for rule in pack.rules:
-            click.echo(_listed(rule))
+            terminal.say(_listed(rule))
         annotated = [intent.struct for intent in pack.structs if intent.annotated]
         if annotated:
-            click.echo(f"  what these structs say themselves: {', '.join(annotated)}")
+            terminal.say(f"  what these structs say themselves: {', '.join(annotated)}")
 
 
 def _listed(rule: Rule) -> str:
@@ -47,14 +47,14 @@ def _listed(rule: Rule) -> str:
 @click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
 def rules_check(rule_paths: tuple[str, ...]) -> None:
     """Say what is wrong with rule files, and with their cases: every mistake, each with file and line."""
-    from layoutlint import casefile, rulefile
+    from layoutlint import casefile, rulefile, terminal
 
     loaded = casefile.load_all(rulefile.load(rule_paths))
     count = sum(len(pack.rules) for pack, _ in loaded)
     cases = sum(len(cases) for _, cases in loaded)
     told = f"{_counted(count, 'rule')} in {_counted(len(loaded), 'file')}"
     also = f", {_counted(cases, 'case')}" if cases else ""
-    click.echo(f"{told}{also}: no mistakes")
+    terminal.say(f"{told}{also}: no mistakes")
 
 
 @rules_group.command("test")
@@ -76,10 +76,10 @@ def rules_test(
     The cases of locks.toml stand beside it in locks.cases.toml. Without PATH and --pack, those of all
     shipped packs are judged.
     """
-    from layoutlint import rulefile, trial
+    from layoutlint import rulefile, terminal, trial
 
     trials = trial.run(packs_of(rule_paths, pack_names) or rulefile.shipped(), strict)
-    click.echo(reports.TRIAL_FORMATS[format_](trials), nl=False)
+    terminal.write(reports.TRIAL_FORMATS[format_](trials))
     sys.exit(0 if all(tried.passed for tried in trials) else 1)
 
 

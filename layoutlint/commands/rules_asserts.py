@@ -27,6 +27,7 @@ def rules_asserts(
     Of a STRUCT of INPUT they assert what it marks, as it is now; of a RULEFILE what its `group` rules and the
     accesses of sides in it ask for.
     """
+    from layoutlint import terminal
     from layoutlint.intent import asserts
 
     troubles: list[str] = []
@@ -35,9 +36,9 @@ def rules_asserts(
     else:
         found = _of_structs(path, names, read_options(flags, more), troubles)
     if found:
-        click.echo(asserts.text(found), nl=False)
+        terminal.write(asserts.text(found))
     for trouble in troubles:
-        click.echo(f"layoutlint: {trouble}", err=True)
+        terminal.complain(f"layoutlint: {trouble}")
     sys.exit(3 if troubles and not more["allow_unknown"] else 0)
 
 

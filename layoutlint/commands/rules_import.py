@@ -23,21 +23,23 @@ def rules_import(form: str, path: str, struct: str | None, output: str | None, f
     fields without a row and rows without a field, fields that the one path reads beside what the other one
     writes, and how many lines each path touches.
     """
-    from layoutlint import terminal
+    from layoutlint import outputs, terminal
     from layoutlint.intent import imported, net_cachelines
 
     if struct is not None and not (struct.isascii() and struct.isidentifier()):
         raise click.UsageError(f"--struct {struct!r}: not the name of a struct")
     if output is not None and os.path.isfile(output) and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
+    if output is not None:
+        outputs.refuse([output], [path])
     table = net_cachelines.parse(_text(path), path, struct)
     for row in table.left_out:
-        click.echo(f"{row}; left out", err=True)
+        terminal.complain(f"{row}; left out")
     text = imported.rule_file(table, path)
     if output is None:
-        click.echo(text, nl=False)
+        terminal.write(text)
     else:
-        terminal.write_whole(output, text)
+        outputs.write_whole(output, text)
 
 
 def _text(path: str) -> str:

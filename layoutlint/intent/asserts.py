@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from layoutlint import groups
+from layoutlint import escapes, groups
 from layoutlint.kinds.group import MarkedGroup
 from layoutlint.kinds.sides import use_of
 from layoutlint.layout import Layout, is_pattern
@@ -81,7 +81,7 @@ def _declared(intent: StructIntent) -> Iterator[Asserted]:
 
 def text(asserted: Iterable[Asserted]) -> str:
     """The assertions as statements of C, each group behind a comment with its name."""
-    return "\n\n".join("\n".join(_lines(each)) for each in asserted) + "\n"
+    return "\n".join(escapes.lines(_lines(each)) for each in asserted)
 
 
 def _lines(of: Asserted) -> Iterator[str]:
@@ -90,6 +90,6 @@ def _lines(of: Asserted) -> Iterator[str]:
     for member in of.members:
         yield f"\tCACHELINE_ASSERT_GROUP_MEMBER({called}, {member});"
     if of.left_out:
-        yield f"\t/* offsetof() cannot name: {', '.join(of.left_out)} */"
+        yield f"\t/* offsetof() cannot name: {', '.join(of.left_out).replace('*/', '* /')} */"
     if of.size is not None:
         yield f"\tCACHELINE_ASSERT_GROUP_SIZE({called}, {of.size});"

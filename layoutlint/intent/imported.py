@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.intent.net_cachelines import SIDES, CachelineTable, Row
 
 
 def rule_file(table: CachelineTable, path: str) -> str:
     """The table as TOML; `path` is where it was read, which every rule names as its evidence."""
     name = os.path.splitext(os.path.basename(path))[0]
-    return "\n".join([*_head(table, name, path), *_rules(table.struct, path)]) + "\n"
+    return escapes.lines((*_head(table, name, path), *_rules(table.struct, path)))
 
 
 def _head(table: CachelineTable, name: str, path: str) -> Iterator[str]:
@@ -21,15 +21,16 @@ def _head(table: CachelineTable, name: str, path: str) -> Iterator[str]:
     yield f"description = {_quoted(f'Which fields of {table.struct} the fast paths of TCP use, by {path}')}"
     yield f"sides = [{', '.join(map(_quoted, SIDES))}]"
     yield ""
-    yield f"[struct.{table.struct}]"
+    struct = escapes.toml_key(table.struct)
+    yield f"[struct.{struct}]"
     yield "optional_fields = true  # a configuration may lack some; `complete` below lists what has no field"
     yield ""
-    yield f"[struct.{table.struct}.fields]"
+    yield f"[struct.{struct}.fields]"
     yield from map(_field, table.rows)
 
 
 def _field(row: Row) -> str:
-    key = _quoted(row.path) if "." in row.path else row.path
+    key = escapes.toml_key(row.path)
     told = [f"{side} = {_quoted(access)}" for side, access in zip(SIDES, row.accesses, strict=True) if access]
     value = f"{{ {', '.join(told)} }}" if told else "{}"
     return f"{key} = {value}" + (f"  # {_plain(row.comment)}" if row.comment else "")
@@ -61,7 +62,7 @@ def _rule(id_: str, struct: str, keys: str, why: str, path: str) -> Iterator[str
     yield "[[rule]]"
     yield f"id = {_quoted(id_)}"
     yield f"struct = {_quoted(struct)}"
-    yield keys
+    yield from keys.split("\n")
     if "severity" not in keys:
         yield 'severity = "warning"'
     yield f"why = {_quoted(why)}"
@@ -69,12 +70,8 @@ def _rule(id_: str, struct: str, keys: str, why: str, path: str) -> Iterator[str
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, which escapes what JSON does; and the delete character besides.
-
-    Bytes of a file's name that are no UTF-8 become question marks.
-    """
-    text = text.encode(errors="replace").decode()
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A basic string of TOML; bytes of a file's name that are no UTF-8 become question marks."""
+    return escapes.toml_string(text.encode(errors="replace").decode())
 
 
 def _plain(text: str) -> str:

@@ -55,6 +55,11 @@ class Sources:
                         yield os.path.relpath(path, top)
 
 
+def annotations_in(comment: str) -> Iterator[str]:
+    """Yield what stands behind each `layoutlint:` in the text of a comment."""
+    yield from (found[1].strip() for found in _SAID.finditer(comment))
+
+
 def _bytes(path: str) -> bytes:
     """The first part of a file; nothing of what cannot be read."""
     try:
@@ -140,12 +145,16 @@ _Declared = list[tuple[str, Field, int]]
 
 def _said(comments: list[Attached], file: str, declared: _Declared) -> Iterator[Annotation]:
     """What comments say of a struct and of its fields."""
+    by_name: dict[str | None, list[tuple[int, str, int]]] = {}
+    for number, (path, member, line) in enumerate(declared):
+        by_name.setdefault(member.name, []).append((number, path, line))
     for attached in comments:
-        source, lines, words = Source(file, attached.comment.line), attached.lines, attached.words
+        source, lines = Source(file, attached.comment.line), attached.lines
         paths = [""] if lines is None else []
-        paths += [path for path, member, line in declared if line in (lines or ()) and member.name in words]
-        for found in _SAID.finditer(attached.comment.text):
-            yield from (Annotation(path, found[1].strip(), source) for path in paths)
+        named = (one for word in attached.words for one in by_name.get(word, ()))
+        paths += [path for _, path, _ in sorted(one for one in named if one[2] in (lines or ()))]
+        for text in annotations_in(attached.comment.text):
+            yield from (Annotation(path, text, source) for path in paths)
 
 
 def _strays(there: list[_Found], sources: Sources, is_compiled: bool) -> Iterator[Stray]:

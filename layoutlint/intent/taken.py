@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.pack import Intent, Suppression, intent_of
-from layoutlint.layout import is_pattern
+from layoutlint.layout import is_pattern, is_within
 from layoutlint.model import Reading, Struct, Wanted
 from layoutlint.rule import ACCESSES, Access, Finding, Outcome, Pack
 
@@ -63,4 +63,4 @@ def _concerns(one: Suppression, finding: Finding) -> bool:
     if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in one.ignored.rules):
         return False
     paths = [place.path for place in finding.verdict.evidence]
-    return not one.path or any(path == one.path or path.startswith(f"{one.path}.") for path in paths)
+    return not one.path or any(is_within(path, one.path, any_element=True) for path in paths)

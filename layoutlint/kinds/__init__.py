@@ -33,6 +33,17 @@ KINDS = {
 
 OF_VARIABLES = ("neighbours",)
 """The kinds whose rules are about variables, and name no struct."""
+OF_EITHER = ("stride",)
+"""Those of which a rule with the key `variables` is so as well."""
+
+
+IN_PAIRS = ("separate", "isolated", "access", "guards", "stride", "neighbours")
+"""The kinds that keep fields apart, and so can do it by aligned pairs of lines."""
+
+
+def in_pairs(kind: Kind) -> bool:
+    """Return whether a rule can be judged by pairs of lines: one that brings fields together cannot."""
+    return kind.name in IN_PAIRS and getattr(kind, "contended", True)
 
 
 @cache

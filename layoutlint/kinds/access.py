@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
+from layoutlint.kinds.pairs import NEIGHBOURS, beside, in_elements, judge_apart, opposed
 from layoutlint.layout import Place
 from layoutlint.rule import Access, CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
 
@@ -38,8 +38,9 @@ class AccessApart:
     )
     manual: ClassVar[Manual] = Manual(
         "The accesses are those of `[struct.NAME.fields]`. Every field whose access is among `readers` is\n"
-        "held against every field whose access is among `writers`, at every base, as `separate` does it.\n"
-        "A field is not held against itself or its own parts: no order of fields can part those. A field\n"
+        "held against every field whose access is among `writers`, at every base, as `separate` does it,\n"
+        "also in every element of the arrays through which its path leads. A field is not held against\n"
+        "itself or its own parts in the same object or element: no order of fields can part those. A field\n"
         "that is named one by one has that access, whatever a pattern says. What one of the sides of\n"
         "`[pack]` reads may stand beside what the same side writes, which is one processor at a time; and\n"
         "what any side writes is not held to suffer from others that are written. Without any declared\n"
@@ -47,8 +48,9 @@ class AccessApart:
         "each by its own processor.\n"
         "\n"
         "In elements of an array (`array` in the rule file, or an array in a container) what is written in\n"
-        "one element counts for what is read in the next, and the other way round; of other objects that\n"
-        "stand in a row, as in slab caches, with `neighbours = true`.",
+        "one element counts for what is read in the next, and the other way round, the same field and its\n"
+        "parts included; of other objects that stand in a row, as in slab caches, with\n"
+        "`neighbours = true`.",
         "Move what is written to the other fields that are written, or behind fields that nobody uses\n"
         "often; start it on a line of its own where there are none.",
         "",
@@ -80,16 +82,24 @@ class AccessApart:
         uses = self._uses(context)
         read = [place for place, by in uses.items() if any(a.access in self.readers for a in by)]
         written = [place for place, by in uses.items() if any(a.access in self.writers for a in by)]
-        pairs = [(a, b) for a, b in pairs_between(read, written) if self._disturb(uses[a], uses[b])]
-        pairs = context.concerned(pairs)
+        # What is said of one element stands above what is said of all.
+        both = sorted(uses, key=lambda place: "[" in place.path) if read and written else ()
+        each = in_elements(context, both)
+        ours, theirs = (
+            [place for place in each if each[place] in some] for some in map(frozenset, (read, written))
+        )
+        found = opposed(context, ours, theirs, lambda a, b: self._disturb(uses[each[a]], uses[each[b]]))
+        across = context.crossing(found.across)
+        pairs = context.concerned(list(found.pairs))
 
         def say(place: Place) -> str:
-            words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[place])
+            words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[each[found.named[place]]])
             return f"`{place.path}` ({words}) at {place.extent}"
 
-        message = f"{len(read)} read and {len(written)} written fields share no line in any placement"
+        share_no = f"share no {context.placements.unit} in any placement"
+        message = f"{len(read)} read and {len(written)} written fields {share_no}"
         kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
-        around = beside(context, self.neighbours, pairs)
+        around = beside(context, self.neighbours, across)
         return judge_apart(pairs, context.placements, kept, say, around=around)
 
     def _disturb(self, some: tuple[Access, ...], others: tuple[Access, ...]) -> bool:

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_at_least, need_several
+from layoutlint.kinds.pairs import refuse_many
 from layoutlint.kinds.wording import byte_count, first_few
 from layoutlint.layout import Place
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
@@ -69,6 +70,7 @@ class Distance:
     def check(self, context: Context) -> Verdict:
         """Broken by any pair that begins too near or too far apart."""
         places = context.places(self.fields)
+        refuse_many(len(places) * len(places) // 2)
         pairs = list(combinations(places, 2))
         if not pairs:
             raise CannotTell(f"`{self.fields[0]}` means one field only, {spell(places[0])}")

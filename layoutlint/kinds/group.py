@@ -15,7 +15,7 @@ from layoutlint.kinds import sides
 from layoutlint.kinds.demands import need_at_least, need_some
 from layoutlint.kinds.pairs import Pair, judge_apart, pairs_between
 from layoutlint.kinds.wording import first_few, line_numbers
-from layoutlint.layout import Place
+from layoutlint.layout import Place, is_within
 from layoutlint.placement import Placements, line_count
 from layoutlint.rule import (
     CannotTell,
@@ -154,9 +154,7 @@ class MarkedGroup:
                 where = f"in group {other}" if other else "in no group"
                 yield f"{spell(place)} stands {where}, not in {group}"
         for place in inside:
-            if place not in members and not any(
-                member.path.startswith(f"{place.path}.") for member in members
-            ):
+            if place not in members and not any(is_within(member.path, place.path) for member in members):
                 yield f"{spell(place)} stands in group {group} and is not among its members"
 
     def _too_large(self, group: Group) -> Iterator[str]:
@@ -205,7 +203,7 @@ def _refuse_unsized(chosen: Iterable[Group]) -> None:
 
 
 def _part_of_any(place: Place, places: Iterable[Place]) -> bool:
-    return any(place.path.startswith((f"{whole.path}.", f"{whole.path}[")) for whole in places)
+    return any(is_within(place.path, whole.path) for whole in places)
 
 
 def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> Verdict:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import NEIGHBOURS, beside, is_part, judge_apart, path_is_part
+from layoutlint.kinds.pairs import NEIGHBOURS, beside, is_part, judge_apart, opposed
 from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
-from layoutlint.layout import Place, is_pattern
+from layoutlint.layout import Place, is_pattern, overlap
 from layoutlint.placement import Placements, line_count
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
 
@@ -95,7 +95,7 @@ class Guards:
         if is_pattern(self.lock):
             raise ValueError("`lock` needs exactly one field, and no pattern")
         for path in self.data:
-            if not is_pattern(path) and path_is_part(path, self.lock):
+            if not is_pattern(path) and overlap(path, self.lock):
                 raise ValueError(f"`{path}` in `data` is the lock, or overlaps it")
 
     def check(self, context: Context) -> Verdict:
@@ -110,17 +110,18 @@ class Guards:
         return self._apart(lock, data, context) if self.contended else _together(lock, data, context)
 
     def _apart(self, lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
+        share_no = f"share no {context.placements.unit} in any placement"
         kept = (
-            f"contended: {spell(lock)} and {listing(data)} share no line in any placement: "
+            f"contended: {spell(lock)} and {listing(data)} {share_no}: "
             "a second miss without waiters, no line that is pulled away with them"
         )
         why = ": each CPU that tries the lock takes the data's line from the one that holds it"
-        pairs = [(lock, place) for place in data]
+        found = opposed(context, (lock,), data)
         return judge_apart(
-            pairs,
+            found.pairs,
             context.placements,
             judge(context.placements, (), kept, (lock, *data), ""),
-            around=beside(context, self.neighbours, pairs),
+            around=beside(context, self.neighbours, found.across),
             before="contended: ",
             behind=why,
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import beside, judge_apart
+from layoutlint.kinds.pairs import beside, every_pair, judge_apart
 from layoutlint.layout import Place, is_pattern
 from layoutlint.placement import Placements, lines_of
 from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing
@@ -77,21 +76,22 @@ class Isolated:
         excepted = context.places(self.except_, or_none=True)
         others = context.others((*places, *excepted))
         outside = self._outside(context, places)
-        message = f"{listing(places)} {'shares' if len(places) == 1 else 'share'} no line with another field"
+        share_no = f"{'shares' if len(places) == 1 else 'share'} no {placements.unit}"
+        message = f"{listing(places)} {share_no} with another field"
         kept = judge(placements, (), f"{message} in any placement", places, "")
-        others_there = product(places, context.others(excepted))
+        others_there = every_pair(places, context.others(excepted))
         around = beside(context, None if self.neighbours else self.neighbours, others_there)
-        verdict = judge_apart(product(places, others), placements, kept, around=around)
+        verdict = judge_apart(every_pair(places, others), placements, kept, around=around)
         if not outside:
             return verdict
         share = f"{len(outside)} of {len(placements.bases)} placements"
-        note = f"bytes outside of the object are on a line of theirs in {share}"
+        note = f"bytes outside of the object are on a {placements.unit} of theirs in {share}"
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")
         bases = placements.in_any((outside, verdict.bases))
         message = note if verdict is kept else f"{verdict.message}; {note}"
         line = placements.line_size
-        advice = f"align the struct to {line} bytes, so that it begins and ends with a line"
+        advice = f"align the struct to {line} bytes, so that it begins and ends with a {placements.unit}"
         return judge(placements, bases, message, verdict.evidence, verdict.advice or advice)
 
     def _outside(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:

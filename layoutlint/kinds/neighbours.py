@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import islice, pairwise, product
+from math import prod
 from typing import ClassVar
 
+from layoutlint.beside import in_differing_elements, next_elements
 from layoutlint.context import SELECTOR, CannotTell, Context, NoSuchField
+from layoutlint.ctype import CType
 from layoutlint.kinds.pairs import Pair, judge_apart
-from layoutlint.layout import Layout, Place, is_pattern
+from layoutlint.kinds.wording import first_few
+from layoutlint.layout import Layout, Place, is_pattern, is_within
+from layoutlint.model import Struct
+from layoutlint.placement import Placements
 from layoutlint.rule import Example, Key, Manual, Outcome, Verdict, judge
 from layoutlint.typed import TYPE
 
@@ -26,6 +32,8 @@ _QUIET = "read_mostly"
 """In the names of sections for what is hardly ever written."""
 _BY_SECTION = "read-mostly"
 _FEW = 6
+UNKNOWN_TYPE = CType("??")
+"""Of variables that DWARF does not describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,7 @@ class Neighbours:
             "paths",
             "variables that the rule is about; by default all that are read, as declared",
         ),
-        Key("alone", "boolean", "whether nobody else may be on their lines, declared or not"),
+        Key("alone", "boolean", "whether nothing else may be on their lines, declared or not"),
         Key("except", "paths", "other variables that may be there"),
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
@@ -57,6 +65,10 @@ class Neighbours:
         "hardly ever written (`.data..read_mostly`) is `read-mostly` if nothing else is declared.\n"
         "`variables` are held against all others where one of the two is read and the other one written;\n"
         "with `alone`, against everything that is there. Parts of a variable (`net.count`) need DWARF.\n"
+        "With `alone`, a part of a variable is held against its other parts as well, and the elements of\n"
+        "an array of structs or unions, such as locks, against one another; `except` with the name of the\n"
+        "variable allows both. Of arrays of other types, and of elements without DWARF, kind `stride` with\n"
+        "`variables` judges the elements.\n"
         "Symbols for the same memory are not held against one another; parts of one variable that are\n"
         "declared are. Per-CPU variables are judged among those of one CPU.",
         "Give the variable that is written a line of its own (`____cacheline_aligned_in_smp`), or put the\n"
@@ -92,24 +104,51 @@ class Neighbours:
         known = _Known(context)
         group = self._group(known)
         mine = {variable.at for variable in group}
-        excepted = {variable.at for path in self.except_ for variable in known.meant(path)}
-        others = known.all() if self.alone else known.declared()
-        pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
-        for a, b in product(group, [o for o in others if not (self.alone and o.at in mine | excepted)]):
-            if a.is_near(b, context.placements.line_size) and self._disturb(a, b):
-                each = frozenset(((a.at, a.place.path), (b.at, b.place.path)))
-                pairs.setdefault(each, (a.place, b.place))
-        kept = judge(context.placements, (), _kept(len(mine)), tuple(v.place for v in group[:_FEW]), "")
-        verdict = judge_apart(pairs.values(), context.placements, kept, known.say)
+        allowed = [variable for path in self.except_ for variable in known.meant(path)]
+        excepted = {variable.at for variable in allowed}
+        others = [*known.all(), *known.rest(allowed)] if self.alone else known.declared()
+        if self.alone:
+            others = [o for o in others if o.at not in (mine if o.is_part else mine | excepted)]
+        pairs = self._pairs(known, group, others, context.placements.line_size)
+        message = _kept(len(mine), context.placements.unit) + (_unjudged(group) if self.alone else "")
+        kept = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
+        verdict = judge_apart(pairs, context.placements, kept, known.say)
         if verdict is kept:
             return kept
         written = [place for place in verdict.evidence if known.has(place, self.writers)]
-        return replace(verdict, advice=_advice((written or verdict.evidence)[0]))
+        return replace(verdict, advice=_advice((written or verdict.evidence)[0], context.placements))
+
+    def _pairs(self, known: _Known, group: list[_Variable], others: list[_Variable], line: int) -> list[Pair]:
+        """What must keep apart and can be on one line, each pair once."""
+        pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
+        found = [
+            both
+            for a, b in product(group, others)
+            if self._disturb(a, b)
+            for both in ([(a, b)] if not a.overlaps(b) else known.next_elements(a, b))
+            if both[0].is_near(both[1], line)
+        ]
+        for a, b in (*found, *(self._inside(known, group, line) if self.alone else ())):
+            each = frozenset(((a.at, a.place.path), (b.at, b.place.path)))
+            pairs.setdefault(each, (a.place, b.place))
+        return list(pairs.values())
+
+    def _inside(
+        self, known: _Known, group: list[_Variable], line: int
+    ) -> Iterator[tuple[_Variable, _Variable]]:
+        """What is alone, and what its own variable has beside it: other parts, or other elements."""
+        excepted = [variable for path in self.except_ for variable in known.meant(path)]
+        allowed = {variable.at for variable in excepted if not variable.is_part}
+        for variable in group:
+            if variable.at not in allowed:
+                own = [each.place for each in (*group, *excepted) if each.at == variable.at]
+                for one, other in known.beside(variable, own, line):
+                    if one.is_near(other, line):
+                        yield one, other
 
     def concerns(self, context: Context) -> bool:
         """Whether some data have one of the variables that the rule is about."""
-        known = _Known(context)
-        return any(known.has_any(path) for path in self._paths)
+        return has_any(context, self._paths)
 
     @property
     def _paths(self) -> tuple[str, ...]:
@@ -145,19 +184,53 @@ class _Variable:
     def at(self) -> _At:
         return self.whole.path, self.whole.bit_offset
 
+    @property
+    def is_part(self) -> bool:
+        """Whether a part is meant, and not the whole."""
+        return self.place != self.whole
+
+    def overlaps(self, other: _Variable) -> bool:
+        """Whether both have some of the same memory."""
+        mine, its = self.place, other.place
+        return mine.offset < its.end and its.offset < mine.end
+
     def is_near(self, other: _Variable, line: int) -> bool:
         """Whether another variable, or part of one, not the same memory, can be on a line with it."""
         mine, its = self.place, other.place
-        if mine.offset < its.end and its.offset < mine.end:
+        if self.overlaps(other):
             return False
         return mine.offset < its.end + line and its.offset < mine.end + line
+
+
+def arrays(context: Context, paths: Iterable[str]) -> list[Place]:
+    """Return the variables, and parts of variables, that some paths mean in some data.
+
+    Raises CannotTell where it is not known what a variable is made of.
+    """
+    known = _Known(context)
+    found: dict[Place, None] = {}
+    for path in paths:
+        for place in (variable.place for variable in known.meant(path)):
+            if place.field.type == UNKNOWN_TYPE:
+                raise CannotTell(f"what `{place.path}` is made of is not known")
+            if place.field.dims or not is_pattern(path):
+                found[place] = None
+    if not found:
+        raise CannotTell(f"no array is called {', '.join(f'`{path}`' for path in paths)}")
+    return list(found)
+
+
+def has_any(context: Context, paths: Iterable[str]) -> bool:
+    """Return whether some data have a variable that one of some paths is about."""
+    known = _Known(context)
+    return any(known.has_any(path) for path in paths)
 
 
 class _Known:
     """The variables of some data, and what is declared of them."""
 
     def __init__(self, context: Context) -> None:
-        self._layout = context.layout
+        self._layout, self._line_size = context.layout, context.placements.line_size
         self._sections = [
             (p.bit_offset, p.bit_offset + (p.bit_size or 0), p.type.left)
             for p in context.layout.struct.fields
@@ -167,7 +240,7 @@ class _Known:
             if _QUIET in self._section(place):
                 self._add(_Variable(place, place, frozenset((_BY_SECTION,))))
         own: dict[tuple[_At, str], frozenset[str]] = {}
-        for access in sorted(context.accesses, key=lambda access: not is_pattern(access.path)):
+        for access in sorted(context.accesses, key=lambda a: (not is_pattern(a.path), "[" in a.path)):
             for whole, place in self._matched(access.path):
                 key = (whole.path, whole.bit_offset), place.path
                 before = own.get(key, frozenset()) if access.side else frozenset()
@@ -217,18 +290,73 @@ class _Known:
                 if name == path or whole.path == path:
                     yield whole, whole
                     continue
-                only = Layout(
-                    replace(
-                        self._layout.struct,
-                        fields=(replace(whole.field, name=name, bit_offset=whole.bit_offset),),
-                    )
-                )
-                found = only.match(path)
+                found = self._opened(whole, name).match(path)
                 if not found and not whole.field.members:
                     raise CannotTell(f"what `{whole.path}` is made of is not known")
                 if not found:
                     raise NoSuchField(f"`{whole.path}` has no part `{path}`")
-                yield from ((whole, place) for place in found)
+                struct = self._opened(whole, name).struct
+                for place in found:
+                    yield from ((whole, each) for each in self._in_elements(struct, place))
+
+    def _in_elements(self, struct: Struct, place: Place) -> list[Place]:
+        """A part of a variable, in each element where its path leads through arrays without an index."""
+        try:
+            return in_differing_elements(struct, place, self._line_size)
+        except ValueError as error:
+            raise CannotTell(str(error)) from None
+
+    def next_elements(self, a: _Variable, b: _Variable) -> Iterator[tuple[_Variable, _Variable]]:
+        """A part of a variable, with the elements beside the one of an array in which it stands."""
+        inner, outer = (a, b) if is_within(a.place.path, b.place.path) else (b, a)
+        if a.at == b.at and is_within(inner.place.path, outer.place.path):
+            layout = self._opened(inner.whole, _first(inner.place.path))
+            for place in next_elements(layout, inner.place.path, outer.place.path, self._line_size):
+                yield inner, replace(outer, place=place)
+
+    def rest(self, chosen: list[_Variable]) -> Iterator[_Variable]:
+        """The other parts of variables of which only parts are chosen."""
+        wholes = {variable.at for variable in chosen if not variable.is_part}
+        for variable in {v.at: v for v in chosen if v.at not in wholes}.values():
+            own = [each.place for each in chosen if each.at == variable.at]
+            layout = self._opened(variable.whole, _first(variable.place.path))
+            yield from (replace(variable, place=place) for place in layout.others(own) if not place.is_empty)
+
+    def beside(
+        self, variable: _Variable, chosen: list[Place], line: int
+    ) -> Iterator[tuple[_Variable, _Variable]]:
+        """A part of a variable with the parts that are not chosen; of an array each element with the next.
+
+        Only the elements of arrays of structs and unions, such as locks, count.
+        """
+        whole, place = variable.whole, variable.place
+        if place != whole:
+            if whole not in chosen:
+                rest = self._opened(whole, _first(place.path)).others(chosen)
+                yield from (
+                    (variable, replace(variable, place=other)) for other in rest if not other.is_empty
+                )
+            return
+        count = prod(length or 0 for length in whole.field.dims) if whole.field.dims else 0
+        size = (whole.bit_size or 0) // count if count else 0
+        if whole.field.aggregate is None or not size:
+            return
+        elements = [
+            replace(
+                whole,
+                path=f"{whole.path}{indices}",
+                bit_offset=whole.bit_offset + number * size,
+                bit_size=size,
+            )
+            for number, indices in enumerate(_indices(whole.field.dims, min(count, line + 1)))
+        ]
+        for one, other in pairwise(elements):
+            yield replace(variable, place=one), replace(variable, place=other)
+
+    def _opened(self, whole: Place, name: str) -> Layout:
+        """A variable as the only field of a struct, by some name."""
+        field = replace(whole.field, name=name, bit_offset=whole.bit_offset)
+        return Layout(replace(self._layout.struct, fields=(field,)))
 
     def _section(self, place: Place) -> str:
         return next((name for start, end, name in self._sections if start <= place.bit_offset < end), "")
@@ -243,6 +371,12 @@ class _Known:
         return f"`{place.path}`{words} at {start + place.offset:#x}..{start + place.end - 1:#x} in {section}"
 
 
+def _indices(dims: tuple[int | None, ...], most: int) -> Iterator[str]:
+    """The indices of the first elements of an array, as they are written."""
+    each = product(*(range(length or 0) for length in dims))
+    return ("".join(f"[{index}]" for index in indices) for indices in islice(each, most))
+
+
 def _first(path: str) -> str:
     """The variable of a path."""
     return path.partition(".")[0].partition("[")[0]
@@ -253,14 +387,27 @@ def _is_called(place: Place, path: str) -> bool:
     return place.path == path or fnmatchcase(place.path, _first(path))
 
 
-def _kept(number: int) -> str:
+def _unjudged(group: list[_Variable]) -> str:
+    """The arrays whose elements are not held against one another."""
+    names = [f"`{v.place.path}`" for v in group if v.place.field.dims and v.place.field.aggregate is None]
+    if not names:
+        return ""
+    return f"; the elements of {first_few(names, 'arrays')} may share lines with one another (kind `stride`)"
+
+
+def _kept(number: int, unit: str) -> str:
     if number == 1:
-        return "1 variable shares no line with those that disturb it"
-    return f"{number} variables share no line with those that disturb them"
+        return f"1 variable shares no {unit} with those that disturb it"
+    return f"{number} variables share no {unit} with those that disturb them"
 
 
-def _advice(written: Place) -> str:
+def _advice(written: Place, placements: Placements) -> str:
+    array, bracket, _ = written.path.rpartition("[")
+    if bracket and written.path.endswith("]"):
+        line, unit = placements.line_size, placements.unit
+        return f"align the elements of `{array}` to {line} bytes, so that each begins on a {unit} of its own"
+    how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned_in_smp`"
     return (
-        f"give `{written.path}` a line of its own (`____cacheline_aligned_in_smp`), or put what is hardly "
+        f"give `{written.path}` a {placements.unit} of its own ({how}), or put what is hardly "
         f"ever written into a section with its like (`__read_mostly`)"
     )

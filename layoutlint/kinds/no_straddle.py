@@ -7,6 +7,7 @@ from math import prod
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_some
+from layoutlint.kinds.pairs import in_elements
 from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
 from layoutlint.layout import Place
 from layoutlint.placement import Placements, line_count, repeated
@@ -50,7 +51,8 @@ class NoStraddle:
         "lines (`together` asks for the same one). A field larger than a line is broken in every\n"
         "placement. A bit-field counts with the bytes that it touches, an empty field with none. How far\n"
         "a flexible array goes is not known, and so the answer for it is unknown. An array that stands for\n"
-        "the type of its elements (`@type:atomic64_t`) counts element by element.",
+        "the type of its elements (`@type:atomic64_t`) counts element by element, and a path that leads\n"
+        "through an array without an index (`slot.head`) means that field of every element.",
         "Align the field to its size rounded up to a power of two; that aligns the struct as well.",
         'fields = ["range"]',
         Example(_BREAKS, Outcome.AT_RISK, "`range` at 8..23 straddles 2 lines in 1 of 8 placements"),
@@ -70,19 +72,18 @@ class NoStraddle:
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
+        named = in_elements(context, places)
+        as_whole = {place: named[place] in whole or not place.field.dims for place in named}
         straddling = {
             place: found
-            for place in places
-            if (found := _straddling(place, placements, place in whole or not place.field.dims))
+            for place, is_whole in as_whole.items()
+            if (found := _straddling(place, placements, is_whole))
         }
         total = len(placements.bases)
         if not straddling:
             message = f"{_listed(places, whole)} on one line {everywhere(total)}"
             return judge(placements, (), message, places, "")
-        says = [
-            _says(place, found, placements, place in whole or not place.field.dims)
-            for place, found in straddling.items()
-        ]
+        says = [_says(place, found, placements, as_whole[place]) for place, found in straddling.items()]
         bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerated(len(bases), total)

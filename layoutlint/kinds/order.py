@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import ClassVar
 
 from layoutlint.kinds.demands import need_several
+from layoutlint.kinds.pairs import every_pair
 from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Place, is_pattern
 from layoutlint.rule import (
@@ -65,7 +66,7 @@ class Order:
     def check(self, context: Context) -> Verdict:
         """Broken where a field does not end before the next one begins."""
         steps = [_but(context.places((path,)), self.fields, path) for path in self.fields]
-        pairs = [pair for before, after in pairwise(steps) for pair in product(before, after)]
+        pairs = [pair for before, after in pairwise(steps) for pair in every_pair(before, after)]
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import NEIGHBOURS, beside, judge_apart, pairs_between
-from layoutlint.layout import Place, is_pattern
+from layoutlint.kinds.pairs import MOST_PAIRS, NEIGHBOURS, beside, judge_apart, opposed
+from layoutlint.layout import Place, is_pattern, is_within
 from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
 from layoutlint.typed import TYPE
 
@@ -41,11 +41,15 @@ class Separate:
         "group the fields may share as they like. The bytes that a field touches count, so two bit-fields\n"
         "in neighbouring bytes share; members of one union share wherever they overlap. A flexible array\n"
         "counts with its first byte. An empty field shares with nothing. When patterns bring a field into\n"
-        "two groups, it is not held against itself or its own parts.\n"
+        "two groups, it is not held against itself or its own parts in the same object.\n"
+        "\n"
+        "A path that leads through an array without an index (`slot.head`) means that field of every\n"
+        "element: each is held against the fields of the other group in all elements.\n"
         "\n"
         "Of elements of an array (`array` in the rule file, or an array in a container) the fields of one\n"
-        "group are held against those of the other in the next element as well. `neighbours` says whether\n"
-        "that is wanted: `true` for all objects that stand in a row, those of slab caches too.",
+        "group are held against those of the other in the next element as well, a field in both groups\n"
+        "against itself too. `neighbours` says whether that is wanted: `true` for all objects that stand\n"
+        "in a row, those of slab caches too.",
         "Put fields between them that are used with either or rarely, or start one side on a line of its\n"
         "own. The numbers in the advice are for every base: with 8-byte alignment, two words are safe\n"
         "when their starts are 64 apart, and not when 56 are.",
@@ -65,18 +69,21 @@ class Separate:
         if len(self.fields) < 2 or not all(self.fields):
             raise ValueError("`fields` needs at least two groups to keep apart")
         for ours, theirs in combinations(self.fields, 2):
+            if len(ours) * len(theirs) > MOST_PAIRS:
+                raise ValueError(f"`fields` names more than {MOST_PAIRS:,} pairs of fields")
             for a, b in product(ours, theirs):
                 _refuse_overlap(a, b)
 
     def check(self, context: Context) -> Verdict:
         """Broken where any two fields of different groups touch a common line."""
         groups = [context.places(group) for group in self.fields]
-        pairs = [pair for sides in combinations(groups, 2) for pair in pairs_between(*sides)]
+        found = [opposed(context, *sides) for sides in combinations(groups, 2)]
+        pairs = [pair for each in found for pair in each.pairs]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
-        kept = judge(context.placements, (), _kept(groups), evidence, "")
+        kept = judge(context.placements, (), _kept(groups, context.placements.unit), evidence, "")
         if all(path.startswith(TYPE) for group in self.fields for path in group):
             pairs = context.concerned(pairs)
-        around = beside(context, self.neighbours, pairs)
+        around = beside(context, self.neighbours, (pair for each in found for pair in each.across))
         return judge_apart(pairs, context.placements, kept, around=around)
 
 
@@ -85,10 +92,10 @@ def _refuse_overlap(a: str, b: str) -> None:
         return
     if a == b:
         raise ValueError(f"`{a}` is in two groups, and cannot be kept apart from itself")
-    inner, outer = max(a, b, key=len), min(a, b, key=len)
-    if inner.startswith((f"{outer}.", f"{outer}[")):
+    inner, outer = (a, b) if is_within(a, b) else (b, a)
+    if is_within(inner, outer):
         raise ValueError(f"`{inner}` is a part of `{outer}`, and cannot be kept apart from it")
 
 
-def _kept(groups: list[tuple[Place, ...]]) -> str:
-    return f"{' and '.join(map(listing, groups))} share no line in any placement"
+def _kept(groups: list[tuple[Place, ...]], unit: str) -> str:
+    return f"{' and '.join(map(listing, groups))} share no {unit} in any placement"

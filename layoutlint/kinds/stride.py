@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice
 from math import gcd, prod
 from typing import ClassVar
 
 from layoutlint.allocators import COPY
 from layoutlint.ctype import CType
+from layoutlint.kinds import neighbours
 from layoutlint.kinds.demands import need_unlike
 from layoutlint.kinds.pairs import NOBODY_KNOWN
 from layoutlint.kinds.wording import first_few, part_elements
@@ -44,6 +47,11 @@ class Stride:
         Key("fields", "paths", "fields that share no line with a neighbour; by default all", inside="array"),
         Key("against", "paths", "fields of the neighbour that count; by default all", inside="array"),
         Key("arrays", "paths", "several such arrays, or those that hold a type (`@type:spinlock_t`)"),
+        Key(
+            "variables",
+            "paths",
+            "judge the elements of variables that are arrays; the rule names no `struct`",
+        ),
     )
     manual: ClassVar[Manual] = Manual(
         "Every one of `fields` in an object is held against every one of `against` in the next object, and\n"
@@ -60,7 +68,12 @@ class Stride:
         "flexible array is, is not known. `arrays` names several, each judged for itself, or those whose\n"
         "elements are or hold a type: `@type:spinlock_t` means arrays of locks, and of structs that hold\n"
         "them at any depth, in which the locks are held against all of the neighbour. Flexible arrays, and\n"
-        "those of one element, are none of them.",
+        "those of one element, are none of them.\n"
+        "\n"
+        "With `variables`, the elements of arrays that are variables of a program are judged, at the\n"
+        "addresses that its symbol table gives them (docs/rules.md, `[variables]`). The rule then names no\n"
+        "`struct`. A pattern means several variables, and a path a part of one (`pool.locks`). The types\n"
+        "come from DWARF.",
         "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep every\n"
         "object on lines of its own. Where that is too much, put what nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
@@ -81,8 +94,14 @@ class Stride:
     fields: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.variables and (self.array is not None or self.arrays):
+            raise ValueError("`variables` goes without `array` and `arrays`")
+        for path in self.variables:
+            if path.startswith("@"):
+                raise ValueError(f"`{path}`: variables go by their names here, and not by types or accesses")
         need_unlike(self.fields, "fields")
         need_unlike(self.against, "against")
         if self.array is not None and is_pattern(self.array):
@@ -96,13 +115,20 @@ class Stride:
             return self._of_array(context.place(self.array), context)
         if self.arrays:
             return _worst([self._of_array(array, context) for array in context.arrays(self.arrays)], context)
+        if self.variables:
+            found = neighbours.arrays(context, self.variables)
+            return _worst([self._of_array(array, context) for array in found], context)
         rows = context.placements.rows
         if not rows:
             end = context.layout.open_end
             raise CannotTell(f"where an object ends is not known: {spell(end)}" if end else NOBODY_KNOWN)
         bases = tuple(sorted({base for row in rows for base in row.bases}))
-        placements = Placements(context.placements.line_size, bases, "")
+        placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
         return self._judged(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
+
+    def concerns(self, context: Context) -> bool:
+        """Return whether some data have one of the variables that the rule is about."""
+        return neighbours.has_any(context, self.variables)
 
     def _of_array(self, array: Place, context: Context) -> Verdict:
         """The verdict on the elements of an array in the struct, over the bases of the struct."""
@@ -137,10 +163,13 @@ class Stride:
                     found[a, b, row] = bases
         evidence = (array,) if array is not None else ours if self.fields else ()
         if not found:
-            return judge(placements, (), self._kept(rows, array, bool(chosen)), evidence, "")
+            return judge(placements, (), self._kept(rows, array, bool(chosen), placements.unit), evidence, "")
         worst = sorted(found, key=lambda met: -len(found[met]))
         total = len(placements.bases)
-        says = [f"{_says(*met, array)} in {len(found[met])} of {total} placements" for met in worst]
+        says = [
+            f"{_says(*met, array, placements.unit)} in {len(found[met])} of {total} placements"
+            for met in worst
+        ]
         if len(says) > 1 and not (self.fields or self.against):
             says = [says[0], f"and {len(says) - 1} more pairs"]
         if array is None:
@@ -151,7 +180,7 @@ class Stride:
         advice = _advice(row, near, placements.line_size, array is not None)
         return judge(placements, bases_of_all, first_few(says, "pairs"), evidence, advice)
 
-    def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool) -> str:
+    def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
         who = f"elements of `{array.path}`" if array is not None else ""
         steps = sorted({(_called(row), row.step) for row, _ in rows})
         apart = " and ".join(
@@ -159,8 +188,8 @@ class Stride:
             for what, step in steps
         )
         if self.fields or self.against or are_chosen:
-            return f"the chosen fields of {apart} share no line in any placement"
-        return f"{apart} share no line in any placement"
+            return f"the chosen fields of {apart} share no {unit} in any placement"
+        return f"{apart} share no {unit} in any placement"
 
 
 def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
@@ -173,6 +202,8 @@ def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
     return judge(context.placements, bases, message, evidence, failing[0].advice)
 
 
+_MOST_PAIRS = 100_000
+"""Pairs of fields that are compared: only a union, or thousands of bit-fields on a line, have more."""
 _MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks"}
 _Spread = tuple[Row, dict[int, set[int]]]
 """Objects in a row, and where on a line those stand that belong to a base."""
@@ -188,24 +219,38 @@ def _near(
     ours: tuple[Place, ...], theirs: tuple[Place, ...], row: Row, line_size: int
 ) -> list[tuple[Place, Place]]:
     """A field of an object and one of the next, of either side, where less than a line lies between them."""
+    reach = line_size - row.step
     pairs = {
         (a.path, b.path): (a, b)
-        for a, b in (*product(ours, theirs), *product(theirs, ours))
-        if row.step + b.offset - a.end < line_size
+        for some, others in ((ours, theirs), (theirs, ours))
+        for a, b in islice(_reached(some, others, reach), _MOST_PAIRS + 1)
     }
+    if len(pairs) > _MOST_PAIRS:
+        raise CannotTell(
+            f"more than {_MOST_PAIRS:,} pairs of fields are within a line: name some as `fields`"
+        )
     return list(pairs.values())
+
+
+def _reached(some: tuple[Place, ...], others: tuple[Place, ...], reach: int) -> Iterator[tuple[Place, Place]]:
+    """Each of some fields with those of others that start less than `reach` bytes behind its end."""
+    order = sorted(range(len(others)), key=lambda number: others[number].offset)
+    starts = [others[number].offset for number in order]
+    for a in some:
+        for number in sorted(order[: bisect_left(starts, a.end + reach)]):
+            yield a, others[number]
 
 
 def _called(row: Row) -> str:
     return ELEMENT if row.what == ASSUMED else row.what
 
 
-def _says(a: Place, b: Place, row: Row, array: Place | None) -> str:
+def _says(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
     first, second = ("k", "k+1") if array is not None else ("0", "1")
     called = _called(row)
     of = f" of `{array.path}`" if array is not None else ""
     return (
-        f"{called} {first}{_spelled(a)}{of} shares a line with "
+        f"{called} {first}{_spelled(a)}{of} shares a {unit} with "
         f"{called} {second}{_spelled(b)} ({row.step} bytes on)"
     )
 

@@ -15,9 +15,10 @@ def move_apart(a: Place, b: Place, placements: Placements) -> str:
     """How much further apart two fields must be so that no placement joins them."""
     low, high = (a, b) if a.offset <= b.offset else (b, a)
     more = clear_of(low.end, placements) - high.offset
+    how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned`"
     return (
         f"move `{high.path}` at least {byte_count(more)} further from `{low.path}`, "
-        f"or start it on a line of its own (`____cacheline_aligned`)"
+        f"or start it on a {placements.unit} of its own ({how})"
     )
 
 

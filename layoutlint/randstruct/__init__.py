@@ -39,7 +39,7 @@ class Randomisation:
         self._refuse_other(reading)
         if self.plugin is not ANY or reading.kernel is None:
             return self
-        kernel = ".".join(map(str, reading.kernel))
+        kernel = ".".join(map(str, (*reading.kernel, 0)[:3]))
         # Whose release it is, and so whether it has later changes, is not known.
         return replace(self, plugin=replace(of_version(f"{kernel}-"), name=kernel))
 

@@ -131,6 +131,6 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     reading = replace(reading, shuffled=found)
     if not reading.is_kernel:
         return reading
-    from layoutlint.readers import linux_version
+    from layoutlint.readers import kernel_config, linux_version
 
-    return replace(reading, kernel=linux_version.of_image(built))
+    return kernel_config.with_release(reading, linux_version.of_image(built), built)

@@ -5,20 +5,21 @@ A C library cannot be stopped by the process that it runs in, and takes that pro
 
 from __future__ import annotations
 
+import _thread
+import math
 import os
 import pickle
 import select
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, Generic, TypeVar
 
-from layoutlint.readers.child import Child
-
-HAS_PROCESSES = hasattr(os, "fork")
-"""Whether this system can start them as it must; if not, work is done here, and no limits are kept."""
+from layoutlint import processes
+from layoutlint.processes import Child, cause_of_death
+from layoutlint.readers import confined
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -32,6 +33,8 @@ class Limits:
     """Of the clock: what waits for ever uses no processor."""
     memory: int
     """Bytes of address space, beyond what this process has."""
+    is_confined: bool = False
+    """Whether it opens files that inputs name: only those that end, and none that this process has open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +43,50 @@ class Died:
 
     how: str
     """What it did, to stand behind a name of what was at work: `does not end within 120 s`."""
+    is_late: bool = field(default=False, compare=False)
+    """Whether it took all the time that it might take."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """How long a run waits in all for what does not end."""
+
+    seconds: float
+
+    def spend(self, seconds: float) -> None:
+        """Take off what was waited for nothing."""
+        self.seconds -= seconds
 
 
 def each(
-    work: Callable[[_T], _R], items: Sequence[_T], jobs: int, limits: Limits
+    work: Callable[[_T], _R],
+    items: Sequence[_T],
+    jobs: int,
+    limits: Limits,
+    patience: Patience | None = None,
 ) -> Iterator[tuple[int, _R | Died]]:
     """What `work` gives for each item, or how it died, with the item's number, as they come to an end.
 
     `jobs` of them are done side by side. What they give is pickled, and so is what they raise, which is
-    raised here.
+    raised here. Once `patience` is at its end, because others did not end, what is left is not begun.
     """
-    if not HAS_PROCESSES:
+    patience = patience or Patience(math.inf)
+    if not processes.HAS_PROCESSES:
         yield from ((number, work(item)) for number, item in enumerate(items))
         return
     running: dict[int, tuple[int, Child]] = {}
     poll, left = select.poll(), list(enumerate(items))[::-1]
     try:
         while left or running:
+            while left and patience.seconds <= 0:
+                yield left.pop()[0], Died(f"is not begun: others did not end within {limits.seconds} s each")
             with suppress(OSError):  # where no more can be had fewer do as well
                 while left and len(running) < max(1, jobs):
                     with _uninterrupted():
                         child = Child(partial(_tell, work, left[-1][1], limits))
                         running[child.source] = left.pop()[0], child
                     poll.register(child.source)
-            if not running:
+            if left and not running:
                 yield left.pop()[0], Died("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
                 number, child = running[source]
@@ -71,6 +94,8 @@ def each(
                 poll.unregister(source)
                 del running[source]
                 child.end()
+                if isinstance(result, Died) and result.is_late:
+                    patience.spend(limits.seconds)
                 yield number, result
     finally:
         for _, child in running.values():
@@ -95,7 +120,17 @@ class _Done(Generic[_R]):
 def _tell(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
     """What a child tells: what it has done, or the error that it met."""
     _confine(limits)
-    _end_with_reader(sink)
+    telling = _thread.allocate_lock()
+
+    def end(file: str) -> None:
+        telling.acquire()
+        sink.write(pickle.dumps(Died(f"reads {file}, which is a pipe or a device"), pickle.HIGHEST_PROTOCOL))
+        sink.flush()
+        os._exit(0)
+
+    if limits.is_confined:
+        confined.leave_descriptors(sink.fileno())
+        confined.watch_files(end)
     told: _Done[_R] | Exception
     try:
         told = _Done(work(item))
@@ -103,8 +138,8 @@ def _tell(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) ->
         os.abort()  # as C libraries do
     except Exception as error:
         told = error
+    telling.acquire()
     signal.alarm(0)  # the parent may be busy with others
-    signal.signal(signal.SIGIO, signal.SIG_IGN)  # it comes as well when the parent has made room
     sink.write(pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
 
 
@@ -114,32 +149,11 @@ def _confine(limits: Limits) -> None:
     import resource
 
     faulthandler.disable()  # PYTHONFAULTHANDLER; it keeps a stream of its own
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):  # libraries write to them when they crash
-        os.dup2(nowhere, stream)
     _lower(resource.RLIMIT_CORE, _NO_CORE)
     _lower(resource.RLIMIT_AS, _address_space() + limits.memory)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     signal.alarm(limits.seconds)
-
-
-def _end_with_reader(sink: BinaryIO) -> None:
-    """Lets this process, a child, end when nobody is left to whom it could tell: its parent was killed.
-
-    A signal says so of a pipe (fcntl(2), O_ASYNC), and no library need return for it.
-    """
-    import fcntl
-
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
-    with suppress(OSError):  # systems whose pipes send none: the limit of time is left
-        fcntl.fcntl(sink, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(sink, fcntl.F_SETFL, fcntl.fcntl(sink, fcntl.F_GETFL) | os.O_ASYNC)
-    poll = select.poll()
-    poll.register(sink, 0)
-    if poll.poll(0):  # it was killed before
-        os._exit(1)
 
 
 _NO_CORE = 1
@@ -168,10 +182,12 @@ def _result(child: Child, limits: Limits) -> Any:
     with os.fdopen(os.dup(child.source), "rb") as source:
         told = source.read()
     if status := child.status():
-        return Died(_how(-status, limits))
+        return Died(_how(-status, limits), status == -signal.SIGALRM)
     result = pickle.loads(told)
     if isinstance(result, Exception):
         raise result
+    if isinstance(result, Died):
+        return result
     return result.result
 
 
@@ -180,6 +196,4 @@ def _how(number: int, limits: Limits) -> str:
         return f"does not end within {limits.seconds} s"
     if number == signal.SIGABRT:  # what C and C++ do when they get no memory
         return f"gives up (it may take {limits.memory >> 20:,} MB of memory)"
-    if number == signal.SIGKILL:
-        return "was killed (perhaps for want of memory)"
-    return f"crashes ({signal.strsignal(number) if number > 0 else f'status {-number}'})"
+    return cause_of_death(-number)

@@ -8,20 +8,27 @@ import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from layoutlint import bounded
+from layoutlint import bounded, processes
 from layoutlint.errors import ReadError
 from layoutlint.model import TARGETS, Target, target_named
 from layoutlint.readers import headers, packed
 from layoutlint.readers.headers import Section
 from layoutlint.readers.span import Span
 
+if TYPE_CHECKING:
+    from layoutlint.readers.relocation import Tables
+
 Data = bytes | bytearray | memoryview
 
 _DAMAGE = (struct.error, ValueError, OverflowError, IndexError)
 """What reading damaged headers and sections raises."""
+
+_COPIED = 1 << 20
+"""Bytes of a file that is read instead of mapped: that takes no longer."""
 
 _SHF_COMPRESSED = 0x800
 _UNPACKED_FREELY = 1 << 28
@@ -31,11 +38,20 @@ _UNPACKED_TIMES = 100
 Debug information shrinks to a third or a tenth; what shrinks to a hundredth holds nothing.
 """
 
-# e_machine (elf.h) of the machines that are known here.
+# e_machine (elf.h) of the machines that are known here, or whose objects can be read at least.
 _NAMES: Final = {
-    3: "EM_386", 8: "EM_MIPS", 20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 43: "EM_SPARCV9",
-    62: "EM_X86_64", 183: "EM_AARCH64", 243: "EM_RISCV", 247: "EM_BPF", 258: "EM_LOONGARCH",
+    2: "EM_SPARC", 3: "EM_386", 4: "EM_68K", 8: "EM_MIPS", 15: "EM_PARISC", 18: "EM_SPARC32PLUS",
+    20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 41: "EM_ALPHA", 42: "EM_SH",
+    43: "EM_SPARCV9", 50: "EM_IA_64", 62: "EM_X86_64", 76: "EM_CRIS", 83: "EM_AVR", 88: "EM_M32R",
+    89: "EM_MN10300", 92: "EM_OPENRISC", 93: "EM_ARC_COMPACT", 94: "EM_XTENSA", 105: "EM_MSP430",
+    113: "EM_ALTERA_NIOS2", 164: "EM_QDSP6", 167: "EM_NDS32", 174: "EM_METAG", 183: "EM_AARCH64",
+    188: "EM_TILEPRO", 189: "EM_MICROBLAZE", 191: "EM_TILEGX", 195: "EM_ARC_COMPACT2", 224: "EM_AMDGPU",
+    243: "EM_RISCV", 244: "EM_LANAI", 247: "EM_BPF", 251: "EM_VE", 252: "EM_CSKY", 258: "EM_LOONGARCH",
+    0x9026: "EM_ALPHA",
 }  # fmt: skip
+
+_WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
+"""Machines whose bytes have 16 bits; a pointer has half as many of them as elsewhere."""
 
 # Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
@@ -87,6 +103,8 @@ class Image:
         self.little_endian: bool = found.little_endian
         self.bits: int = found.bits
         self._machine = _machine(found.machine)
+        self.has_wide_bytes: bool = found.machine in _WIDE_BYTES
+        """Whether sizes and offsets count bytes of 16 bits."""
         self.target = self._target()
         self.is_relocatable: bool = found.is_relocatable
 
@@ -113,6 +131,10 @@ class Image:
         """What stands in the file for a section. Raises ReadError when the file ends inside it."""
         return self._raw(header)
 
+    def holds_content(self, header: Section) -> bool:
+        """Whether the file has the contents of a section, which memory alone has of `.bss`."""
+        return header.type != headers.NOBITS
+
     @property
     def has_dwarf(self) -> bool:
         """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
@@ -137,6 +159,18 @@ class Image:
     def is_kernel(self) -> bool:
         """Whether this is Linux: an image, a module or one of its objects, told by its section names."""
         return any(h.name in _KERNEL_SECTIONS or h.name.startswith(_KERNEL_PREFIX) for h in self._headers)
+
+    def lacks_relocations(self, name: str) -> bool:
+        """Return whether an object file has a section of this name that no table relocates.
+
+        Sections of split DWARF need no relocation.
+        """
+        if not self.is_relocatable or name.endswith(".dwo"):
+            return False
+        return any(
+            _is_named(header, name) and header.size and not self._tables.has(index)
+            for index, header in enumerate(self._headers)
+        )
 
     def section(self, name: str) -> memoryview | None:
         """The contents of the first section of this name, None when there is none.
@@ -201,6 +235,9 @@ class Image:
         target = next(t for t in TARGETS if t.name == generic)
         lines = f"assuming cache lines of {target.line_size} bytes"
         self.notes = (f"machine {self._machine} is not known: {lines}",)
+        if self.has_wide_bytes:
+            self.notes += ("sizes and offsets count the bytes of this machine, which have 16 bits",)
+            target = replace(target, pointer_size=target.pointer_size // 2)
         return target
 
     def _holds(self, name: str) -> bool:
@@ -251,12 +288,18 @@ class Image:
         except ValueError as error:
             raise ReadError(self.path, f"section {name} {error}") from error
 
+    @cached_property
+    def _tables(self) -> Tables:
+        from layoutlint.readers import relocation  # for object files and modules
+
+        return relocation.Tables(self._headers, self.bits)
+
     def _relocated(self, index: int, data: memoryview) -> memoryview:
-        tables = [h for h in self._headers if h.type in (headers.REL, headers.RELA) and h.info == index]
-        if not tables:
-            return data
         from layoutlint.readers import compression, relocation  # for object files and modules
 
+        tables = self._tables.of(index)
+        if not tables:
+            return data
         self._refuse_overlap("relocation tables", tables)
         changed = compression.room(len(data))
         changed[:] = data
@@ -277,7 +320,8 @@ class Image:
             from layoutlint.readers import relocation
 
             table = self._raw(self._headers[index])
-            self._symbols[index] = relocation.symbol_values(table, self.bits, self.little_endian)
+            values = relocation.symbol_values(table, self.bits, self.little_endian)
+            self._symbols[index] = values if index else array("Q", (0,))
         return self._symbols[index]
 
     @contextmanager
@@ -291,11 +335,35 @@ class Image:
 @contextmanager
 def opened(path: str) -> Iterator[Image]:
     """An ELF file for reading. Raises ReadError when it is none, or its headers are damaged."""
+    before = _state(path)
     image = _image(path)
     try:
         yield image
+    except ReadError as error:
+        _refuse_changed(path, before, error)
+        raise
     finally:
         image.close()
+    _refuse_changed(path, before)
+
+
+_State = tuple[int, int, int, int]
+
+
+def _state(path: str) -> _State | None:
+    """Which file it is, and what is different once somebody has written to it."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _refuse_changed(path: str, before: _State | None, error: ReadError | None = None) -> None:
+    """Raise ReadError for a file that was written to; what another took the place of is read as it was."""
+    now = _state(path)
+    if now is not None and before is not None and now[:2] == before[:2] and now != before:
+        raise ReadError(path, processes.CHANGED) from error
 
 
 def _image(path: str) -> Image:
@@ -304,7 +372,7 @@ def _image(path: str) -> Image:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise ReadError(path, "the file is empty")
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped = _mapped(path, file.fileno(), size)
             if mapped[:8].startswith(packed.STARTS):
                 mapped.close()
                 mapped = packed.unpacked(path, file, size)
@@ -313,6 +381,24 @@ def _image(path: str) -> Image:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
     except OSError as error:
         raise ReadError(path, bounded.why(error)) from error
+
+
+def _mapped(path: str, file: int, size: int) -> mmap.mmap:
+    """The content of a file: a small one is copied, as whoever reads a mapping dies when the file shrinks."""
+    if size > _COPIED:
+        processes.guard(path, size)
+        return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
+    copied = mmap.mmap(-1, size)
+    filled = 0
+    with memoryview(copied) as view:
+        while filled < size:
+            with view[filled:] as rest:
+                some = os.readv(file, [rest])
+            if not some:
+                raise ReadError(path, processes.CHANGED)
+            filled += some
+    os.lseek(file, 0, os.SEEK_SET)
+    return copied
 
 
 def _machine(number: int) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from mmap import mmap
 from typing import Final
 
-RELA, NOTE, NOBITS, REL = 4, 7, 8, 9
+SYMBOLS, RELA, NOTE, NOBITS, REL, DYNAMIC_SYMBOLS = 2, 4, 7, 8, 9, 11
 """Types of sections: sh_type."""
 
 _OBJECT: Final = 1  # ET_REL
-_SECTION_64, _SECTION_32 = "IIQQQQIIQ8x", "IIIIIIIII4x"
+_SECTION_64, _SECTION_32 = "IIQQQQIIQQ", "IIIIIIIIII"
 _FILE_64, _FILE_32 = "HHI8x8xQI6xHHH", "HHI4x4xII6xHHH"
 _IN_SECTION_0 = 0xFFFF  # SHN_XINDEX
 _LONGEST_NAME = 256
@@ -36,6 +36,8 @@ class Section:
     address: int
     """Where it stands in memory; 0 in an object file."""
     align: int
+    entry_size: int
+    """Bytes of each entry of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +86,11 @@ def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, i
     _, _, _, _, start, size, *_ = shape.unpack_from(content, table + names * entry)
     end = min(start + size, len(content)) if names else 0
     for number in range(count):
-        name, kind, flags, address, offset, length, link, info, align = shape.unpack_from(
+        name, kind, flags, address, offset, length, link, info, align, each = shape.unpack_from(
             content, table + number * entry
         )
         called = _name(content, start + name, end)
-        yield Section(called, kind, flags, offset, length, link, info, address, align)
+        yield Section(called, kind, flags, offset, length, link, info, address, align, each)
 
 
 def _name(content: mmap, start: int, end: int) -> str:

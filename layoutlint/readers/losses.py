@@ -28,8 +28,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "stated-alignment",
         "`aligned` and `packed`, on structs, members and typedefs: BTF has offsets and sizes only",
-        "the alignment follows from members and size, and can be less than the true one; where gaps suggest "
-        "more and the verdict depends on it, that is unknown",
+        "a struct has every alignment that its members, gaps and size allow; where the verdict depends on "
+        "which, it is unknown",
     ),
     Loss(
         "btf", "atomic",
@@ -44,12 +44,13 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "dimensions",
         "the dimensions of `x[2][3]`, where pahole made the BTF: it writes one array of 6",
-        "one dimension with all elements",
+        "one dimension with all elements; `x[1]`, where that depends on the dimensions, is unknown",
     ),
     Loss(
         "btf", "vector",
         "whether a type is a vector or an array: both are arrays",
-        "an array, whose natural alignment is that of an element",
+        "an array, whose natural alignment is that of an element; where a vector of three, which is padded, "
+        "would fit as well, and the file is no kernel, its size is unknown (`??`)",
     ),
     Loss(
         "btf", "whole-bit-field",
@@ -77,16 +78,22 @@ LOSSES: tuple[Loss, ...] = (
         "the target is `unknown64-le` or the like, with lines of 64 bytes; a note says so",
     ),
     Loss(
+        "btf", "large",
+        "sizes and offsets from 512 MiB on: BTF counts bits, bytes and elements in 32 bits, or fewer",
+        "members that overlap, which makes the struct unknown; from 4 GiB on an array can look empty",
+    ),
+    Loss(
         "btf", "distilled",
         "members of vmlinux's structs, in a module that was built apart from its kernel (.BTF.base)",
         "such a member has its size and no members of its own; a note says so",
     ),
     Loss(
         "dwarf", "stated-alignment",
-        "`aligned` on a bit-field that clang compiled, on anything before gcc 8 or under `-gstrict-dwarf` "
-        "before DWARF 5; `packed`",
-        "the alignment follows from members and size, and can be less than the true one; where gaps suggest "
-        "more and the verdict depends on it, that is unknown",
+        "`packed` and, but for clang 19 and later, `#pragma pack`; `aligned` on a bit-field that clang "
+        "compiled, on anything before gcc 8 or under `-gstrict-dwarf` before DWARF 5, and on "
+        "strict-alignment targets on structs that gcc keeps in registers",
+        "a struct has every alignment that its members, gaps and size allow; where the verdict depends on "
+        "which, it is unknown",
     ),
     Loss(
         "dwarf", "bit-field-of-clang",
@@ -106,7 +113,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "local",
         "structs local to functions: only what stands at the top level of a unit is read, as by pahole",
-        "they are not there: a rule that names them is not found",
+        "they are not there; `check` reports those that a rule could apply to as not covered, exit status 3",
     ),
     Loss(
         "dwarf", "source-of-dwo",
@@ -122,7 +129,7 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "clang", "local",
         "structs local to functions: bodies are not parsed",
-        "they are not there: a rule that names them is not found",
+        "they are not there; `check` reports those that a rule could apply to as not covered, exit status 3",
     ),
 )  # fmt: skip
 

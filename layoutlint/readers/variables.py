@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -12,13 +13,19 @@ from typing import Final
 from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
+from layoutlint.readers import system_map
 from layoutlint.readers.elf import Image
 from layoutlint.readers.headers import Section
+from layoutlint.readers.system_map import SystemMap
 
 _SYMBOLS: Final = 2  # SHT_SYMTAB
 _ALLOCATED, _CODE, _THREAD = 2, 4, 0x400  # SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
 _OBJECT: Final = 1  # STT_OBJECT; STT_NOTYPE is 0
 _ENTRY_64, _ENTRY_32 = "IBBHQQ", "IIIBBH"
+_BOUNDARY = re.compile(
+    r"^_*(?:start|stop|begin|end)_|_(?:start|stop|begin|end|limit)(?:_\w*)?$|^_[se](?:data|init|text)"
+)
+"""Names that linker scripts give to places, and that stand for no object (include/asm-generic/sections.h)."""
 _PAGE = 4096
 """Sections that begin on the page on which another one ends can share a line with it."""
 READ_MOSTLY = "read_mostly"
@@ -47,8 +54,41 @@ class Symbol:
 def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     """A reading with the variables that are asked for. Raises ReadError for a damaged symbol table."""
     symbols = _symbols(image)
-    if symbols is None:
+    if symbols is not None:
+        return _with_symbols(reading, image, symbols, wanted, options)
+    mapped = system_map.of_image(image) if reading.is_kernel and not image.is_relocatable else None
+    if mapped is None:
         return reading
+    note = f"its variables have addresses from {mapped.path}, which has no sizes"
+    largest = _with_symbols(reading, image, _mapped_symbols(image, mapped, False), wanted, options)
+    least = _with_symbols(reading, image, _mapped_symbols(image, mapped, True), wanted, options)
+    return replace(largest, least_data=least.data or (), notes=(*reading.notes, note))
+
+
+def _mapped_symbols(image: Image, mapped: SystemMap, is_least: bool) -> list[Symbol]:
+    """Return the symbols of a System.map, each as far as the next one or, if `is_least`, of one byte.
+
+    Of several at one address, such as a variable and the linker script's name of a boundary, all count.
+    """
+    holding = (numbered for numbered in enumerate(image.headers) if _holds_data(numbered[1]))
+    sections = sorted((header.address, header.address + header.size, number) for number, header in holding)
+    addresses = sorted({address for address, _ in mapped.symbols})
+    found: list[Symbol] = []
+    for address, name in mapped.symbols:
+        at = bisect_right(sections, (address, 1 << 64, 0)) - 1
+        if at < 0 or address >= sections[at][1]:
+            continue
+        later = bisect_right(addresses, address)
+        end = min([sections[at][1], *addresses[later : later + 1]])
+        is_object = _BOUNDARY.search(name) is None
+        found.append(Symbol(name, address, 1 if is_least else end - address, sections[at][2], is_object))
+    return found
+
+
+def _with_symbols(
+    reading: Reading, image: Image, symbols: list[Symbol], wanted: Wanted, options: ReadOptions
+) -> Reading:
+    """Return a reading with the variables that are asked for among some symbols."""
     chosen = _chosen(symbols, wanted, image)
     near = sorted(
         _near(symbols, chosen, wanted.near, not image.is_relocatable),

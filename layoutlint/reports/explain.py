@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.rule import Rule
 
 
 def explain_rule(rule: Rule) -> str:
     """A rule in words: what it asks, why, how that is known, and where it is written."""
-    return "\n".join(_lines(rule))
+    return escapes.lines(_lines(rule))
 
 
 def _lines(rule: Rule) -> Iterator[str]:
@@ -28,6 +29,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     when = (*rule.when.config, *rule.when.arch, *([f"Linux {rule.when.kernel}"] if rule.when.kernel else []))
     if when:
         yield from _wrapped("when: ", ", ".join(when))
+    if rule.line_pairs:
+        yield "counts: aligned pairs of cache lines, as an adjacent-line prefetcher fetches them"
     if rule.tolerate:
         yield f"tolerates: at-risk in up to {rule.tolerate:.1%} of the placements"
     yield f"written in: {rule.source}{pack}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.model import Unread
 from layoutlint.reports.judgement import exit_meaning, order, sentence, tally
 from layoutlint.reports.words import found_in
@@ -14,7 +15,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 def render(report: Report) -> str:
     """One command per finding and per unread input, and a last line that sums up."""
-    return "".join(f"{line}\n" for line in _lines(report))
+    return "".join([f"{line}\n" for line in _lines(report)])
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -23,7 +24,11 @@ def _lines(report: Report) -> Iterator[str]:
             yield _finding(finding)
     for unread in report.unread:
         yield _unread(unread)
-    yield f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}"
+    for said in report.coverage.policy:
+        yield command("notice", {"title": "policy"}, said)
+    for part in report.coverage.not_covered:
+        yield command("error" if part.rules else "notice", {"title": "not covered"}, str(part))
+    yield escapes.line(f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}")
 
 
 def _finding(finding: Finding) -> str:
@@ -33,24 +38,26 @@ def _finding(finding: Finding) -> str:
         level = "warning"
     place = finding.place
     properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
-    words = [sentence(finding), f"why: {rule.why}"]
+    words = [sentence(finding), f"why: {' '.join(rule.why.split())}"]
     if finding.also:
         words.append(f"in {found_in(finding.files)}")
     if order(finding):
         words.append(f"order: {order(finding)}")
     if verdict.advice:
         words.append(f"to do: {verdict.advice}")
-    return command(level, properties, "\n".join(words))
+    return command(level, properties, *words)
 
 
 def _unread(unread: Unread) -> str:
     return command("error", {"title": "not read"}, str(unread))
 
 
-def command(name: str, properties: dict[str, str | int | None], message: str) -> str:
-    """One workflow command; properties that are None are left out."""
-    given = [f"{key}={escape_property(str(value))}" for key, value in properties.items() if value is not None]
-    return f"::{name}{' ' if given else ''}{','.join(given)}::{escape_data(message)}"
+def command(name: str, properties: dict[str, str | int | None], *message: str) -> str:
+    """One workflow command with the lines of its message; properties that are None are left out."""
+    shown = {key: escapes.inline(str(value)) for key, value in properties.items() if value is not None}
+    given = [f"{key}={escape_property(value)}" for key, value in shown.items()]
+    text = "\n".join(map(escapes.inline, message))
+    return f"::{name}{' ' if given else ''}{','.join(given)}::{escape_data(text)}"
 
 
 def escape_data(text: str) -> str:

@@ -6,8 +6,9 @@ import json
 from collections import Counter
 from typing import Any
 
+from layoutlint import escapes
 from layoutlint.builds import Build
-from layoutlint.coverage import Rank
+from layoutlint.coverage import NotCovered, Rank
 from layoutlint.layout import Place
 from layoutlint.model import Reading, Struct, Unread
 from layoutlint.reports.judgement import fingerprint, orders, struct_name
@@ -28,7 +29,7 @@ def render(report: Report) -> str:
         "coverage": _coverage(report.coverage),
         "exit": report.exit_status,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _build(build: Build, report: Report) -> dict[str, Any]:
@@ -160,6 +161,7 @@ def _field(place: Place) -> dict[str, Any]:
 def _placements(verdict: Verdict) -> dict[str, Any]:
     return {
         "line_size": verdict.line_size,
+        "line_pairs": verdict.in_pairs,
         "total": verdict.total,
         "violating": len(verdict.bases),
         "bases": list(verdict.bases),
@@ -183,4 +185,16 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
         "unresolved": list(coverage.unresolved),
         "skipped": list(coverage.skipped),
         "guessed": list(coverage.guessed),
+        "policy": list(coverage.policy),
+        "not_covered": [_not_covered(part) for part in coverage.not_covered],
+    }
+
+
+def _not_covered(part: NotCovered) -> dict[str, Any]:
+    return {
+        "origin": part.origin,
+        "reason": part.reason,
+        "structs": None if part.structs is None else list(part.structs),
+        "rules": part.rules,
+        "builds": list(part.builds),
     }

@@ -103,6 +103,7 @@ def tally(report: Report) -> str:
     told = [f"{number} {word}" for word, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)
     told += [f"{len(report.unread)} not read"] if report.unread else []
+    told += [f"{missed} not covered"] if (missed := _missed(report)) else []
     said = ", ".join(told) or "nothing judged"
     return f"{said} ({suppressed} suppressed)" if suppressed else said
 
@@ -123,4 +124,10 @@ def _passed_over(report: Report) -> list[str]:
     """What did not fail a run that ended with 0 and is not fine all the same."""
     counts = Counter(outcome(finding) for finding in report.findings)
     left = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]
-    return left + ([f"{len(report.unread)} not read"] if report.unread else [])
+    left += [f"{len(report.unread)} not read"] if report.unread else []
+    return left + ([f"{missed} not covered"] if (missed := _missed(report)) else [])
+
+
+def _missed(report: Report) -> int:
+    """Return the number of parts that were not looked at and to which rules could apply."""
+    return sum(part.rules > 0 for part in report.coverage.not_covered)

@@ -7,9 +7,9 @@ import posixpath
 from typing import Any
 from urllib.parse import quote
 
-from layoutlint import __version__
+from layoutlint import __version__, escapes
 from layoutlint.layout import Place
-from layoutlint.model import Source, Unread
+from layoutlint.model import Source
 from layoutlint.reports.judgement import exit_meaning, fingerprint, order, orders, sentence, share
 from layoutlint.reports.outcomes import worst
 from layoutlint.reports.words import found_in
@@ -27,7 +27,7 @@ def render(report: Report) -> str:
     Kept rules are no results: their being listed among the tool's rules, without a result, says so.
     """
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return escapes.json_text(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _run(report: Report) -> dict[str, Any]:
@@ -68,18 +68,22 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 def _invocation(report: Report) -> dict[str, Any]:
     """How the run went; what a rule names and no input has concerns the rules (3.20.20), not the run."""
     return {
-        "executionSuccessful": not report.unread,
+        "executionSuccessful": not (report.unread or any(part.rules for part in report.coverage.not_covered)),
         "exitCode": report.exit_status,
         "exitCodeDescription": exit_meaning(report),
-        "toolExecutionNotifications": [_notification(unread) for unread in report.unread],
+        "toolExecutionNotifications": [
+            *(_notification("error", str(unread)) for unread in report.unread),
+            *(_notification("error" if p.rules else "note", str(p)) for p in report.coverage.not_covered),
+            *(_notification("note", f"policy {said}") for said in report.coverage.policy),
+        ],
         "toolConfigurationNotifications": [
             {"level": "warning", "message": {"text": text}} for text in report.coverage.unresolved
         ],
     }
 
 
-def _notification(unread: Unread) -> dict[str, Any]:
-    return {"level": "error", "message": {"text": str(unread)}}
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": text}}
 
 
 def _result(finding: Finding, index: int) -> dict[str, Any]:
@@ -159,6 +163,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
         properties["placements"] = share(verdict)
         properties["bases"] = list(verdict.bases)
         properties["lineSize"] = verdict.line_size
+        if verdict.in_pairs:
+            properties["linePairs"] = True
         properties["basis"] = verdict.basis
     if verdict.orders is not None:
         properties["orders"] = orders(verdict.orders)

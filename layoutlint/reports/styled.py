@@ -6,6 +6,8 @@ import io
 import textwrap
 from collections.abc import Iterable, Iterator
 
+from layoutlint import escapes
+
 Span = tuple[str, str]
 """Text, and its style as rich names styles; the empty style is plain."""
 Line = tuple[Span, ...]
@@ -18,7 +20,7 @@ def line(*parts: str | Span) -> Line:
 
 def plain(lines: Iterable[Line]) -> str:
     """The lines without styles."""
-    return "".join("".join(text for text, _ in spans).rstrip() + "\n" for spans in lines)
+    return escapes.lines("".join(text for text, _ in spans).rstrip() for spans in lines)
 
 
 def colored(lines: Iterable[Line]) -> str:
@@ -31,7 +33,8 @@ def colored(lines: Iterable[Line]) -> str:
         file=out, force_terminal=True, color_system="standard", no_color=False, highlight=False, _environ={}
     )
     for spans in lines:
-        text = Text.assemble(*spans)
+        shown = escapes.parts([text for text, _ in spans])
+        text = Text.assemble(*((part, style) for part, (_, style) in zip(shown, spans, strict=True)))
         text.rstrip()
         console.print(text, soft_wrap=True)
     return out.getvalue()

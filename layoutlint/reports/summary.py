@@ -92,6 +92,10 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
     for reason in coverage.skipped:
         yield from paragraph("  skipped: ", reason, width)
+    for reason in coverage.policy:
+        yield from paragraph("  policy: ", reason, width)
+    for part in coverage.not_covered:
+        yield from paragraph("  not covered: ", str(part), width, "magenta" if part.rules else "")
     for reason in coverage.guessed:
         yield from paragraph("  guessed: ", reason, width)
     for reason in silent((*report.findings, *report.kept)):

@@ -136,9 +136,11 @@ def _caption(struct: Struct, verdict: Verdict, base: int, line_size: int) -> str
     unlisted = f"`{drawing.UNLISTED}` one of the {more} more, " if more > 0 else ""
     if struct.address is not None:
         marks = f"{unlisted}`{drawing.OTHER}` something else"
-        return f"lines of {line_size} bytes, from {struct.address:#x} on ({marks}):"
+        unit = "pairs of lines" if verdict.in_pairs else "lines"
+        return f"{unit} of {line_size} bytes, from {struct.address:#x} on ({marks}):"
     marks = f"{unlisted}`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
-    return f"an object {where} of a {line_size}-byte line ({marks}):"
+    size = f"pair of lines of {line_size} bytes" if verdict.in_pairs else f"{line_size}-byte line"
+    return f"an object {where} of a {size} ({marks}):"
 
 
 def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:

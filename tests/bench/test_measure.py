@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.bench.cases import Case, Limit
 from tests.bench.process import Command, Failed, Peak, Took, peak, took
 from tests.bench.repeat import repeat
 from tests.bench.rounds import Measured, judge
+from tests.oracles import need
 
 SOURCE = """
 struct list { struct list *next; };
@@ -31,8 +31,7 @@ MAP = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, acc
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """A linked program with debug information."""
-    if shutil.which("gcc") is None:
-        pytest.skip("no gcc to compile an input with")
+    need("gcc")
     folder = tmp_path_factory.mktemp("bench")
     (folder / "pool.c").write_text(SOURCE)
     subprocess.run(["gcc", "-g", "-o", "pool", "pool.c"], cwd=folder, check=True)
@@ -146,8 +145,7 @@ def test_a_repeated_program_has_the_same_structs_in_more_units(program, tmp_path
     larger = tmp_path / "larger"
     repeat(program, 3, larger)
     assert shown(larger) == shown(program)
-    if shutil.which("readelf") is None:
-        pytest.skip("no readelf to count the units with")
+    need("readelf")
     for section, text in (("info", "Compilation Unit @"), ("info", "DW_TAG_member"), ("info", ": used\n"), ("abbrev", "DW_TAG_member")):
         assert _readelf(section, larger).count(text) == 3 * _readelf(section, program).count(text) > 0
 

@@ -59,8 +59,10 @@ def _of_check(command: Command, done: Done) -> Iterator[str]:
         yield from _vouched(command, report, outcomes)
     elif done.status == 1 and not outcomes & {"broken", "at-risk"}:
         yield "exit 1 without a finding"
-    elif done.status == 3 and not ("unknown" in outcomes or any(entry["reason"] for entry in report["unread"])):
-        yield "exit 3 without a reason"
+    elif done.status == 3:
+        said = [*report["unread"], *(each for each in report["coverage"]["not_covered"] if each["rules"])]
+        if "unknown" not in outcomes and not any(entry["reason"] for entry in said):
+            yield "exit 3 without a reason"
     for finding in report["findings"] + report["kept"]:
         for field in finding["fields"]:
             if not _is_place(field["offset"], field["size"]):

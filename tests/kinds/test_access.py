@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from layoutlint import placement
 from layoutlint.kinds.access import AccessApart
-from layoutlint.rule import Access
+from layoutlint.layout import Layout
+from layoutlint.rule import Access, Context, Outcome
+from tests.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,
@@ -111,3 +116,12 @@ def test_parameters_that_make_no_sense(case):
 @table(UNTOLD)
 def test_cannot_tell(case):
     cannot_tell(AccessApart, case)
+
+
+@pytest.mark.parametrize("is_flattened", [False, True])
+def test_a_part_and_the_next_element_of_an_array_whose_dimensions_btf_drops(is_flattened):
+    inner = member("count", 0, 8), member("owner", 8, 8)
+    held = struct("many", 96, member("h", 0, 96, *inner, dims=(6,), is_flattened=is_flattened), align=64)
+    layout = Layout(held)
+    accesses = Access("h", "hot-read"), Access("h.owner", "hot-write")
+    assert AccessApart().check(Context(layout, placement.of(layout, 64), accesses)).outcome is Outcome.BROKEN

@@ -7,12 +7,13 @@ import random
 import re
 import subprocess
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 
 from layoutlint import lint, rulefile
+from layoutlint.errors import RuleFileError
 from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.rule import Outcome, Report
 from tests.c_probe import need
@@ -231,3 +232,140 @@ def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
     for made in (built(tmp_path, CODE), tmp_path / "a.h"):
         report = lint.check([str(made)], (shipped,), (), lint.Options())
         assert (report.findings, report.kept) == ((), ())
+
+
+LOCKS = """\
+typedef union { struct { int lock, count; void *owner; } data; char size[40]; } lock_t;
+struct slot { long head, tail; };
+lock_t locks[20];
+lock_t grid[3][2] __attribute__((aligned(64)));
+struct { long a, b, c; } triple __attribute__((aligned(64))) = { 1, 1, 1 };
+struct slot slots[9] __attribute__((aligned(64)));
+struct { long size; lock_t locks[4]; } pool __attribute__((aligned(64)));
+struct wide { long head; } __attribute__((aligned(64))) wides[4];
+long table[16] __attribute__((aligned(64)));
+long end __attribute__((aligned(64)));
+int main(void) { return 0; }
+"""
+ALONE = [
+    # what it shows, the variables, what else is in the rule, the outcome, what the message has
+    ("an array of locks", "locks", "", "broken", "`locks[0]` at"),
+    ("an array of arrays of locks", "grid", "", "broken", "shares a line with `grid[0][1]` at"),
+    ("an array of locks, whose elements may share", "grid", 'except = ["grid"]', "kept", "1 variable shares"),
+    ("one of them", "locks[3]", "", "broken", "`locks[3]` at"),
+    ("a part", "triple.b", "", "broken", "shares a line with `triple.a` at"),
+    ("a part, beside what may be there", "triple.b", 'except = ["triple.a", "triple.c"]', "kept", "1 variable shares"),
+    ("a part, in a variable that may be there", "triple.b", 'except = ["triple"]', "kept", "1 variable shares"),
+    ("two parts of three, as a group", "triple.a\", \"triple.b", "", "broken", "shares a line with `triple.c` at"),
+    ("all parts, as a group", "triple.a\", \"triple.b\", \"triple.c", "", "kept", "1 variable shares"),
+    ("a whole and its part", "triple\", \"triple.b", "", "kept", "1 variable shares"),
+    ("an array in a variable", "pool.locks", "", "broken", "shares a line with `pool.size` at"),
+    ("elements of whole lines", "wides", "", "kept", "1 variable shares"),
+    ("an array of words", "table", "", "kept", "the elements of `table` may share lines with one another"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "keys", "outcome", "message"), [c[1:] for c in ALONE], ids=[c[0] for c in ALONE])
+def test_alone(tmp_path, names, keys, outcome, message):
+    report = judged(built(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
+    (found,) = (*report.findings, *report.kept)
+    assert found.verdict.outcome.value == outcome
+    assert message in found.verdict.message
+
+
+def test_only_the_parts_that_are_excepted_may_be_there(tmp_path):
+    code = "long lone __attribute__((aligned(64))) = 1;\nstruct { long a, b; } pair = { 1, 1 };\nint main(void) { return 0; }\n"
+    made = built(tmp_path, code, "-c", "-fno-toplevel-reorder")
+    for excepted, outcome in (("pair.a", Outcome.BROKEN), ('pair.a", "pair.b', Outcome.KEPT), ("pair", Outcome.KEPT)):
+        report = judged(made, f'{RULE}variables = ["lone"]\nalone = true\nexcept = ["{excepted}"]\n')
+        assert [f.verdict.outcome for f in (*report.findings, *report.kept)] == [outcome]
+
+
+IN_ELEMENTS = [
+    # [variables], the keys of the rule, the outcome
+    (f'"slots.head" = {WRITTEN}\n"slots.tail" = {READ}\n', "", "broken"),
+    (f'"slots[0].head" = {WRITTEN}\n"slots[1].tail" = {READ}\n', "", "broken"),
+    (f'"slots[0].head" = {WRITTEN}\n"slots[7].tail" = {READ}\n', "", "kept"),
+    (f'slots = {READ}\n"slots.head" = {WRITTEN}\n', "", "broken"),  # its own part, in the next element
+    (f'"slots.head" = {WRITTEN}\n', 'readers = ["hot-write"]', "broken"),
+    (f'"wides.head" = {WRITTEN}\n', 'readers = ["hot-write"]', "kept"),
+]
+
+
+@pytest.mark.parametrize(("declared", "keys", "outcome"), IN_ELEMENTS)
+def test_parts_in_elements_of_arrays(tmp_path, declared, keys, outcome):
+    report = judged(built(tmp_path, LOCKS), f"[variables]\n{declared}{RULE}{keys}\n")
+    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept)] == [outcome]
+    report = judged(built(tmp_path, LOCKS, "-c"), f"[variables]\n{declared}{RULE}{keys}\n")
+    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept)] == [outcome]
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
+@pytest.mark.parametrize("seed", range(3))
+def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
+    """`alone` and kind `stride` on arrays, against the addresses of their elements and fields."""
+    chance = random.Random(seed)
+    lines, names, says = ["#include <stdio.h>"], [], []
+    for number in range(12):
+        size, count = chance.choice([0, 1, 8, 24, 40, 56, 100, 112]), chance.randint(2, 30)
+        align = chance.choice(["", "", " __attribute__((aligned(64)))"])
+        lines.append(f"struct s{number} {{ long head; char rest[{size}]; long tail; }}{align} v{number}[{count}];")
+        lines.append(f"char gap{number} __attribute__((aligned(64)));")
+        names.append(f"v{number}")
+        says.append(f'for (int i = 0; i < {count}; i++) printf("v{number} %lu %lu %lu\\n", (unsigned long)&v{number}[i].head, '
+                    f"(unsigned long)&v{number}[i].tail, sizeof v{number}[0]);")  # fmt: skip
+    made = built(tmp_path, "\n".join([*lines, f"int main(void) {{ {''.join(says)} return 0; }}\n"]), *flags)
+    printed = subprocess.run([made], capture_output=True, text=True, check=True).stdout.splitlines()
+    at: dict[str, list[tuple[int, int, int]]] = {}
+    for line in printed:
+        name, *numbers = line.split()
+        at.setdefault(name, []).append(tuple(map(int, numbers)))
+    for name in names:
+        wholes = [set(range(head // LINE, (head + size - 1) // LINE + 1)) for head, _, size in at[name]]
+        meets = any(one & other for one, other in pairwise(wholes))
+        ends = any(tail // LINE <= next_head // LINE <= (tail + 7) // LINE for (_, tail, _), (next_head, _, _) in pairwise(at[name]))
+        own = judged(made, f'{RULE}variables = ["{name}"]\nalone = true\nexcept = ["gap*"]\n')
+        stride = judged(made, f'{STRIDE}variables = ["{name}"]\nfields = ["tail"]\nagainst = ["head"]\n')
+        assert [f.verdict.outcome is Outcome.KEPT for f in (*own.findings, *own.kept)] == [not meets]
+        assert [f.verdict.outcome is Outcome.KEPT for f in (*stride.findings, *stride.kept)] == [not ends]
+
+
+STRIDE = '[[rule]]\nid = "r"\nkind = "stride"\nwhy = "a test"\n'
+STRIDES = [
+    # the keys of the rule, the outcome, what the message has
+    ('variables = ["locks"]', "broken", "(40 bytes on) in 1 of 1 placements"),
+    ('variables = ["grid"]', "broken", "of `grid` shares a line with element k+1's"),
+    ('variables = ["pool.locks"]', "broken", "of `pool.locks` shares"),
+    ('variables = ["slots"]\nfields = ["head"]\nagainst = ["head"]', "broken", "element k's `head` at 0..7 of `slots`"),
+    ('variables = ["wides"]', "kept", "elements of `wides` 64 bytes apart share no line"),
+    ('variables = ["wid*", "en*"]', "kept", "elements of `wides` 64 bytes apart share no line"),
+    ('variables = ["wides", "locks"]', "broken", "of `locks` shares"),
+    ('variables = ["end"]', "unknown", "`end` at 0x"),
+    ('variables = ["en*"]', "unknown", "no array is called `en*`"),
+    ('variables = ["lokcs"]', "unknown", "no variable is called `lokcs` (did you mean `locks`?)"),
+]
+
+
+@pytest.mark.parametrize(("keys", "outcome", "message"), STRIDES, ids=[case[0] for case in STRIDES])
+def test_stride(tmp_path, keys, outcome, message):
+    report = judged(built(tmp_path, LOCKS), f"{STRIDE}{keys}\n")
+    (found,) = (*report.findings, *report.kept)
+    assert found.verdict.outcome.value == outcome
+    assert message in found.verdict.message or outcome == "unknown"
+
+
+def test_stride_without_types_is_unknown(tmp_path):
+    report = judged(built(tmp_path, LOCKS, "-g0"), f'{STRIDE}variables = ["locks"]\n')
+    assert [f.verdict.message for f in report.findings] == ["what `locks` is made of is not known"]
+
+
+@pytest.mark.parametrize(("keys", "message"), [
+    ('variables = ["locks"]\nstruct = "s"', "kind `stride` with `variables` is about variables, and takes no `struct`"),
+    ('variables = ["locks"]\narray = "a"', "`variables` goes without `array` and `arrays`"),
+    ('variables = ["@type:lock_t"]', "variables go by their names"),
+    ("", "`struct`"),
+])  # fmt: skip
+def test_mistakes_of_stride(keys, message):
+    with pytest.raises(RuleFileError) as error:
+        rulefile.parse(f"{STRIDE}{keys}\n", "r.toml")
+    assert message in "\n".join(error.value.messages)

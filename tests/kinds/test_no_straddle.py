@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from layoutlint import placement
 from layoutlint.kinds.no_straddle import NoStraddle
+from layoutlint.layout import Layout
+from layoutlint.rule import Context, Outcome
 from tests.build import bits, member, struct
 from tests.kinds.cases import (
     AT_RISK,
@@ -95,3 +98,12 @@ def test_parameters_that_make_no_sense(case):
 @table(UNTOLD)
 def test_cannot_tell(case):
     cannot_tell(NoStraddle, case)
+
+
+def test_a_field_of_every_element_of_an_array():
+    inner = (member("head", 0, 8), member("range", 8, 16))
+    held = struct("table", 24 * 5, member("slot", 0, 24 * 5, *inner, dims=(5,)), align=64)
+    layout = Layout(held)
+    # 8..23, 32..47, 56..71, 80..95, 104..119
+    for path, outcome in (("slot.range", Outcome.BROKEN), ("slot.head", Outcome.KEPT), ("slot[2].range", Outcome.BROKEN), ("slot[0].range", Outcome.KEPT)):
+        assert NoStraddle((path,)).check(Context(layout, placement.of(layout, 64))).outcome is outcome

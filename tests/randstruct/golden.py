@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.c_probe import need
 from tests.command import ROOT, run
+from tests.oracles import fault
 
 FOLDER = ROOT / "fixtures" / "randstruct"
 BUILDS: list[dict[str, Any]] = json.loads((FOLDER / "golden.json").read_text())
@@ -104,6 +104,6 @@ def bits(struct: dict[str, Any]) -> dict[str, int]:
 def newest_clang() -> str:
     """A clang that randomises as clang 16 does; skips the test where there is none."""
     for version in range(20, 15, -1):
-        if shutil.which(f"clang-{version}"):
+        if fault(f"clang-{version}", ("-c",)) is None:
             return f"clang-{version}"
     pytest.skip("no clang from 16 to 20 is installed")

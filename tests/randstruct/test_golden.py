@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.randstruct import golden
@@ -51,7 +53,7 @@ def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     for name, one in told.items():
         wanted = {key: build["layouts"][name][key] for key in ("size", "bit_offsets")}
         assert golden.placed(one, wanted) == wanted, name
-    assert len(told) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
+    assert len(told) * 3 >= len(shown) * (2 if kind == "BTF" else 3)  # BTF writes a vector of three as an array
     assert "this input does not show bit-fields without a name" in said
 
 
@@ -62,7 +64,10 @@ def test_every_alignment(build, kind):
     shown, _, _ = golden.show(path, list(build["layouts"]), *golden.options(build, kind))
     hidden = PACKED if build["mode"] is None and kind != "C" else set()
     aligned = {name: one["align"] for name, one in build["layouts"].items() if name not in hidden}
-    assert {name: one["align"] for name, one in shown.items() if name not in hidden} == aligned
+    found = {name: one["align"] or one["align_possible"] for name, one in shown.items() if name not in hidden}
+    # What the debug information of a build that is not shuffled leaves open is a set, which has the right one.
+    assert {name: aligned[name] if isinstance(align, list) and aligned[name] in align else align for name, align in found.items()} == aligned
+    assert not (kind == "C" and any(isinstance(align, list) for align in found.values()))
 
 
 @BUILD
@@ -75,7 +80,10 @@ def test_btf_tells_the_same_or_nothing(build):
         wanted = build["layouts"][name]
         found = golden.bits(one)
         assert (one["size"], {path: found[path] for path in wanted["bit_offsets"]}) == (wanted["size"], wanted["bit_offsets"])
-    assert set(build["layouts"]) - set(told) <= {"aligned_member", "algn", "flex", "zero0"}
+    # Outside of kernels, BTF's array of three can be a vector, which is larger, where there is room for it.
+    vectors = {name for name, one in shown.items() if re.search(r"the size of `\w+` is not known", one["problem"] or "")}
+    assert set(build["layouts"]) - set(told) - vectors <= {"aligned_member", "algn", "flex", "zero0"}
+    assert len(told) > len(shown) // 2
     assert status == (3 if len(told) < len(shown) else 0), said
 
 

@@ -17,6 +17,15 @@ def uleb(number: int) -> bytes:
     return bytes((*out, number))
 
 
+def sleb(number: int) -> bytes:
+    """A signed LEB128 number."""
+    out = bytearray()
+    while not -0x40 <= number < 0x40:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*out, number & 0x7F))
+
+
 def elf(sections: dict[str, bytes], machine: int = 62, bits: int = 64, little: bool = True, kind: int = 1) -> bytes:
     """An ELF file (by default an x86-64 object) with these sections; those called .note* are notes."""
     mark = "<" if little else ">"
@@ -62,7 +71,7 @@ class Dwarf:
                 name, _, form = attribute.partition(":")
                 form, _, constant = form.partition("=")
                 out += uleb(number(ENUM_DW_AT, "DW_AT_", name)) + uleb(number(ENUM_DW_FORM, "DW_FORM_", form))
-                out += uleb(int(constant)) if constant else b""
+                out += sleb(int(constant)) if constant else b""
             out += b"\0\0"
         return bytes(out) + b"\0"
 
@@ -102,8 +111,8 @@ class Dwarf:
             return uleb(len(value)) + value
         if form == "block1" and isinstance(value, bytes):
             return bytes((len(value),)) + value
-        if form == "udata":
-            return uleb(value)
+        if form in ("udata", "sdata"):
+            return uleb(value) if form == "udata" else sleb(value)
         letter = {"1": "B", "2": "H", "4": "I", "8": "Q"}.get(form[-1], "I")
         return struct.pack(self._mark + letter, value)
 

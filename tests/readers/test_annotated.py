@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from layoutlint import readers
 from layoutlint.model import ReadOptions, Struct, Wanted
 from tests.command import ROOT
+from tests.oracles import need
 from tests.variants import compilers
 
 SOURCE = ROOT / "fixtures" / "annotations" / "everywhere.c"
@@ -49,9 +49,8 @@ def made(way: tuple[str, ...], path: Path) -> str:
         command = compilers.command(compiler) if compiler == "gcc-16" else (compiler,)
     except compilers.Unavailable as error:
         pytest.skip(str(error))
-    for tool in (command[0], *(["pahole"] if after else [])):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
+    if after:
+        need("pahole")
     subprocess.run([*command, HEADER, *options, str(SOURCE), "-o", str(path)], check=True)
     if after:
         subprocess.run([*after.split(), str(path)], check=True)

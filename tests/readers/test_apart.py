@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from layoutlint import processes
 from layoutlint.readers import apart
 from layoutlint.readers.apart import Died, Limits
 
@@ -125,12 +126,13 @@ def test_where_no_process_can_be_had_fewer_do_as_well(allowed, monkeypatch):
 
 
 def test_a_system_without_processes_does_the_work_itself(monkeypatch):
-    monkeypatch.setattr(apart, "HAS_PROCESSES", False)
+    monkeypatch.setattr(processes, "HAS_PROCESSES", False)
     assert done(lambda item: (item, os.getpid()), range(3)) == [(item, os.getpid()) for item in range(3)]
 
 
 INTERRUPTED = """
 import os, signal, time
+from layoutlint import processes
 from layoutlint.readers import apart
 
 def work(item):
@@ -162,6 +164,7 @@ def test_an_interrupt_ends_the_processes():
 
 ORPHANED = """
 import os, signal, sys, time
+from layoutlint import processes
 from layoutlint.readers import apart
 
 def work(item):

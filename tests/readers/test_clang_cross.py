@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 import pytest
 from elftools.elf.elffile import ELFFile
@@ -62,10 +61,7 @@ def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
     layout = Layout(struct)
     paths = [place.path for place in layout.places if not place.field.is_bitfield]
     ours = [layout.size, struct.align, *(place.offset for place in layout.places if not place.field.is_bitfield)]
-    compiler = shutil.which("clang-16") or shutil.which("clang") or pytest.skip("no clang")
-    known = subprocess.run([compiler, "--print-targets"], capture_output=True, text=True, check=True).stdout
-    if name == "loongarch64" and "loongarch64" not in known:
-        pytest.skip(f"{compiler} does not compile for loongarch64")
+    compiler = "clang-16" if shutil.which("clang-16") else "clang"
     assert ours == asked(tmp_path, text, compiler, *cross.target_flags(name), paths=paths)
 
 
@@ -124,19 +120,19 @@ def test_an_input_for_another_machine_is_refused(tmp_path, asked_for, why):
 
 
 NOT_TAKEN = [
-    # flags, the one that libclang has no idea of
-    (("--target=bogus-linux-gnu",), "--target=bogus-linux-gnu"),
-    (("-I.", "-target", "bogus", "-DX"), "-target bogus"),
-    (("-march=nonsense", "-DX", "--target=x86_64-linux-gnu"), "-march=nonsense"),
-    (("-mabi=ilp32", "-march=rv64gc", "--target=riscv64-linux-gnu"), "-mabi=ilp32"),
-    (("-std=future",), "-std=future"),
+    # flags, what is said of the one that libclang has no idea of
+    (("--target=bogus-linux-gnu",), "is compiled for the target bogus-linux-gnu, which is not known here"),
+    (("-I.", "-target", "bogus", "-DX"), "is compiled for the target bogus, which is not known here"),
+    (("-march=nonsense", "-DX", "--target=x86_64-linux-gnu"), "libclang does not take `-march=nonsense`"),
+    (("-mabi=ilp32", "-march=rv64gc", "--target=riscv64-linux-gnu"), "libclang does not take `-mabi=ilp32`"),
+    (("-std=future",), "libclang does not take `-std=future`"),
 ]
 
 
 @pytest.mark.parametrize(("words", "named"), NOT_TAKEN, ids=[named for _, named in NOT_TAKEN])
 def test_a_flag_that_libclang_does_not_take_is_named(tmp_path, words, named):
     readings, [unread] = read(tmp_path, None, text="struct facts { int a; };", flags=words)
-    assert (readings, unread.reason) == ([], f"libclang does not take `{named}`")
+    assert (readings, unread.reason) == ([], named)
 
 
 CONFIGURED = [

@@ -96,7 +96,7 @@ DAMAGED = [
      AT_STRUCT, "a reference leaves its unit"),
     ("no such type unit", unit((TYPEDEF, "t", 5), typedef=("typedef", False, ("name:string", "type:ref_sig8"))),
      AT_STRUCT, "no type unit has the signature 0x5"),
-    ("size below zero", unit((STRUCT, "s"), END, struct=("structure_type", True, ("name:string", "byte_size:implicit_const=127"))),
+    ("size below zero", unit((STRUCT, "s"), END, struct=("structure_type", True, ("name:string", "byte_size:implicit_const=-1"))),
      AT_STRUCT, "a struct whose size is no number"),
     ("alignment of nothing", unit((STRUCT, "s", 4, 0, 0), END, struct=("structure_type", True, ("name:string", "byte_size:data1", "alignment:data1", "decl_line:data1"))),
      AT_STRUCT, "an alignment of 0 bytes"),

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from layoutlint import processes
 from layoutlint.model import Reading, ReadOptions, Wanted
 from layoutlint.readers import dwarf, elf, forks
 from layoutlint.readers.dwarf import gather
@@ -25,27 +26,27 @@ PARENT = os.getpid()
 @pytest.mark.parametrize("count", [0, 1, 2, 200])
 @pytest.mark.parametrize("number", [1, 2, 5])
 def test_each_part_is_done_once_and_stands_in_its_place(number, count):
-    done = list(forks.spread(lambda part: (part, os.getpid()), count, number))
+    done = list(processes.spread(lambda part: (part, os.getpid()), count, number))
     assert [part for part, _ in done] == list(range(count))
     assert len({process for _, process in done}) <= number
 
 
 def test_parts_are_shared():
-    done = list(forks.spread(lambda part: time.sleep(0.05) or os.getpid(), 20, 2))
+    done = list(processes.spread(lambda part: time.sleep(0.05) or os.getpid(), 20, 2))
     assert len(set(done)) == 2
 
 
 def test_the_first_is_given_while_others_are_at_work():
     """And those behind it follow in their order, however long each takes, and however much it tells."""
     done = []
-    for part, text in forks.spread(lambda part: (part, "x" * (part << 12)) if part else time.sleep(0.2) or (0, ""), 40, 3):
+    for part, text in processes.spread(lambda part: (part, "x" * (part << 12)) if part else time.sleep(0.2) or (0, ""), 40, 3):
         done.append((part, len(text)))
         time.sleep(0.001)
     assert done == [(part, part << 12) for part in range(40)]
 
 
 def test_what_is_not_waited_for_is_ended():
-    results = forks.spread(lambda part: part if part == 0 or os.getpid() == PARENT else time.sleep(60), 9, 3)
+    results = processes.spread(lambda part: part if part == 0 or os.getpid() == PARENT else time.sleep(60), 9, 3)
     started = time.monotonic()
     assert next(results) == 0
     results.close()
@@ -80,8 +81,8 @@ def test_what_a_dead_process_leaves_is_missed(die):
         time.sleep(0.01)
         return part * part
 
-    with pytest.raises(forks.Lost):
-        list(forks.spread(work, 30, 3))
+    with pytest.raises(processes.Lost):
+        list(processes.spread(work, 30, 3))
 
 
 def test_where_no_process_can_be_had_one_does_it_all(monkeypatch):
@@ -89,7 +90,7 @@ def test_where_no_process_can_be_had_one_does_it_all(monkeypatch):
         raise BlockingIOError("fork: Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", refuse)
-    assert list(forks.spread(lambda part: part * part, 30, 3)) == [part * part for part in range(30)]
+    assert list(processes.spread(lambda part: part * part, 30, 3)) == [part * part for part in range(30)]
 
 
 def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
@@ -100,7 +101,7 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
 
     started = time.monotonic()
     with pytest.raises(ValueError, match=r"^[012]$"):
-        list(forks.spread(work, 3, 2))
+        list(processes.spread(work, 3, 2))
     assert time.monotonic() - started < 30
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -108,7 +109,7 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
 
 ORPHANED = """
 import os, signal, time
-from layoutlint.readers import forks
+from layoutlint import processes
 parent = os.getpid()
 
 def work(part):
@@ -117,7 +118,7 @@ def work(part):
     os.kill(parent, signal.SIGKILL)
     return "x" * (1 << 20)  # more than a pipe holds
 
-list(forks.spread(work, 9, 3))
+list(processes.spread(work, 9, 3))
 """
 
 
@@ -141,7 +142,7 @@ SIZES = [
 @pytest.mark.parametrize(("size", "jobs", "number"), SIZES)
 def test_as_many_processes_as_are_asked_for_and_worth_it(size, jobs, number, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    assert forks.processes(size, jobs) == number
+    assert forks.number_for(size, jobs) == number
 
 
 def read(path: str, wanted: Wanted, jobs: int) -> Reading:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import zlib
 from pathlib import Path
@@ -14,18 +13,11 @@ from elftools.elf.elffile import ELFFile
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.readers import dwarf, elf
+from tests.oracles import need as tool
 from tests.readers.dwarf_file import elf as elf_file
 
 INFO = {".debug_info": b"0123456789"}
 WHOLE = elf_file(INFO)
-
-
-def tool(name: str) -> str:
-    """The path of a tool; skips the test where it is missing."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
 
 
 def written(tmp_path: Path, content: bytes) -> str:

@@ -31,6 +31,36 @@ FILES = [
 ]
 
 
+RELEASES = [
+    # the banner behind "Linux version ", the version, what it states of the configuration
+    ("6.1.0-50-cloud-amd64 (a@b) (gcc-12 (Debian 12.2.0-14) 12.2.0) #1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-02)",
+     (6, 1, 176), {"SMP", "PREEMPT_DYNAMIC", "!PREEMPT_RT"}),
+    ("6.1.0-50-cloud-amd64 (a@b) (gcc-12 (Debian 12.2.0-14) 12.2.0) # SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-02)",
+     (6, 1, 176), {"SMP", "PREEMPT_DYNAMIC", "!PREEMPT_RT"}),
+    ("6.1.0-50-rt-amd64 (a@b) (gcc-12) #1 SMP PREEMPT_RT Debian 6.1.176-1 (2026-07-02)", (6, 1, 176), {"SMP", "PREEMPT_RT"}),
+    ("6.8.0-31-generic (buildd@x) (gcc 13) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20 00:40:06 UTC 2024",
+     (6, 8), {"SMP", "PREEMPT_DYNAMIC", "!PREEMPT_RT"}),
+    ("5.14.0-427.13.1.el9_4.x86_64 (mock@x) (gcc 11) #1 SMP PREEMPT_DYNAMIC Wed May 1", (5, 14), {"SMP", "PREEMPT_DYNAMIC", "!PREEMPT_RT"}),
+    ("6.12.107+deb13-amd64 (a@b) (gcc-14) #1 SMP Debian 6.12.107-1 (2026-08-29)", (6, 12, 107), {"SMP", "!PREEMPT_RT"}),
+    ("6.6.0 (a@b) (gcc 13) #2 Mon Oct 30 10:00:00 UTC 2023", (6, 6, 0), {"!SMP", "!PREEMPT_RT"}),
+    ("4.14.90-rt50 (a@b) (gcc 6) #1 SMP PREEMPT RT Mon", (4, 14, 90), {"SMP", "PREEMPT_RT"}),
+    ("6.1.0-rc3 (a@b) (gcc 13)", (6, 1, 0), set()),
+    ("6.1.0-50-amd64 (a@b) (gcc-12) #1 SMP Debian 6.2.5-1", (6, 1), {"SMP", "!PREEMPT_RT"}),
+]
+
+
+@pytest.mark.parametrize(("banner", "version", "options"), RELEASES)
+def test_banners(banner, version, options):
+    found = linux_version._parse_banner(banner)
+    assert (found.version, found.options) == (version, options)
+
+
+def test_a_module_of_a_distribution_states_two_numbers():
+    found = linux_version._parse_vermagic("6.1.0-50-amd64 SMP preempt mod_unload modversions ")
+    assert (found.name, found.version) == ("6.1.0-50-amd64", (6, 1))
+    assert found.options == {"SMP", "!PREEMPT_RT", "MODULE_UNLOAD", "MODVERSIONS"}
+
+
 def version(path: object) -> tuple[int, ...] | None:
     return readers.read(str(path), Wanted(frozenset({"ring"})), ReadOptions()).kernel
 

@@ -62,6 +62,7 @@ KERNELS = {
         Kernel("cloud", "bookworm", "linux-image-cloud-amd64-dbg"),  # 6.1, DWARF 5 and BTF
         Kernel("headers", "bookworm", "linux-headers-amd64"),
         Kernel("source", "bookworm", "linux-source-6.1"),
+        Kernel("armhf", "bookworm", "linux-image-armmp-dbg", "armhf"),  # 6.1, 32 bits
         Kernel("next", "trixie", "linux-image-cloud-amd64-dbg"),  # 6.12
         Kernel("next-arm64", "trixie", "linux-image-cloud-arm64-dbg", "arm64"),
         Kernel("next-headers", "trixie", "linux-headers-cloud-amd64"),

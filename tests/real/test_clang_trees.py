@@ -42,6 +42,27 @@ def test_structs_of_a_header_tree(kernel, tree, vmlinux):
         assert {n: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for n, s in structs.items()} == offsets
 
 
+@pytest.mark.parametrize(("tree", "vmlinux"), [("headers", "cloud"), ("next-headers", "next"), ("newest-headers", "newest")])
+def test_a_struct_of_several_headers_is_that_of_the_configuration(kernel, tree, vmlinux):
+    """Linux 6.1 has a kmem_cache for SLAB and one for SLUB; all of Debian's kernels have SLUB."""
+    wanted = Wanted(frozenset(["kmem_cache", "saved_context", "srcu_struct", "user_regs_struct"]))
+    built = {s.name: {p.path for p in Layout(s).places} for s in read(str(kernel(vmlinux)), wanted, ReadOptions()).structs}
+    found = read(str(kernel(tree)), wanted, ReadOptions()).structs
+    names = [struct.name for struct in found if struct.bit_size]
+    assert len(names) == len(set(names))
+    for struct in found:
+        if struct.bit_size and struct.name in built:
+            # the configurations differ in a few options
+            own = {place.path for place in Layout(struct).places}
+            assert len(own & built[struct.name]) >= 0.8 * max(len(own), len(built[struct.name])), struct.name
+
+
+def test_everything_has_the_definitions_of_the_configuration(headers):
+    (found,) = (s for s in read(str(headers), Wanted(everything=True), ReadOptions()).structs if s.name == "kmem_cache")
+    assert found.source is not None
+    assert found.source.file == "include/linux/slub_def.h"
+
+
 PCPU_CHUNK = {"base_addr": (56, 8), "free_bytes": (16, 4), "chunk_md": (20, 32)}
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -29,6 +28,7 @@ from layoutlint.containers import Container, Index
 from layoutlint.model import ReadOptions, Struct, Wanted
 from layoutlint.readers import read
 from tests.command import run
+from tests.oracles import need
 
 pytestmark = pytest.mark.real
 
@@ -175,8 +175,7 @@ def of_pahole(path: Path) -> tuple[tuple[str, frozenset[str], str, int], ...]:
 
 
 def _pahole(path: Path, *options: str) -> list[str]:
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     words = ["pahole", "-F", "btf", *options, str(path)]
     return subprocess.run(words, capture_output=True, text=True, errors="replace", check=True).stdout.splitlines()
 

@@ -24,8 +24,16 @@ KERNELS = [
     ("cloud", 7_000, 45_000, 1_200),
     ("next", 8_000, 50_000, 1_400),
     ("next-arm64", 7_500, 50_000, 1_300),
+    ("armhf", 7_500, 50_000, 1_300),
     ("newest", 9_000, 55_000, 1_700),  # has units in Rust and in DWARF 4 among the others
 ]
+
+
+NAMELESS = {
+    # Structs with a member of a qualified struct without a tag (`const struct { u32 pxx; } bits;`), whose name pahole
+    # up to 1.24 at least leaves out of its listing: see test_a_member_that_pahole_does_not_name.
+    "armhf": {"imx_pgc_domain"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ def test_every_struct_as_pahole_has_it(kernel, name, structs, fields, bitfields)
         if shape.name in ours:
             count.add(shape, ours[shape.name])
     print(f"{name}: {count}; pahole alone lists {len({shape.name for shape in listed} - ours.keys())}")
-    assert count.different == {}
+    assert count.different.keys() == NAMELESS.get(name, set())
     assert count.structs >= structs
     assert count.fields >= fields
     assert count.bitfields >= bitfields

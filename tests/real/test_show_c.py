@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -12,6 +11,7 @@ from layoutlint import readers
 from layoutlint.model import ReadOptions, Wanted
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions
+from tests.oracles import need
 
 pytestmark = pytest.mark.real
 
@@ -42,8 +42,7 @@ def settled(text: str) -> str:
 
 
 def test_like_pahole(next):
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     # `pahole -C` with several names stops after the first unit that has some of them.
     listed = subprocess.run(["pahole", str(next)], capture_output=True, text=True).stdout
     blocks = {m[1]: m[0] for m in _BLOCK.finditer(listed) if m[1] in NAMES}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from layoutlint.builds import Build
+from layoutlint.coverage import NotCovered
 from layoutlint.kinds.separate import Separate
 from layoutlint.model import Reading, Source, Struct, Unread
 from layoutlint.reports.outcomes import spread
@@ -66,6 +67,10 @@ REPORT = Report(
         structs=3,
         unresolved=("gone-apart: struct gone is in none of the inputs",),
         skipped=("smp-only: for a configuration with SMP, which build/vmlinux has not",),
+        not_covered=(
+            NotCovered(INPUT, "no debug information for 2 C units: a.c, b.c", None, 3),
+            NotCovered(FOLDER, "no debug information for start-up objects: crtstuff.c", ("node",)),
+        ),
     ),
     exit_status=1,
     unread=(

@@ -86,6 +86,8 @@ def test_what_was_not_read_is_a_failed_execution():
     assert [n["message"]["text"] for n in invocation["toolExecutionNotifications"]] == [
         "drivers/net.ko: the section .debug_info ends inside a unit",
         "modules: has no debug information (2 files: a.ko, b.ko)",
+        "build/vmlinux: no debug information for 2 C units: a.c, b.c; 3 rules could apply to it",
+        "modules: no debug information for start-up objects: crtstuff.c",
     ]
     assert run(CLEAN)["invocations"][0]["executionSuccessful"] is True
 

@@ -36,14 +36,6 @@ def _named(*names: str) -> _Concerned:
     return lambda variant, _: variant.name in names
 
 
-def _clamped(variant: Variant, built: Built) -> bool:
-    """Where gcc lays out a struct for a vector of 32 bytes that is aligned so, and says that it is aligned to less."""
-    for each in built.facts if variant.family == "gcc" and variant.reader == "dwarf" else ():
-        if each.name == "vectors":
-            return each.align < 32 and each.size % 32 == dict(each.spots)["d"].offset % 256 == 0
-    return False
-
-
 def _gigantic(variant: Variant, built: Built) -> bool:
     return any(each.name == "gigantic" and each.size >= 1 << 32 for each in built.facts)
 
@@ -78,13 +70,12 @@ def _places_bits_from_above(variant: Variant, built: Built) -> bool:
 
 FROM_COMPILER = (
     Explained(
-        _by("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
-        "gcc writes a union that a typedef makes transparent as a DW_TAG_union_type with DW_AT_byte_size (8) and no children",
+        _named("gcc -mx32"), tuple(f"{name} align" for name in ("bits_wide", "complexes", "decimal", "quad", "scalars", "wide")),
+        "an ELF file of 32 bits for EM_X86_64 is no row of TARGETS: what is aligned to 16 there is not known",
     ),
     Explained(
-        _clamped, ("vectors align",),
-        "gcc places the vector of 32 bytes, DW_AT_GNU_vector, at DW_AT_data_member_location (64) and not at 48, and pads the "
-        "struct to DW_AT_byte_size (0x80); its _Alignof is at most what instructions of the machine need, 16 without AVX",
+        _by("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
+        "gcc writes a union that a typedef makes transparent as a DW_TAG_union_type with DW_AT_byte_size (8) and no children",
     ),
     Explained(
         _by("gcc", 0, 99, "btf"), ("transparent_t.i", "transparent_t.v", "transparent.b.i", "transparent.b.v"),
@@ -94,11 +85,6 @@ FROM_COMPILER = (
         _by("clang", 0, 15), ("atomic_odd.b",),
         "clang up to 15 pads the atomic struct of 3 bytes to 4, and writes the ordinary member as a bit-field: "
         "DW_AT_byte_size (3), DW_AT_bit_size (0x20), DW_AT_bit_offset (-24), DW_AT_data_member_location (2)",
-    ),
-    Explained(
-        _by("clang", 16), ("atomic_odd.b",),
-        "clang pads the atomic struct of 3 bytes to 4, and the DWARF has 3: the member's DW_TAG_atomic_type has no size, "
-        "and the struct behind it DW_AT_byte_size (3)",
     ),
     Explained(
         _by("clang", 0, 15, "dwarf", "btf"), tuple(f"bits_whole.{name}" for name in "abcd"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Target, Wanted
-from layoutlint.readers import linux_version
+from layoutlint.readers import kernel_config, linux_version
 from layoutlint.readers.btf import blob, machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
@@ -41,7 +40,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     notes = (*notes, *_shared(base))
     is_kernel = _is_kernel(source.base or source)
     reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
-    return replace(reading, kernel=linux_version.of_blob(path) if is_kernel else None)
+    release = linux_version.of_blob(path) if is_kernel else None
+    return kernel_config.with_release(reading, release, None)
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -69,12 +69,14 @@ def _reading(
 ) -> Reading:  # fmt: skip
     called: frozenset[str] = frozenset()
     try:
-        found = structs(source, wanted, target, path)
+        found = structs(source, wanted, target, path, is_kernel)
         if wanted.names_only:
             called = names(source)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
-    return Reading(path, "btf", target, found, build_id, (), notes, None, is_kernel, base, names=called)
+    return Reading(
+        path, "btf", target, found, build_id, notes=notes, is_kernel=is_kernel, base=base, names=called
+    )
 
 
 def _on_base(path: str, data: Data, base_path: str | None) -> Blob:

@@ -7,6 +7,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 Data = bytes | bytearray | memoryview
@@ -24,6 +25,7 @@ _EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64:
 _NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3}
 _STANDS_FOR: Final = frozenset((TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG))
 _RECORD: Final = 3
+_ARRAYS: Final = frozenset((ARRAY,))
 _KINDS_POSSIBLE: Final = 128
 _LONGEST_NAME: Final = 1 << 12
 """Bytes of a name, which a blob holds once and reports repeat with every use; Linux's longest has 65."""
@@ -179,6 +181,14 @@ class Blob:
         for number, kind in enumerate(self.kinds):
             if kind in kinds:
                 yield first + number, words[starts[number]]
+
+    @cached_property
+    def keeps_dimensions(self) -> bool:
+        """Whether an array of arrays proves that dimensions are kept: pahole writes one for all of them."""
+        if self.base is not None and self.base.keeps_dimensions:
+            return True
+        arrays = {type_id for type_id, _ in self.own(_ARRAYS)}
+        return any(self._words[self._starts[each - self.first_id] + _RECORD] in arrays for each in arrays)
 
     def named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
         """Its own types of some kinds with one of some names. Raises Damaged."""

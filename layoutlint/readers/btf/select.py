@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from layoutlint.model import Field, Struct, Target, Wanted
+from layoutlint.model import Field, Struct, Target, Unstated, Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.annotated import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.holders import Holders
-from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, Decoder
+from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
@@ -31,12 +31,14 @@ class _Target:
         return bool(self.record.name)
 
 
-def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[Struct, ...]:
+def structs(
+    source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False
+) -> tuple[Struct, ...]:
     """The wanted structs of a blob, in its order; incomplete ones only where nothing completes them.
 
     Raises Damaged.
     """
-    decoder = Decoder(source, target)
+    decoder = Decoder(source, target, is_kernel)
     annotations = Annotations(source) if wanted.annotated else None
     owners = annotations.owners if annotations else frozenset()
     complete: dict[tuple[str, int], Struct] = {}
@@ -51,6 +53,8 @@ def structs(source: Blob, wanted: Wanted, target: Target, origin: str) -> tuple[
             if annotations and not built.annotations and found.record.id in owners:
                 built = complete[key] = replace(built, annotations=tuple(annotations.of(found.record)))
             _add(complete, key, found, built)
+            if not is_kernel and (found.alias or not found.is_tagged):
+                complete[key] = replace(complete[key], unstated=UNSTATED | Unstated.TYPEDEF)
     names = {built.name for built in complete.values()}
     rest = [built for built in incomplete.values() if built.name not in names]
     return _distinct([*complete.values(), *rest])
@@ -130,7 +134,9 @@ def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> 
     problem = _problem(fields) if record.kind == blob.STRUCT else None
     kind, size = AGGREGATES[record.kind], record.value * 8
     tagged = found.is_tagged
-    return Struct(found.name, kind, size, None, fields, target, None, origin, (), problem, (), tagged)
+    return Struct(
+        found.name, kind, size, None, fields, target, None, origin, (), problem, (), tagged, unstated=UNSTATED
+    )
 
 
 def _problem(fields: tuple[Field, ...]) -> str | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from layoutlint import alignment
 from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
-from layoutlint.model import Aggregate, Field, Target
+from layoutlint.model import Aggregate, Field, Target, Unstated
+from layoutlint.readers import scalars
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 
@@ -16,8 +18,15 @@ AGGREGATES: Final[dict[int, Aggregate]] = {blob.STRUCT: "struct", blob.UNION: "u
 QUALIFIERS: Final = {blob.CONST: "const", blob.VOLATILE: "volatile", blob.RESTRICT: "restrict"}
 TRANSPARENT: Final = frozenset((*QUALIFIERS, blob.TYPE_TAG))
 """Kinds that stand between a typedef and its struct without being a name."""
+UNSTATED: Final = Unstated.PACKED | Unstated.PRAGMA | Unstated.ALIGNED
+"""What BTF leaves out that decides on alignments."""
 DEEPEST: Final = 100
 """Types that refer to one another further than this go in a circle, or no compiler wrote them."""
+_DOUBLE: Final = 8
+"""Bytes of a `double`; wider ones are `long double` and `__float128`."""
+_WIDEST_VECTOR: Final = 256
+_WIDEST_ATOMIC: Final = 16
+"""Bytes of the largest vectors and atomic types that are padded."""
 _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
 _MOST_FIELDS: Final = 1 << 16
@@ -55,18 +64,26 @@ class Type:
     """Whether it, or the element of an array, is a pointer to a function."""
     stands_for: tuple[CType, ...] = ()
     """What it, or the element of an array, is a typedef of, outermost first."""
+    is_number: bool = False
+    """Whether vectors can be made of it."""
+    padded: int = 0
+    """Bits that it has if it is a vector, or an atomic struct of clang's; 0 where that is the same."""
+    possible: int = 0
+    """The alignments that it can have, as `Field.possible`."""
 
 
 class Decoder:
     """Decodes the types of one blob, each once."""
 
-    def __init__(self, source: Blob, target: Target) -> None:
+    def __init__(self, source: Blob, target: Target, is_kernel: bool = False) -> None:
+        """`is_kernel`: of Linux, which has no atomic types and no vectors that are padded."""
+        self._is_kernel = is_kernel
         self._blob = source
         self._target = target
         self._types: dict[int, Type] = {}
         self._spellings: dict[int, CType] = {}
         self._open: set[int] = set()
-        self._base = None if source.base is None else _of_base(source.base, target)
+        self._base = None if source.base is None else _of_base(source.base, target, is_kernel)
 
     def at(self, type_id: int, depth: int = 0) -> Type:
         """A type by its id. Raises Damaged."""
@@ -104,15 +121,18 @@ class Decoder:
         if kind == blob.INT:
             return self._integer(record, spelled)
         if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):
-            return Type(spelled, record.value * 8, self._natural(record.value))
+            is_integer = kind != blob.FLOAT or record.value <= _DOUBLE
+            is_number = kind == blob.FLOAT
+            align = self._natural(record.value, is_integer)
+            return Type(spelled, record.value * 8, align, is_number=is_number)
         if kind == blob.PTR:
             size, calls = self._target.pointer_size, self._is_function(record.value)
             return Type(spelled, size * 8, self._natural(size), calls=calls)
         return Type(spelled, None, aggregate=_forward(record) if kind == blob.FWD else None)
 
-    def _natural(self, size: int) -> int:
+    def _natural(self, size: int, is_integer: bool = True) -> int:
         """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
-        return min(size & -size, self._target.max_align) or 1
+        return scalars.natural(self._target, size, is_integer)[0]
 
     def _is_function(self, type_id: int) -> bool:
         """Whether what a pointer points to is a function, also through typedefs. Raises Damaged."""
@@ -131,7 +151,9 @@ class Decoder:
         if offset + used > bits:
             raise Damaged(f"type {record.id} has {used} bits from bit {offset} in {record.value} bytes")
         part = None if (offset, used) == (0, bits & 0xFF) else (offset, used)
-        return Type(spelled, bits, self._natural(record.value), part=part)
+        is_bit_int = "_BitInt" in spelled.left
+        align = scalars.bit_int(self._target, record.value)[0] if is_bit_int else self._natural(record.value)
+        return Type(spelled, bits, align, part=part, is_number=True)
 
     def _array(self, record: Record, spelled: CType, depth: int) -> Type:
         element = self.at(record.words[0], depth)
@@ -139,25 +161,51 @@ class Decoder:
         bits = None if element.bit_size is None else element.bit_size * count
         # Only the outermost length can be left open.
         dims = (count or None, *(inner or 0 for inner in element.dims))
-        return replace(element, spelling=spelled, bit_size=bits, dims=dims, part=None)
+        wide = element.padded * count
+        if element.is_number:
+            wide = scalars.padded(bits, _WIDEST_VECTOR)
+        return replace(
+            element, spelling=spelled, bit_size=bits, dims=dims, part=None, is_number=False, padded=wide
+        )
 
     def _aggregate(self, record: Record, depth: int) -> Type:
         fields, count = self.fields(record, depth)
         spelled = self.spelled(record.id)
-        align = _proven(fields, record.value * 8)
-        return Type(spelled, record.value * 8, align, AGGREGATES[record.kind], (), fields, None, count)
+        bits, is_union = record.value * 8, record.kind == blob.UNION
+        align, every = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
+        possible = 0 if every == align else every
+        wide = scalars.padded(bits, _WIDEST_ATOMIC)
+        return Type(
+            spelled,
+            bits,
+            align,
+            AGGREGATES[record.kind],
+            (),
+            fields,
+            None,
+            count,
+            padded=wide,
+            possible=possible,
+        )
 
     def fields(self, record: Record, depth: int = 0) -> tuple[tuple[Field, ...], int]:
         """The members of a struct or union, and how many fields that makes at all depths. Raises Damaged."""
-        fields, count = [], 0
+        fields, wide, count = [], [], 0
         for name, type_id, place in record.elements(3):
             kind = self.at(type_id, depth)
             member = self._field(record, self._blob.text(name, record.id) or None, kind, place)
             if member is not None:
                 fields.append(member)
+                wide.append(0 if member.is_bitfield else kind.padded)
                 count += 1 + kind.field_count
         if count > _MOST_FIELDS:
             raise Damaged(f"type {record.id} claims {count} fields at all depths")
+        if any(wide) and not self._is_kernel:
+            larger = scalars.may_be_larger(fields, wide, record.value * 8, record.kind == blob.UNION)
+            fields = [
+                replace(one, bit_size=None) if is_larger else one
+                for one, is_larger in zip(fields, larger, strict=True)
+            ]
         return tuple(fields), count
 
     def _field(self, record: Record, name: str | None, kind: Type, place: int) -> Field | None:
@@ -176,7 +224,8 @@ class Decoder:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
         return Field(
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
-            kind.align, None, kind.calls, kind.stands_for,
+            kind.align, None, kind.calls, kind.stands_for, 0, kind.possible,
+            is_flattened=bool(kind.dims) and not self._blob.keeps_dimensions,
         )  # fmt: skip
 
     def spelled(self, type_id: int, depth: int = 0) -> CType:
@@ -241,9 +290,9 @@ class Decoder:
 
 
 @lru_cache(maxsize=2)
-def _of_base(source: Blob, target: Target) -> Decoder:
+def _of_base(source: Blob, target: Target, is_kernel: bool) -> Decoder:
     """The decoder of a base, which all modules of a folder have in common."""
-    return Decoder(source, target)
+    return Decoder(source, target, is_kernel)
 
 
 _KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.FWD))
@@ -258,14 +307,3 @@ def _keyword(record: Record) -> str:
 def _forward(record: Record) -> Aggregate:
     """What a forward declaration declares (kind_flag: a union)."""
     return "union" if record.flag else "struct"
-
-
-def _proven(fields: tuple[Field, ...], bit_size: int) -> int:
-    """The alignment of an embedded struct: the largest of its members' that their offsets bear out."""
-    align = 1
-    for member in fields:
-        if member.align and not member.is_bitfield and member.bit_offset % (member.align * 8) == 0:
-            align = max(align, member.align)
-    while bit_size and bit_size % (align * 8):
-        align //= 2
-    return align

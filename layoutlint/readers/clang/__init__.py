@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers.clang import compdb, files, kernel, search, tree
+from layoutlint.readers.clang import compdb, files, kernel, responses, search, tree
 
 _JSON = ".json"
 
@@ -18,7 +18,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     Flags in `options` are the compiler's; `O=FOLDER` among them names the build folder of a kernel source
     tree. Raises ReadError when there is no C, the kernel is not configured, or nothing can be parsed.
     """
-    build, flags = kernel.build_folder(options.flags)
+    build, flags = kernel.build_folder(responses.expanded(options.flags, os.getcwd()))
     options = replace(options, flags=flags)
     if os.path.isdir(path):
         told = _read_folder(path, build, wanted, options)

@@ -8,20 +8,21 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 from layoutlint import bounded
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers.clang import files, flags, search, units
+from layoutlint.model import Omission, Reading, ReadOptions, Unread, Wanted, some_of
+from layoutlint.readers.clang import files, flags, responses, search, units
 from layoutlint.readers.clang.parse import Unit
 
 NAME = "compile_commands.json"
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
-_NESTED_RESPONSE_FILES = 10
 _LARGEST = 1 << 28
 """Bytes; a database has about a thousand for each unit."""
+
+
+_OF_MICROSOFT = re.compile(r"(?:cl|clang-cl|icl|icx-cl)(?:-\d+)?(?:\.exe)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +32,47 @@ class Command:
     file: str
     directory: str
     words: tuple[str, ...]
-    """The compiler's arguments without the compiler, response files read."""
+    """The compiler's arguments without the compiler."""
+    compiler: str = "cc"
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """The wanted structs of the units that can define them, each under its own flags."""
     here = os.getcwd()
-    commands = load(path)
     notes: list[str] = []
     parts = []
+    commands, unread = _whole(load(path))
     chosen = list(_Chooser(wanted).chosen(commands))
     for command in chosen or commands[:1]:
         try:
             parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), here)))
-        except ReadError as error:
+        except files.NotC as error:
             notes.append(str(error))
+        except ReadError as error:
+            unread.append(Unread(error.path, error.reason))
+    if not parts and unread:
+        raise ReadError(unread[0].origin, unread[0].reason)
     if not parts:
         raise ReadError(path, "names no C source that can be read")
     outcome = units.run(list(dict.fromkeys(parts)), wanted, options)
     if not chosen:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.of_any()
+    outcome = outcome.plus(units.Outcome((), tuple(unread)))
     notes += files.notes(files.asked(options)) if options.target else ()
-    told = units.reading(path, outcome, wanted, notes)
+    told = units.reading(path, outcome, wanted, notes, is_configured=True)
+    if options.omissions:
+        told = replace(told, omissions=(*told.omissions, *_gone(commands)))
     return replace(told, names=_names(commands)) if wanted.names_only else told
+
+
+def _gone(commands: tuple[Command, ...]) -> Iterator[Omission]:
+    """Yield the sources that a database names and that are not there."""
+    paths = (os.path.join(one.directory, one.file) for one in commands)
+    gone = [path for path in dict.fromkeys(paths) if not os.path.exists(path)]
+    if gone:
+        count = "1 source that it names is" if len(gone) == 1 else f"{len(gone):,} sources that it names are"
+        yield Omission(f"{count} not there: {some_of(gone)}")
 
 
 def _names(commands: tuple[Command, ...]) -> frozenset[str]:
@@ -93,26 +111,32 @@ def _command(path: str, number: int, entry: Any) -> Command:
     if not isinstance(directory, str):
         raise ReadError(path, f"{where}: `directory` is no string")
     directory = os.path.join(os.path.dirname(os.path.abspath(path)), directory)
-    return Command(entry["file"], directory, tuple(_expanded(words[1:], directory, 0)))
+    return Command(entry["file"], directory, tuple(words[1:]), words[0])
 
 
-def _expanded(words: list[str], directory: str, depth: int) -> Iterator[str]:
-    """The words with response files (@file) read; one that cannot be read stays as it is, as GCC has it."""
-    for word in words:
-        content = b""
-        if word.startswith("@") and depth < _NESTED_RESPONSE_FILES:
-            content = search.content(os.path.join(directory, word[1:]))
-        if content:
-            yield from _expanded(_split(content), directory, depth + 1)
-        else:
-            yield word
+def _whole(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
+    """The commands with response files read, and those whose flags cannot be had."""
+    expansion = responses.Expansion()
+    found, unread = [], []
+    for command in commands:
+        reason = _refusal(command)
+        try:
+            words = expansion.expanded(command.words, command.directory)
+            found += [] if reason else [replace(command, words=words)]
+        except ReadError as error:
+            reason = str(error)
+        unread += [Unread(command.file, reason)] if reason else []
+    return tuple(found), unread
 
 
-def _split(content: bytes) -> list[str]:
-    try:
-        return shlex.split(content.decode("utf-8", "replace"))
-    except ValueError:
-        return []
+def _refusal(command: Command) -> str | None:
+    """Why the flags of a command are not read: they are those of Microsoft's compiler."""
+    names = (
+        os.path.basename(word.replace("\\", "/")).lower() for word in (command.compiler, *command.words[:1])
+    )
+    if not any(_OF_MICROSOFT.fullmatch(name) for name in names) and "--driver-mode=cl" not in command.words:
+        return None
+    return f"is compiled by {command.compiler}, whose flags (/D, /I) are not read"
 
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
@@ -137,9 +161,7 @@ class _Chooser:
     def _reaches(self, command: Command) -> bool:
         read = flags.normalised(command.words)
         folders = tuple(os.path.join(command.directory, folder) for folder in read.folders)
-        kept = read.kept
-        before = [value for word, value in pairwise(kept) if word == "-include"]
-        todo = [os.path.join(command.directory, name) for name in (command.file, *before)]
+        todo = [os.path.join(command.directory, name) for name in (command.file, *read.includes)]
         seen = set(todo)
         while todo:
             file = todo.pop()

@@ -35,6 +35,8 @@ class Diagnostic:
     """`file:line:col: error: what`."""
     is_global: bool
     """Whether everything behind it may read differently: a missing header, #error, a bad #if."""
+    is_doubt: bool = False
+    """Whether the text is right, and what it means is not known."""
 
 
 def of(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 
+from layoutlint import bounded
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
+from layoutlint.model import Omission, Reading, ReadOptions, Wanted, some_of
 from layoutlint.readers.clang import builtin, cross, flags, search, units
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
 
 HEADERS, SOURCES = (".h",), (".c",)
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
+ASSEMBLER = (".S", ".s", ".asm", ".sx")
+LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
+"""Values of -x of C, and of what is beside it in a database without structs."""
+_DATABASE = "compile_commands.json"
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
+
+
+class NotC(ReadError):
+    """A file of another language, which has no structs of C."""
 
 
 def unit(
@@ -21,13 +32,19 @@ def unit(
     """The unit that a C file is under some flags; raises ReadError for C++."""
     read = flags.normalised(words)
     shown = relative_to(roots, os.path.join(directory, path))
+    if path.endswith(ASSEMBLER):
+        raise NotC(shown, "is assembler, which defines no structs")
     if path.endswith(CPLUSPLUS) or (read.language or "c").startswith("c++"):
-        raise ReadError(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
+        raise NotC(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
+    if read.refusal is not None or (read.language or "c") not in LANGUAGES:
+        raise ReadError(shown, read.refusal or f"is compiled as {read.language}; layoutlint reads C")
     own = () if "-nostdinc" in read.kept else builtin.flags() or ()
     alone = cross.ALONE if cross.lacks_library(read.kept) else ()
     main = os.path.normpath(os.path.join(directory, path))
     words = ("-xc", *read.kept, *own, *alone)
-    return Unit(main, words, directory, roots, shown, problem=read.problem, with_marks=with_marks)
+    return Unit(
+        main, words, directory, roots, shown, problem=read.problem, doubts=read.doubts, with_marks=with_marks
+    )
 
 
 def asked(options: ReadOptions) -> tuple[str, ...]:
@@ -71,7 +88,39 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not found:
         outcome = outcome.of_any()
     told = units.reading(path, outcome, wanted, notes(words))
-    return told if found else _nothing(told, path, len(paths))
+    told = told if found else _nothing(told, path, len(paths))
+    omitted = (*_omissions(path, wanted), *_databases(path, paths, chosen)) if options.omissions else ()
+    return replace(told, omissions=(*told.omissions, *omitted))
+
+
+def _databases(path: str, paths: list[str], chosen: list[str]) -> Iterator[Omission]:
+    """Yield the compilation databases below a folder that can have the flags of files that were read.
+
+    `paths` are all C files below it. A folder without any is one of a build, beside its sources.
+    """
+    for database in search.files([path], (_DATABASE,)):
+        folder = os.path.dirname(database)
+        is_of_build = not any(file.startswith(f"{folder}{os.sep}") for file in paths)
+        top = os.path.dirname(folder) if is_of_build else folder
+        if os.path.basename(database) == _DATABASE and any(f.startswith(f"{top}{os.sep}") for f in chosen):
+            yield Omission(f"read without the flags in {database}: give that file as INPUT")
+
+
+def _omissions(path: str, wanted: Wanted) -> Iterator[Omission]:
+    """Yield what of a folder is not read: files that define wanted structs, and folders without access."""
+    unlisted: list[OSError] = []
+    others = list(search.others(path, HEADERS + SOURCES, unlisted))
+    found = search.definitions(others, wanted, stop_when_found=False)
+    left_out = sorted({file for several in found.values() for file in several})
+    if left_out:
+        several = "1 file that defines" if len(left_out) == 1 else f"{len(left_out):,} files that define"
+        shown = some_of([os.path.relpath(file, path) for file in left_out])
+        why = "of a folder, .h and .c files outside of hidden and linked folders are read"
+        what = f"not read: {several} struct {some_of(sorted(found))}: {shown} ({why})"
+        yield Omission(what, frozenset(found))
+    if unlisted:
+        folders = some_of(sorted(str(error.filename) for error in unlisted))
+        yield Omission(f"cannot list {folders}: {bounded.why(unlisted[0])}")
 
 
 def _nothing(told: Reading, path: str, count: int) -> Reading:

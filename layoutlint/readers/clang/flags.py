@@ -1,7 +1,5 @@
-"""Compiler flags as libclang takes them: what decides layouts is kept, the rest is dropped by a table.
-
-A flag that is in no table can change neither the meaning of the text nor a layout: warnings, optimisation,
-code generation, debug information and output. (GCC manual, "Option Summary"; clang's command line reference.)
+"""The flags of a compiler as libclang takes them: each one is passed, translated, known to be harmless, or
+makes layouts unknown; none of them can run a program, load code, write a file, or name a file of settings.
 """
 
 from __future__ import annotations
@@ -10,126 +8,290 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from layoutlint.machines import TRIPLES
+from layoutlint.model import target_named
+from layoutlint.readers.clang import options
 
-WITH_VALUE = frozenset((
-    "-I", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot",
-    "-iprefix", "-iwithprefix", "-iwithprefixbefore", "-target", "-x", "-arch",
-))  # fmt: skip
-"""Kept flags whose value is the next word when it is not behind them."""
-DROPPED_WITH_VALUE = frozenset((
-    "-o", "-MF", "-MT", "-MQ", "-MJ", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-Xclang", "-mllvm",
-    "-L", "-l", "-T", "-u", "-z", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir", "-G", "-wrapper",
-    "--param", "-B", "-e", "-framework", "--serialize-diagnostics", "-dependency-file", "-specs",
-))  # fmt: skip
-_KEPT = re.compile(
-    r"""-[ID].+ | -U.+ | -include.+ | -isystem.+ | -iquote.+ | -idirafter.+ | -isysroot.+ | --sysroot=.+
-    | -std=.+ | --std=.+ | -ansi | -x.+ | --target=.+ | -nostd(?:lib)?inc | -undef | -pthread
-    | -m(?:16|32|64|x32|be|le|EB|EL|big-endian|little-endian|endian=.+|thumb|arm|thumb-interwork)
-    | -m(?:abi|arch|cpu|fpu|float-abi)=.+ | -m(?:no-)?(?:sse|avx|altivec|vsx|mmx).*
-    | -m(?:hard|soft)-float | -m(?:no-)?ms-bitfields | -m(?:no-)?align-double | -mlong-double-(?:64|80|128)
-    | -f(?:no-)?(?:short-enums|short-wchar|pack-struct|signed-char|unsigned-char|ms-extensions
-      |ms-compatibility|signed-bitfields|blocks|gnu89-inline|openmp)
-    | -f(?:freestanding|hosted) | -fpack-struct=.+ | -fms-compatibility-version=.+
-    | -frandomize-layout-seed(?:-file)?=.+
-    | -f(?:pic|PIC|pie|PIE) | -O.* | -fdeclspec | -fgnuc-version=.+""",
-    re.VERBOSE,
-)
-_RENAMED = {"-fplan9-extensions": ("-fms-extensions",), "-pthreads": ("-pthread",)}
-_SANITIZERS = {"address": "__SANITIZE_ADDRESS__", "kernel-address": "__SANITIZE_ADDRESS__",
-               "thread": "__SANITIZE_THREAD__"}  # fmt: skip
-"""What GCC defines under -fsanitize=; headers add members under these."""
-_NEUTRAL_PLUGINS = re.compile(
-    r"annobin|stackleak|latent_entropy|structleak|sancov|cyc_complexity|arm_ssp|kstack_erase|multiple_compilers"
-)
 _CHANGES_LAYOUT = re.compile(
-    r"-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
-    r"|-m31|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
+    r"-m31|-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
+    r"|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
 )
 _SHAPELESS_X = frozenset(("c", "c-header", "cpp-output", "none"))
+# What stands behind the processor in triples: vendors, systems and ABIs. None of them makes libclang's driver
+# run a program, as it does for graphics processors (amdgpu-arch, nvptx-arch).
+_SYSTEM = re.compile(
+    r"(?:pc|none|unknown|redhat|suse|ibm|apple|w64|poky|oe|buildroot|cros|wrs|linux|freebsd|netbsd"
+    r"|openbsd|kfreebsd"
+    r"|dragonfly|darwin|macosx?|ios|windows|win32|mingw\d*|msvc|cygwin|fuchsia|hurd|solaris|haiku|rtems"
+    r"|uefi|elf"
+    r"|eabi(?:hf|sim)?|gnu\w*|musl\w*|uclibc\w*|android\w*|itanium|coff|macho|aeabi|n32|abi64|abin32"
+    r"|x32)[\d.]*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Macros of which it is not known whether the compiler that was used has them as libclang does."""
+
+    flag: str
+    names: str
+    """An expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Flags for libclang, and what the dropped ones would have done."""
+    """Flags for libclang, and what is to be known of the others."""
 
     kept: tuple[str, ...]
     problem: str | None = None
-    """A flag that libclang does not have and that changes layouts: no layout of the unit can be believed."""
+    """A flag whose effect on layouts is not known: no layout of the unit can be believed."""
     language: str | None = None
     """The value of the last -x."""
+    refusal: str | None = None
+    """Why nothing can be read under these flags."""
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def folders(self) -> tuple[str, ...]:
         """Where headers are searched, in order; as written."""
-        found = []
-        words = iter(self.kept)
-        for word in words:
-            for option in ("-iquote", "-I", "-isystem", "-idirafter"):
-                if word == option:
-                    found.append(next(words, ""))
-                elif word.startswith(option) and not word.startswith("-include"):
-                    found.append(word[len(option) :])
-                else:
-                    continue
-                break
-        return tuple(found)
+        return tuple(
+            value
+            for option, value in _pairs(self.kept)
+            if option in ("-iquote", "-I", "-isystem", "-idirafter")
+        )
 
-
-_OF_PATHS = (
-    "-I", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot", "-iprefix",
-)  # fmt: skip
-_HOLDS_PATH = re.compile(
-    r"(-I|-isystem|-iquote|-idirafter|-isysroot|--sysroot=|-frandomize-layout-seed-file=|O=)(.+)", re.DOTALL
-)
+    @property
+    def includes(self) -> tuple[str, ...]:
+        """The headers that are read before the text."""
+        return tuple(value for option, value in _pairs(self.kept) if option in ("-include", "-imacros"))
 
 
 def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:
-    """The words with relative paths of headers, sysroots, seeds and build folders seen from a folder."""
-    found, before = [], ""
-    for word in words:
-        holder = _HOLDS_PATH.fullmatch(word)
-        if before in _OF_PATHS:
-            found.append(os.path.join(folder, word))
-        elif holder is not None and word not in WITH_VALUE:
-            found.append(holder[1] + os.path.join(folder, holder[2]))
-        else:
-            found.append(word)
-        before = word
+    """The words with relative paths of headers, sysroots, seeds, build folders and response files seen from a
+    folder."""
+    found: list[str] = []
+    queue = iter(words)
+    for word in queue:
+        for option, value in _spelled(word, queue):
+            name, equals, path = option.partition("=")
+            if value is not None and (option in options.PATHS or option in ("-include", "-imacros", "-B")):
+                value = os.path.join(folder, value)
+                is_joined = option == "--sysroot" or (word != option and word.startswith(option))
+                found += (
+                    (f"{option}{'=' * (option == '--sysroot')}{value}",) if is_joined else (option, value)
+                )
+            elif option.startswith("@"):
+                found.append("@" + os.path.join(folder, option[1:]))
+            elif equals and name in (
+                "-frandomize-layout-seed-file",
+                "O",
+                "--gcc-toolchain",
+                "--gcc-install-dir",
+            ):
+                found.append(f"{name}={os.path.join(folder, path)}")
+            else:
+                found += (word,) if value is None or word != option else (option, value)
     return tuple(found)
 
 
 def normalised(words: tuple[str, ...]) -> Flags:
     """The words of a compiler's command line (without the compiler and the file) as libclang takes them."""
-    kept: list[str] = []
-    problem = language = None
+    main = _Group()
+    main.take(words)
+    late = _Group(passed_by="-Wp")
+    late.take(tuple(main.preprocessor))
+    last = _Group(passed_by="-Xclang")
+    last.take(tuple(main.frontend))
+    groups = (main, late, last)
+    kept = [
+        *(word for group in groups for word in group.macros),
+        *(word for group in groups for word in group.kept),
+    ]
+    problem = next((group.problem for group in groups if group.problem), _precompiled(groups, kept))
+    refusal = next((group.refusal for group in groups if group.refusal), None)
+    machine = next((word[9:] for word in reversed(kept) if word.startswith("--target=")), os.uname().machine)
+    doubts = dict.fromkeys(doubt for group in groups for doubt in group.doubts(machine))
+    if machine.startswith("sparc") and "-m32" in kept:
+        problem = problem or "compiled with -m32 for SPARC, whose layouts are not known here"
+    features = _features(main.sanitizers, kept, machine)
+    if len(features) < len(main.sanitizers):
+        doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", options.SANITIZER_NAMES)] = None
+    return Flags((*kept, *features), problem, main.language, refusal, tuple(doubts))
+
+
+def _precompiled(groups: tuple[_Group, ...], kept: list[str]) -> str | None:
+    """The problem with a precompiled header, unless its text is included as well, as CMake has it."""
+    texts = {value for option, value in _pairs(tuple(kept)) if option == "-include"}
+    for file in (file for group in groups for file in group.precompiled):
+        if os.path.splitext(file)[0] not in texts:
+            return f"compiled with -include-pch {file}: precompiled headers are not read"
+    return None
+
+
+def _features(sanitizers: list[str], kept: list[str], machine: str) -> tuple[str, ...]:
+    """What makes `__has_feature(address_sanitizer)` true."""
+    if not options.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(kept):
+        return ()
+    return tuple(f"-fsanitize={name}" for name in sanitizers if name in options.FEATURED)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Flags that reach the compiler proper by one way, in their order."""
+
+    passed_by: str | None = None
+    """The flag with which they are passed on; None for those of the command line itself."""
+    kept: list[str] = field(default_factory=list)
+    macros: list[str] = field(default_factory=list)
+    """Definitions that stand before those of the command line, as those of a compiler do."""
+    preprocessor: list[str] = field(default_factory=list)
+    frontend: list[str] = field(default_factory=list)
+    sanitizers: list[str] = field(default_factory=list)
+    precompiled: list[str] = field(default_factory=list)
+    single: list[str] = field(default_factory=list)
+    problem: str | None = None
+    refusal: str | None = None
+    language: str | None = None
+
+    def doubts(self, machine: str) -> Iterator[Doubt]:
+        """What is not known of macros under the options."""
+        for word in self.single:
+            names = options.doubts(word, machine)
+            if names is not None:
+                yield Doubt(word, names)
+
+    def take(self, words: tuple[str, ...]) -> None:
+        """Sort words in."""
+        queue = iter(words)
+        for word in queue:
+            if word == "-Xclang" and self.passed_by is None:
+                self.frontend += [next(queue, "")]
+            elif word == "-Xpreprocessor" and self.passed_by is None:
+                self.preprocessor += [next(queue, "")]
+            elif word.startswith("-Wp,") and self.passed_by is None:
+                self.preprocessor += word.split(",")[1:]
+            elif word == "-include-pch":
+                self.precompiled.append(next(queue, ""))
+            else:
+                for option, value in _spelled(word, queue):
+                    self._option(option, value)
+
+    def _option(self, option: str, value: str | None) -> None:
+        if option in options.SEPARATE and value is None:
+            self._wrong(f"the flag {option} lacks its value")
+        elif value is not None and option in options.VALUED:
+            self._valued(option, value)
+        elif value is not None:
+            if not options.is_harmless(option):
+                self._unknown(f"{option} {value}")
+        else:
+            self._single(option)
+
+    def _valued(self, option: str, value: str) -> None:
+        if option == "-x":
+            self.language = value
+        elif option in ("-target", "-arch"):
+            self._target(value, option)
+        elif option == "-B":
+            self.kept += ("-isystem", os.path.join(value, "include"))  # GCC manual, "Directory Options"
+        elif option == "-A" or (option == "-I" and value == "-"):
+            self._unknown(f"{option}{value}")
+        else:
+            self.kept += (f"{option}={value}",) if option == "--sysroot" else (option, value)
+
+    def _target(self, triple: str, option: str) -> None:
+        if not is_target(triple):
+            self.refusal = self.refusal or f"is compiled for the target {triple}, which is not known here"
+        else:
+            self.kept += (option, triple) if option == "-arch" else (f"--target={triple}",)
+
+    def _single(self, word: str) -> None:
+        self.single.append(word)
+        if not word.startswith(("-", "@")) or word == "-":
+            return  # a file
+        if word.startswith("--target="):
+            self._target(word[9:], "-target")
+        elif word.startswith("-fsanitize="):
+            self._sanitize(word)
+        elif word in options.MACROS or word in options.RENAMED:
+            self.macros += options.MACROS.get(word, ())
+            self.kept += options.RENAMED.get(word, ())
+        elif _CHANGES_LAYOUT.fullmatch(word):
+            self._wrong(_effect(word))
+        elif options.is_passed(word):
+            self.kept.append(word)
+        elif not options.is_native(word) and not options.is_harmless(word):
+            self._unknown(word)
+
+    def _sanitize(self, word: str) -> None:
+        for name in word.partition("=")[2].split(","):
+            self.macros += options.MACROS.get(f"-fsanitize={name}", ())
+            if name not in self.sanitizers:
+                self.sanitizers.append(name)
+
+    def _unknown(self, flag: str) -> None:
+        if flag.startswith("@"):
+            self._wrong(f"the response file {flag[1:]} is not there")
+        else:
+            shown = f"{self.passed_by} {flag}" if self.passed_by else flag
+            self._wrong(f"compiled with {shown}, which is not known here and may change layouts")
+
+    def _wrong(self, problem: str | None) -> None:
+        self.problem = self.problem or problem
+
+
+def _spelled(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]]:
+    """One option in the words that GCC and clang share, with its value where it has one of its own."""
+    first, *rest = options.short(word)
+    if rest:
+        yield first, rest[0]
+    elif first in options.SEPARATE:
+        yield first, next(queue, None)
+    elif first.startswith("--sysroot="):
+        yield "--sysroot", first[len("--sysroot=") :]
+    else:
+        yield next(_joint(first), (first, None))
+
+
+_JOINT = sorted(
+    (name for name in options.VALUED if name not in ("-target", "-arch", "--sysroot")), key=len, reverse=True
+)
+
+
+def _joint(word: str) -> Iterator[tuple[str, str | None]]:
+    """An option and the value right behind it."""
+    for option in _JOINT:
+        if word.startswith(option) and not word.startswith(
+            ("-include-pch", "-Xclang", "-Ansi", "-Bstatic", "-Bdynamic", "-Bsymbolic")
+        ):
+            yield option, word[len(option) :]
+
+
+def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each option that stands before its value, with that."""
     queue = iter(words)
     for word in queue:
-        if word in DROPPED_WITH_VALUE:
-            next(queue, None)
-        elif word in WITH_VALUE:
-            value = next(queue, None)
-            if value is None:
-                problem = f"the flag {word} lacks its value"
-            elif word == "-x":
-                language = value
-            else:
-                kept += (word, value)
-        elif word.startswith("-x") and word[2:] in _SHAPELESS_X | {"c++", "c++-header"}:
-            language = word[2:]
-        elif word in _RENAMED:
-            kept += _RENAMED[word]
-        elif word.startswith("-fsanitize="):
-            kept += _sanitizer_macros(word)
-        elif _CHANGES_LAYOUT.fullmatch(word):
-            problem = problem or _effect(word)
-        elif word.startswith("-Wp,"):
-            kept += normalised(tuple(word.split(",")[1:])).kept
-        elif _KEPT.fullmatch(word):
-            kept.append(word)
-    return Flags(tuple(kept), problem, language)
+        if word in options.VALUED:
+            yield word, next(queue, "")
+
+
+def for_driver(words: Iterable[str]) -> tuple[str, ...]:
+    """Words as libclang's driver gets them: headers that come first go past it to the compiler proper.
+
+    For `-include x.h` the driver takes `x.h.pch` or `x.h.gch` instead where there is one, whatever is in it.
+    """
+    found: list[str] = []
+    queue = iter(words)
+    for word in queue:
+        if word in ("-include", "-imacros"):
+            found += ("-Xclang", word, "-Xclang", next(queue, ""))
+        elif word in options.VALUED:
+            found += (word, next(queue, ""))
+        else:
+            found.append(word)
+    return tuple(found)
 
 
 def refused(words: tuple[str, ...], takes: Callable[[tuple[str, ...]], bool]) -> str | None:
@@ -146,21 +308,26 @@ def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Each flag with its value."""
     queue = iter(words)
     for word in queue:
-        yield (word, next(queue, "")) if word in WITH_VALUE else (word,)
-
-
-def _sanitizer_macros(word: str) -> list[str]:
-    names = word.partition("=")[2].split(",")
-    return [f"-D{_SANITIZERS[name]}=1" for name in names if name in _SANITIZERS]
+        yield (word, next(queue, "")) if word in (*options.VALUED, "-resource-dir") else (word,)
 
 
 def _effect(word: str) -> str | None:
     """What is lost when a flag is dropped that may change layouts; None for a plugin known not to."""
-    if word.startswith("-fplugin=") and _NEUTRAL_PLUGINS.search(os.path.basename(word)):
+    if word.startswith("-fplugin=") and options.NEUTRAL_PLUGINS.search(os.path.basename(word)):
         return None
     if "randomize_layout" in word:
         return f"compiled with {word}, which shuffles fields"
     return f"compiled with {word}, which libclang does not have and which may change layouts"
+
+
+def is_target(triple: str) -> bool:
+    """Whether a target triple is of a machine, and of a system, that are known."""
+    _, *rest = triple.split("-")
+    try:
+        target_named(architecture(triple, 64))
+    except KeyError:
+        return False
+    return len(rest) <= 4 and all(_SYSTEM.fullmatch(part) for part in rest)
 
 
 def architecture(triple: str, pointer_bits: int) -> str:

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from layoutlint.errors import ReadError
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
 from layoutlint.readers.builds import refuse_other
-from layoutlint.readers.clang import makefile, search, units
+from layoutlint.readers.clang import flags, makefile, search, units
+from layoutlint.readers.clang.includes import Includes
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.readers.clang.places import relative_to
 from layoutlint.readers.clang.tree import Tree
@@ -70,6 +72,10 @@ class _KernelReader:
     """Names that its headers give to something else."""
     in_no_text: set[str] = field(default_factory=set)
     """Names that none of its files seems to define."""
+    includes: Includes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.includes = Includes(self.tree)
 
     def reading(self, path: str) -> Reading:
         if not self.outcome.parsed and not self.outcome.failed:
@@ -78,7 +84,7 @@ class _KernelReader:
         self._drop_repeated()
         # What no text defines, in this configuration, cannot have been lost to an error.
         wanted = replace(self.wanted, names=self.wanted.names - self.in_no_text - self.no_structs)
-        told = units.reading(path, self.outcome, wanted, self.notes)
+        told = units.reading(path, self.outcome, wanted, self.notes, is_configured=True)
         return replace(told, config=self.tree.config, is_kernel=True, kernel=self.tree.version)
 
     def run(self, parts: Sequence[Unit]) -> None:
@@ -171,11 +177,15 @@ class _KernelReader:
 
     def _unit(self, main: str, origin: str, more: tuple[str, ...], text: str | None) -> Unit:
         marks = self.options.marks
-        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *more, *self.options.flags)
+        added = flags.normalised(self.options.flags)
+        if added.refusal is not None:
+            raise ReadError(origin, added.refusal)
+        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *more, *added.kept)
         # Where fields are put into their order afterwards, the declared one is what is asked for.
         shuffled_by = None if marks else self.tree.shuffled_by
         return Unit(
-            main, words, self.tree.build, self.tree.roots, origin, text, None, shuffled_by, marks
+            main, words, self.tree.build, self.tree.roots, origin, text, added.problem, added.doubts,
+            shuffled_by, marks,
         )  # fmt: skip
 
     def unit_of(self, file: str) -> Unit:
@@ -215,7 +225,7 @@ class _KernelReader:
         self.options.progress("searching headers", 0, 1)
         places = search.definitions(self._public_files(), missing, stop_when_found=False)
         self.in_no_text = set(missing.names) - places.keys()
-        places = {name: self._for_machine(files) for name, files in places.items()}
+        places = {name: self._configured(self._for_machine(files)) for name, files in places.items()}
         self._try(self._without_settled(places, missing), every=True)
         self._tell_no_structs(places)
 
@@ -235,6 +245,16 @@ class _KernelReader:
             _, generic, name = file.partition(f"{os.sep}asm-generic{os.sep}")
             found.append((self.resolve(f"asm/{name}") if generic else None) or file)
         return list(dict.fromkeys(found))
+
+    def _configured(self, files: list[str]) -> list[str]:
+        """Of several files without those that the configuration leaves out, unless that leaves none."""
+        names = {file: self.include_name(file) for file in files} if len(files) > 1 else {}
+        left = self.includes.alternatives(name for name in names.values() if name is not None)
+        return [file for file in files if names.get(file) is None or names[file] in left] or files
+
+    def _is_left_out(self, file: str) -> bool:
+        name = self.include_name(file)
+        return name is not None and self.includes.left_out(name)
 
     def _without_settled(self, places: dict[str, list[str]], missing: Wanted) -> dict[str, list[str]]:
         """Take names of several headers as most sources see them: headers for other configurations remain
@@ -326,7 +346,10 @@ class _KernelReader:
         """Every struct of the headers below include/linux and include/net that can be read together."""
         include = os.path.join(self.tree.source, "include")
         roots = [os.path.join(include, name) for name in _PUBLIC_FIRST]
-        headers = sorted(search.files(roots, (".h",)), key=self._rank)
+        # Of headers that define the same, the later ones are those that have the errors.
+        headers = sorted(
+            search.files(roots, (".h",)), key=lambda file: (self._is_left_out(file), self._rank(file))
+        )
         apart = self.run_together(headers)
         if apart:
             self.notes.append(

@@ -7,8 +7,10 @@ objects with checks: a kernel header has 30 thousand declarations, and the check
 from __future__ import annotations
 
 import ctypes
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_longlong, c_size_t, c_uint, c_ulong, c_void_p
 from functools import cache
 from typing import Any
@@ -70,7 +72,7 @@ InclusionVisitor = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Location), c_uint, c
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_createIndex": (c_void_p, c_int, c_int),
     "clang_disposeIndex": (None, c_void_p),
-    "clang_parseTranslationUnit2": (
+    "clang_parseTranslationUnit2FullArgv": (
         c_int, c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(Unsaved), c_uint, c_uint,
         POINTER(c_void_p),
     ),
@@ -150,13 +152,46 @@ def library() -> Any:
     except ImportError as error:
         raise ReadError("libclang", "is not installed (pip install libclang)") from error
     try:
-        lib = ctypes.CDLL(conf.lib._name)
+        lib = _load(conf.get_filename())
         for name, (result, *parameters) in _SIGNATURES.items():
             function = getattr(lib, name)
             function.restype, function.argtypes = result, parameters
     except (LibclangError, OSError, AttributeError) as error:
         raise ReadError("libclang", f"cannot be used: {error}") from error
     return lib
+
+
+def _load(file: str) -> Any:
+    """Load libclang, and what it needs, with a working folder that is as trusted as libclang itself.
+
+    The RPATH of libclang's wheels ends in an empty element, which stands for the working folder (ld.so(8)): a
+    `librt.so.1` there would be loaded and run. Nothing is loaded by that path afterwards: what libclang needs
+    is known in whole when it is loaded, and the flags that load plugins never reach it (see flags.py).
+    """
+    if os.sep in file:
+        file = os.path.abspath(file)
+    with _working_in(os.path.dirname(file) or os.sep):
+        return ctypes.CDLL(file)
+
+
+@contextmanager
+def _working_in(folder: str) -> Iterator[None]:
+    """Change the working folder of the process for a while."""
+    before = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY))
+    try:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.fchdir(before)
+    finally:
+        os.close(before)
+
+
+def driver(lib: Any) -> str:
+    """The name under which libclang's driver runs: absolute, since it looks for tools and files beside it."""
+    folder = os.path.dirname(os.path.abspath(lib._name)) if os.sep in lib._name else os.sep
+    return os.path.join(folder, "clang")
 
 
 def text(lib: Any, string: String) -> str:

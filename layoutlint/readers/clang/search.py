@@ -13,6 +13,12 @@ from layoutlint.model import Wanted
 
 MOST_FILES = 60_000
 """Files searched at most; Linux v7.2 has 26 thousand headers and 37 thousand sources."""
+_OF_VERSIONS = frozenset((".git", ".hg", ".svn", ".bzr"))
+_OTHER_SUFFIXES = (
+    ".inc", ".def", ".inl", ".tbl", ".ipp", ".tcc", ".hpp", ".hh", ".hxx", ".h++", ".H", ".cc", ".cpp",
+    ".cxx", ".c++", ".C", ".cu", ".cuh", ".m", ".mm", ".i", ".y", ".l", ".h.in", ".c.in", ".inc.in",
+)  # fmt: skip
+"""Files that are not read as C of their own, and often have definitions of C structs."""
 MOST_BYTES = 4 << 20
 """Larger files are generated register tables, which define no struct of interest."""
 
@@ -37,6 +43,7 @@ _NO_NAMES = re.compile(
 )
 """Comments, array bounds, tags, and attributes or macros with arguments."""
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+_AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
 def defined_in(text: bytes) -> set[str]:
@@ -51,6 +58,20 @@ def defined_in(text: bytes) -> set[str]:
         declared = match[1] if match[2] == b";" else _behind(text, match.end())
         found.update(_names(declared))
     return found
+
+
+def definitions_in(text: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the name of each struct whose body stands in a text, by tag or typedef, and where it starts.
+
+    Unlike `defined_in` rather too few than too many: macros that open a definition are left out.
+    """
+    for match in _OPENS.finditer(text):
+        if match[1]:
+            yield match[1].decode(), match.start()
+    for match in _TYPEDEF.finditer(text):
+        if match[2] == b"{" and _AGGREGATE.search(match[1]):
+            for name in _names(_behind(text, match.end())):
+                yield name, match.start()
 
 
 def _behind(text: bytes, start: int) -> bytes:
@@ -85,6 +106,34 @@ def files(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
         for folder, below, names in os.walk(root):
             below[:] = sorted(name for name in below if not name.startswith("."))
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes))
+
+
+def others(root: str, suffixes: tuple[str, ...], unlisted: list[OSError]) -> Iterator[str]:
+    """Yield the files below a folder that `files` leaves out, and that can have definitions of C structs.
+
+    These are files with other suffixes of C, and whatever stands in hidden folders and in folders that links
+    lead to, outside of the root. `unlisted` takes the errors of folders that cannot be listed.
+    """
+    top, seen = os.path.realpath(root), set[str]()
+    todo = [(root, False)]
+    while todo:
+        start, is_left_out = todo.pop()
+        real = os.path.realpath(start)
+        if real in seen:
+            continue
+        seen.add(real)
+        for folder, below, names in os.walk(start, onerror=unlisted.append):
+            links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
+            todo += [(link, True) for link in links if not _is_inside(os.path.realpath(link), top)]
+            hidden = [name for name in below if name.startswith(".") and name not in _OF_VERSIONS]
+            todo += [(os.path.join(folder, name), True) for name in hidden]
+            below[:] = sorted(name for name in below if not name.startswith("."))
+            known = _OTHER_SUFFIXES + (suffixes if is_left_out else ())
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(known))
+
+
+def _is_inside(path: str, top: str) -> bool:
+    return path == top or path.startswith(f"{top}{os.sep}")
 
 
 def content(path: str) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from layoutlint import bounded
 from layoutlint.errors import ReadError
 from layoutlint.model import Version
+from layoutlint.readers import kernel_config
 from layoutlint.readers.clang import builtin
 
 _MARK = "include/linux/kconfig.h"
@@ -20,7 +21,9 @@ _AUTOCONF = "include/generated/autoconf.h"
 _LARGEST = 1 << 22
 """Bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
 _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
-_SET = re.compile(r"^CONFIG_(\w+)=[ym]$", re.MULTILINE)
+_CONFIGS = ("include/config/auto.conf", ".config")
+_MODULAR = re.compile(r"^CONFIG_(\w+)=m$", re.MULTILINE)
+_DEFINED_MODULAR = re.compile(r"^#define CONFIG_(\w+)_MODULE 1$", re.MULTILINE)
 _DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
 
@@ -91,6 +94,15 @@ class Tree:
             inside.insert(0, (self.source, "arch/um/include/shared"))
             inside.append((self.source, "arch/x86/include"))
         return tuple(dict.fromkeys(os.path.join(root, below) for root, below in inside))
+
+    @property
+    def modular(self) -> frozenset[str]:
+        """Options that are built as modules, without CONFIG_: `#ifdef CONFIG_X` does not hold for these."""
+        for name, option in (*((name, _MODULAR) for name in _CONFIGS), (_AUTOCONF, _DEFINED_MODULAR)):
+            text = _text(self.build, name)
+            if text:
+                return frozenset(option.findall(text))
+        return frozenset()
 
     @property
     def version(self) -> Version:
@@ -204,10 +216,10 @@ def _tree(path: str, source: str, build: str) -> Tree:
 
 def _config(build: str) -> frozenset[str]:
     """Options that are on, from the file that make itself reads, else from what it generated."""
-    for name in ("include/config/auto.conf", ".config"):
-        found = _SET.findall(_text(build, name))
+    for name in _CONFIGS:
+        found = kernel_config.options_on(_text(build, name))
         if found:
-            return frozenset(found)
+            return found
     return frozenset(_DEFINED.findall(_text(build, _AUTOCONF)))
 
 

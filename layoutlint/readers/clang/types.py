@@ -25,6 +25,10 @@ UNPROTOTYPED, PROTOTYPE = 110, 111
 CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY = 112, 113, 114, 115
 ELABORATED, ATTRIBUTED, EXT_VECTOR, ATOMIC, TAG_ATTRIBUTED = 119, 163, 176, 177, 178
 ARRAYS = (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY)
+_MOST_TYPEDEFS = 256
+"""Typedefs that stand for one another; libclang takes a time for each that grows with those behind it."""
+_MOST_FIELDS = 10_000
+"""Members of a struct; libclang takes a time for the offset of each that grows with their number."""
 DEEPEST = 64
 """Types nested deeper are spelled by libclang, structs refused: no C that is written by hand goes so far."""
 
@@ -49,6 +53,8 @@ class Types:
     places: Places
     with_marks: bool = False
     """Whether `declared` is filled, which takes time."""
+    has_atomics: bool = False
+    """Whether an atomic type was met."""
     declared: dict[int, tuple[Cursor, Declared]] = field(default_factory=dict)
     """The structs whose members were looked at, without names, by their identity."""
     _spelled: dict[int, CType] = field(default_factory=dict)
@@ -103,6 +109,7 @@ class Types:
         """Atomic, complex and attributed types, and those that libclang does not open (`typeof`)."""
         lib = self.lib
         if of.kind == ATOMIC:
+            self.has_atomics = True
             return qualified(self.spelled(lib.clang_Type_getValueType(of), depth + 1), "_Atomic")
         if of.kind == COMPLEX:
             return CType(f"complex {self.spelled(lib.clang_getElementType(of), depth + 1)}")
@@ -206,6 +213,11 @@ class Types:
                 raise ReadError(place.file, f"line {place.line}: structs are nested more than {DEEPEST} deep")
             self._depth += 1
             cursors = native.fields_of(self.lib, self.lib.clang_getCursorType(record))
+            if len(cursors) > _MOST_FIELDS:
+                place = self.places.source(record)
+                raise ReadError(
+                    place.file, f"line {place.line}: a struct has more than {_MOST_FIELDS:,} fields"
+                )
             found = [self._field(cursor) for cursor in cursors]
             self._depth -= 1
             self._members[key] = tuple(member for member in found if member is not None)
@@ -266,7 +278,7 @@ class Types:
             align=shape.align if is_bits else self._aligned(cursor, shape.align),
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(of),
-            stands_for=self._stands_for(of),
+            stands_for=self._stands_for(of, cursor),
         )
 
     def _aligned(self, member: Cursor, of_type: int | None) -> int | None:
@@ -278,8 +290,8 @@ class Types:
             return has.aligned
         return of_type and max(of_type, has.aligned)
 
-    def _stands_for(self, of: Type) -> tuple[CType, ...]:
-        """What a type, or that of an array's elements, is a typedef of, outermost first."""
+    def _stands_for(self, of: Type, member: Cursor) -> tuple[CType, ...]:
+        """What the type of a member, or of an array's elements, is a typedef of, outermost first."""
         lib, found = self.lib, list[CType]()
         while True:
             if of.kind in ARRAYS:
@@ -293,6 +305,12 @@ class Types:
             elif of.kind == TYPEDEF:
                 of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
                 found.append(self.spelled(of))
+                if len(found) > _MOST_TYPEDEFS:
+                    place = self.places.source(member)
+                    reason = (
+                        f"its type stands for more than {_MOST_TYPEDEFS:,} typedefs, one behind the other"
+                    )
+                    raise ReadError(place.file, f"line {place.line}: {reason}")
             else:
                 return tuple(found)
 

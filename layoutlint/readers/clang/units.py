@@ -7,14 +7,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from layoutlint import processes
 from layoutlint.errors import ReadError
 from layoutlint.model import Declared, Reading, ReadOptions, Struct, Unread, Wanted
-from layoutlint.readers import apart
+from layoutlint.readers import apart, confined
 from layoutlint.readers.clang import native, parse
+from layoutlint.readers.clang.omissions import omissions
 from layoutlint.readers.clang.parse import Parsed, Unit
 
-LIMITS = apart.Limits(seconds=120, memory=4 << 30)
+LIMITS = apart.Limits(seconds=120, memory=2 << 30, is_confined=True)
 """Of one unit: all 3,000 headers of Linux in one, with every struct, take 9 s and 310 MB."""
+PATIENCE = apart.Patience(240)
+"""Of the whole run: what is left is not read when two units have not come to an end."""
+_OF_DRIVER = (
+    "CCC_OVERRIDE_OPTIONS", "CCC_ADD_ARGS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+    "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH", "COMPILER_PATH", "LIBRARY_PATH", "GCC_EXEC_PREFIX", "QA_OVERRIDE_GCC3_OPTIONS",
+    "SDKROOT",
+    "LIBCLANG_LOGGING", "LIBCLANG_OBJTRACKING", "LIBCLANG_RESOURCE_USAGE", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
+"""Variables from which libclang and its driver would take flags, folders or names of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,8 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     """
     native.library()  # once for all, and before there are processes
     results: dict[int, Parsed | Unread] = {}
-    for number, result in apart.each(partial(_one, wanted=wanted), units, options.jobs, LIMITS):
+    work = partial(_one, wanted=wanted, looks_for_hidden=options.omissions)
+    for number, result in apart.each(work, units, options.jobs, LIMITS, PATIENCE):
         if isinstance(result, apart.Died):
             result = Unread(units[number].origin, f"libclang {result.how}")
         results[number] = result
@@ -55,12 +68,16 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     return Outcome(parsed, tuple(result for result in ordered if isinstance(result, Unread)))
 
 
-def _one(unit: Unit, wanted: Wanted) -> Parsed | Unread:
-    if apart.HAS_PROCESSES:
+def _one(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> Parsed | Unread:
+    if processes.HAS_PROCESSES:
         # It would go on after some crashes, without what it was at: what is left is not what the text says.
         os.putenv("LIBCLANG_DISABLE_CRASH_RECOVERY", "1")
+        os.putenv("CLANG_NO_DEFAULT_CONFIG", "1")
+        for name in _OF_DRIVER:
+            os.unsetenv(name)
+        confined.refuse_calls()
     try:
-        return parse.read(unit, wanted)
+        return parse.read(unit, wanted, looks_for_hidden)
     except ReadError as error:
         return Unread(error.path, error.reason)
 
@@ -123,8 +140,13 @@ def _missing(structs: tuple[Struct, ...], wanted: Wanted) -> str:
     return f"struct {names[0]}{rest} not found"
 
 
-def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = ()) -> Reading:
-    """The Reading of an input; raises ReadError when no unit could be parsed."""
+def reading(
+    path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = (), is_configured: bool = False
+) -> Reading:
+    """The Reading of an input; raises ReadError when no unit could be parsed.
+
+    With `is_configured` what `#if` leaves out is not in the build.
+    """
     if not outcome.parsed:
         first = outcome.failed[0]
         raise ReadError(first.origin, first.reason)
@@ -138,6 +160,7 @@ def reading(path: str, outcome: Outcome, wanted: Wanted, notes: Iterable[str] = 
         notes=tuple(dict.fromkeys(notes)),
         declared=_declared(outcome.parsed),
         names=frozenset[str]().union(*(one.names for one in outcome.parsed)),
+        omissions=tuple(omissions((h for one in outcome.parsed for h in one.hidden), is_configured)),
     )
 
 

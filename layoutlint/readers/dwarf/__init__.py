@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutlint.model import Reading, ReadOptions, Unread, Wanted
+from layoutlint.model import Field, Reading, ReadOptions, Struct, Unread, Unstated, Wanted
 from layoutlint.readers.dwarf.gather import Gathering
 from layoutlint.readers.dwarf.holders import Crossing
-from layoutlint.readers.dwarf.select import are_many
+from layoutlint.readers.dwarf.select import OtherCompiler, are_many
 from layoutlint.readers.elf import Image
 
 _MOST_UNREAD = 50
@@ -26,24 +26,39 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         image.path,
         "dwarf",
         image.target,
-        gathering.selection.structs(),
+        _whole(gathering.selection.structs()) if image.has_wide_bytes else gathering.selection.structs(),
         image.build_id,
         _unread(image.path, gathering.unread),
         (*image.notes, *gathering.notes(), *gathering.selection.notes()),
         is_kernel=image.is_kernel,
         shuffled=gathering.shuffled,
         names=gathering.selection.names(),
+        omissions=gathering.omissions(),
     )
+
+
+def _whole(structs: tuple[Struct, ...]) -> tuple[Struct, ...]:
+    """Refuse what depends on the bits of a byte, where they are not eight."""
+    problem = "it has bit-fields, and bytes of 16 bits"
+    return tuple(replace(each, problem=problem) if _has_bits(each.fields) else each for each in structs)
+
+
+def _has_bits(fields: tuple[Field, ...]) -> bool:
+    return any(field.is_bitfield or _has_bits(field.members) for field in fields)
 
 
 def _gathered(image: Image, wanted: Wanted, options: ReadOptions) -> Gathering:
     """What is wanted of the units. A struct that some call by a typedef goes by its tag in others."""
     if are_many(wanted):
         wanted = wanted.widened()
+    unstated: Unstated | None = None
     while True:
-        gathering = Gathering(image, wanted, options)
+        gathering = Gathering(image, wanted, options, unstated)
         try:
             gathering.read()
+        except OtherCompiler as other:
+            unstated = other.unstated
+            continue
         except Crossing:
             wanted = wanted.widened()
             continue

@@ -27,9 +27,17 @@ _TYPE = at("type")
 _STRING = forms.STRING
 _IMPLICIT = forms.IMPLICIT
 _PRESENT = forms.PRESENT
+_INDIRECT = forms.INDIRECT
+_ADDRX_OFFSET = forms.ADDRX_OFFSET
+_MOST_DIRECT: Final = 1 << 8
+"""Combinations of forms remembered for one abbreviation."""
 _DECLARATION: Final = at("declaration")
-_QUALIFIERS: Final = frozenset(tag(name) for name in ("const_type", "volatile_type"))
+_QUALIFIERS: Final = frozenset(
+    (tag("const_type"), tag("volatile_type"), tag("atomic_type"), *recipes.TRANSPARENT)
+)
 _IMPORTED: Final = tag("imported_unit")
+_SCOPES: Final = frozenset((tag("subprogram"), tag("lexical_block")))
+_ABSTRACT_ORIGIN: Final = at("abstract_origin")
 _KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
 
 Part = tuple[struct.Struct | None, tuple[int, ...], int]
@@ -86,6 +94,10 @@ class Plan:
         self.name_width = self.sibling_width = 0
         self.is_indexed = self.forms.get(_NAME) in forms.STRX
         """Whether the name is a number of .debug_str_offsets."""
+        self.is_scope = has_children and entry_tag in _SCOPES and _ABSTRACT_ORIGIN not in self.forms
+        """Whether structs can be declared inside: in a function or block, and not in a copy of one."""
+        self.has_signature = forms.REF_SIG8 in self.forms.values()
+        """Whether it refers to a type unit."""
         self._find(pairs)
         if not has_children:
             self._find_rest(pairs)
@@ -98,7 +110,10 @@ class Plan:
         """1 when the entry behind this one is its first child, for want of a sibling."""
         self.quick = -1 if has_children or self.kind != OTHER else self.size
         """Bytes to the next entry for one of no interest that has no children; else -1."""
-        self._pairs = pairs
+        self.pairs = pairs
+        self.is_indirect = any(form == _INDIRECT for _, form, _ in pairs)
+        """Whether entries state forms of their own (DW_FORM_indirect); `direct` then gives their plan."""
+        self._direct: dict[tuple[object, ...], Plan] = {}
         self._is_little = is_little
         self._parts: tuple[Part, ...] | None = None
         self.recipe: Recipe | None = None
@@ -108,14 +123,24 @@ class Plan:
     def parts(self) -> tuple[Part, ...]:
         """The decoders that together give all attributes."""
         if self._parts is None:
-            self._parts = _parts_of(self._pairs, self._is_little)
+            self._parts = _parts_of(self.pairs, self._is_little)
         return self._parts
 
     def cook(self) -> Recipe:
         """What of an entry makes its shape."""
         if self.recipe is None:
-            self.recipe = recipes.of(self.tag, self._pairs, self.constants)
+            self.recipe = recipes.of(self.tag, self.pairs, self.constants)
         return self.recipe
+
+    def direct(self, pairs: list[Pair], constants: dict[int, int]) -> Plan:
+        """Return the plan of entries whose own forms are among these attributes and constants."""
+        key = tuple(pairs), tuple(constants)
+        plan = self._direct.get(key)
+        if plan is None:
+            if len(self._direct) >= _MOST_DIRECT:
+                self._direct.clear()
+            plan = self._direct[key] = Plan(self.tag, self.has_children, pairs, constants, self._is_little)
+        return plan
 
     @property
     def is_declaration(self) -> bool:
@@ -166,6 +191,18 @@ class Plan:
         self.steps.append(run)
 
 
+def add(number: int, form: int, shape: Format, pairs: list[Pair], constants: dict[int, int]) -> None:
+    """Add an attribute whose form is known. Raises Damaged."""
+    if form == _PRESENT:
+        constants[number] = 1
+    elif form == _IMPLICIT:
+        raise Damaged("DW_FORM_implicit_const in an entry, which has no place for its value")
+    elif form == _ADDRX_OFFSET:  # a number and four bytes: of addresses only
+        pairs += [(number, forms.ADDRX, forms.SKIP_ULEB), (0, forms.DATA4, 4)]
+    else:
+        pairs.append((number, form, forms.step(form, shape.version, shape.offset_size, shape.address_size)))
+
+
 def _parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
     """The decoders that together give all attributes of an entry."""
     parts: list[Part] = []
@@ -197,13 +234,12 @@ def read(data: bytes, shape: Format) -> Plan:
         position = cursor.behind
         if form == _IMPLICIT:
             constants[number], position = sleb(data, position)
-        elif form == _PRESENT:
-            constants[number] = 1
+        elif form == _INDIRECT:
+            pairs.append((number, form, forms.SKIP_INDIRECT))
         elif number == 0 and form == 0:
             break
         else:
-            width = forms.step(form, shape.version, shape.offset_size, shape.address_size)
-            pairs.append((number, form, width))
+            add(number, form, shape, pairs, constants)
     if entry_tag > _LARGEST_TAG:
         raise Damaged(f"the tag {entry_tag:#x} is not believed")
     return Plan(entry_tag, has_children, pairs, constants, shape.little_endian)

@@ -193,4 +193,4 @@ def _name(unit: Unit, position: int) -> str | None:
     name = unit.text(entry.plan, entry.values, NAME)
     if name is None or entry.plan.tag != TYPEDEF:
         return None if entry.plan.is_declaration else name
-    return name if followed(entry, name)[1] is not None else None
+    return name if followed(entry, name).struct is not None else None

@@ -41,6 +41,10 @@ BLOCKS: Final = frozenset(form(name) for name in ("block", "block1", "block2", "
 IMPLICIT: Final = form("implicit_const")
 PRESENT: Final = form("flag_present")
 INDIRECT: Final = form("indirect")
+DATA1: Final = form("data1")
+DATA4: Final = form("data4")
+ADDRX: Final = form("addrx")
+ADDRX_OFFSET: Final = form("LLVM_addrx_offset")
 UDATA: Final = form("udata")
 SDATA: Final = form("sdata")
 _DATA16: Final = form("data16")
@@ -56,6 +60,8 @@ SKIP_BLOCK1: Final = -3
 SKIP_BLOCK2: Final = -4
 SKIP_BLOCK4: Final = -5
 SKIP_BLOCK: Final = -6
+SKIP_INDIRECT: Final = -7
+"""Of a form that each entry states; `Unit.enter` gives plans without any."""
 
 _FIXED: Final = {
     form(name): size
@@ -107,7 +113,7 @@ def step(number: int, version: int, offset_size: int, address_size: int) -> int:
     if number in _VARIABLE:
         return _VARIABLE[number]
     if number == INDIRECT:
-        raise Damaged("DW_FORM_indirect, which no compiler writes, is not read")
+        raise Damaged("DW_FORM_indirect where a form must be stated")
     raise Damaged(f"attribute form {number:#x} is not known")
 
 

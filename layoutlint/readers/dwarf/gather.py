@@ -7,17 +7,21 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import pairwise
 
+from layoutlint import processes
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model import Omission, ReadOptions, Unstated, Wanted
 from layoutlint.readers import forks, shuffling
+from layoutlint.readers.dwarf import omissions, producers
 from layoutlint.readers.dwarf.called import Called
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
 from layoutlint.readers.dwarf.index import SPLIT, Index
 from layoutlint.readers.dwarf.names import at
+from layoutlint.readers.dwarf.omissions import Omissions, Traits
 from layoutlint.readers.dwarf.select import Selection, said
 from layoutlint.readers.dwarf.split import Parts
 from layoutlint.readers.dwarf.unit import Unit
 from layoutlint.readers.elf import Image
+from layoutlint.readers.symbols import source_files
 from layoutlint.shuffled import Shuffled
 
 _IMPORT = at("import")
@@ -30,16 +34,19 @@ _FIRST = 64
 _C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
 """What a unit turns out to be."""
 _Seen = tuple[int, str, list[int], list[int]]
-Sight = tuple[int, str, list[int], list[int], str]
+Sight = tuple[int, str, list[int], list[int], str, Traits]
 """What a unit turns out to be, its language or file or damage, where the entries stand that are to be taken,
-and those that import other units; the mode of a compiler that shuffles, where the unit itself names one."""
+and those that import other units; the mode of a compiler that shuffles, where the unit itself names one; what
+its types lack."""
 
 
 class Gathering:
     """Reads the units of a file, those that its skeletons stand for, and those that they import."""
 
-    def __init__(self, image: Image, wanted: Wanted, options: ReadOptions) -> None:
-        """Raises ReadError when there are no units."""
+    def __init__(
+        self, image: Image, wanted: Wanted, options: ReadOptions, unstated: Unstated | None = None
+    ) -> None:
+        """Raises ReadError when there are no units. `unstated` is known to be left out by the compilers."""
         suffix = "" if image.section(".debug_info") or image.section(".debug_types") else SPLIT
         self._image = image
         self.wanted = wanted
@@ -47,11 +54,25 @@ class Gathering:
         self._target = image.target
         self._options = options
         self._index = Index(image, options, suffix)
+        self._unstated = self._first_unstated() if unstated is None else unstated
         if wanted.held and not self._index.has_supplement:
             self.wanted = wanted = replace(wanted, held=wanted.held | self._meant(wanted.held))
         self._start()
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
+
+    def _first_unstated(self) -> Unstated | None:
+        """What the first compiler leaves out that a unit names; None where none does."""
+        for unit in self._index.units:
+            try:
+                found = producers.unstated(unit, self._target) if unit.language is None else None
+            except DAMAGE:  # which is told when the unit is read
+                continue
+            finally:
+                unit.forget()
+            if found is not None:
+                return found
+        return None
 
     def _start(self) -> None:
         """Nothing is read so far."""
@@ -61,17 +82,20 @@ class Gathering:
         self._partial: dict[Unit, bool] = {}
         """Units whose language is that of those who import them, and whether that is C."""
         self._waiting: deque[Unit] = deque()
-        self.selection: Selection | Called = Selection(self.wanted, self._target)
+        self.selection: Selection | Called = Selection(
+            self.wanted, self._target, self._unstated, self._image.is_kernel
+        )
         if self.wanted.names_only:
             self.selection = Called()
         self.unread: list[str] = [*self._index.damaged]
         """Places and reasons."""
+        self._omissions = Omissions()
         self.shuffled: Shuffled | None = None
         """What units say of being built by a compiler that shuffles, and the strings of other files."""
 
     def _meant(self, held: frozenset[str]) -> frozenset[str]:
         """What structs are called for which typedefs among some names stand, as the first units tell."""
-        first = Selection(Wanted(held), self._target)
+        first = Selection(Wanted(held), self._target, producers.ANYTHING)
         for unit in self._index.units[:_FIRST]:
             with suppress(*DAMAGE):  # which is told when the unit is read
                 first.take(unit, first.look(unit))
@@ -120,15 +144,15 @@ class Gathering:
         False, and nothing is read, where one process must look at all: there is not enough of them, one died,
         or units take their folder from whoever refers to them first (dwz).
         """
-        number = 1 if self._index.has_supplement else forks.processes(size, self._options.jobs)
+        number = 1 if self._index.has_supplement else forks.number_for(size, self._options.jobs)
         self.selection.prepare(self._index.sections)
         if number == 1:
             return False
         sights: list[Sight] = []
         kinds: set[int] = set()
         visited = 0
-        told = forks.spread(lambda number: self._sights(parts[number]), len(parts), number)
-        with suppress(forks.Lost), closing(told):
+        told = processes.spread(lambda number: self._sights(parts[number]), len(parts), number)
+        with suppress(processes.Lost), closing(told):
             for seen in told:
                 sights += seen
                 kinds.update(sight[0] for sight in seen)
@@ -161,10 +185,14 @@ class Gathering:
         """What a unit turns out to be."""
         try:
             by = shuffling.of_text(unit.producer)
-            return *self._seen(unit, is_imported), by.mode or "" if by else ""
+            unit.local = [] if self._options.omissions else None
+            seen = self._seen(unit, is_imported)
+            return *seen, by.mode or "" if by else "", self._traits(unit, seen[0])
         except DAMAGE as error:
-            return _DAMAGED, said(unit, getattr(error, "position", None), error), [], [], ""
+            reason = said(unit, getattr(error, "position", None), error)
+            return _DAMAGED, reason, [], [], "", omissions.NO_TRAITS
         finally:
+            unit.local = None
             unit.forget()
 
     def _seen(self, unit: Unit, is_imported: bool) -> _Seen:
@@ -178,9 +206,28 @@ class Gathering:
         hits = self.selection.look(unit)
         return _C, "", hits, unit.imports[:]
 
+    def _traits(self, unit: Unit, kind: int) -> Traits:
+        """Return what is seen of a unit besides its structs. Raises DAMAGE."""
+        is_read = kind in (_C, _FOREIGN) and unit.signature is None and not unit.is_partial
+        if not (self._options.omissions and is_read and isinstance(self.selection, Selection)):
+            return omissions.NO_TRAITS
+        if kind == _FOREIGN:
+            return unit.name, unit.language or "", self.selection.foreign(unit), -1
+        missing = omissions.missing_types(unit) if unit.sections.has_signatures else 0
+        return unit.name, omissions.lack(unit), self.selection.local(unit), missing
+
+    def omissions(self) -> tuple[Omission, ...]:
+        """Return what was not looked at. Raises ReadError for a damaged symbol table."""
+        if not self._options.omissions or self.unread:
+            return ()  # a part that cannot be read fails the run, and may be what seems to be missing
+        lines = [self._image.span(name) for name in (".debug_line_str", ".debug_line", ".debug_str")]
+        known = self.selection.places() if isinstance(self.selection, Selection) else frozenset[str]()
+        return tuple(self._omissions.found(source_files(self._image), lines, known))
+
     def _visit(self, unit: Unit, sight: Sight) -> None:
         """Takes what was seen of a unit; damage is told."""
-        kind, text, hits, imports, mode = sight
+        kind, text, hits, imports, mode, traits = sight
+        self._omissions.add(traits)
         if mode:
             self._hear(shuffling.of_mode(mode))
         try:

@@ -10,6 +10,7 @@ from typing import Literal
 from layoutlint.errors import ReadError
 from layoutlint.model import ReadOptions
 from layoutlint.readers import separate, shuffling
+from layoutlint.readers.dwarf import unrelocated
 from layoutlint.readers.dwarf.forms import Damaged, Missing
 from layoutlint.readers.dwarf.package import Package
 from layoutlint.readers.dwarf.sections import Sections
@@ -49,6 +50,7 @@ class Index:
                 if name.startswith(".debug_info") and number == 0:
                     self._first = found
                 self.units += found
+            self._refuse_unrelocated(name)
         self._starts = [unit.offset for unit in self._first]
         self._signed = {unit.signature: unit for unit in self.units if unit.signature is not None}
 
@@ -105,6 +107,17 @@ class Index:
         except Damaged as error:
             raise ReadError(image.path, error.reason) from error
 
+    def _refuse_unrelocated(self, name: str) -> None:
+        """Refuse a file whose relocation tables are gone. Raises ReadError."""
+        if not self._image.is_relocatable:
+            return
+        units = [unit for unit in self.units if unit.section == name]
+        reason = unrelocated.problem(self._image, name, units)
+        for unit in units:
+            unit.forget()
+        if reason is not None:
+            raise ReadError(self._image.path, reason)
+
     def _divide(self, name: str, data: Data) -> list[Unit]:
         self.key = next(_KEYS)
         found: list[Unit] = []
@@ -130,6 +143,10 @@ class Index:
         if number < 0 or position >= self._first[number].end:
             raise Damaged("a reference leaves .debug_info", position)
         return self._first[number]
+
+    def has_type(self, signature: int) -> bool:
+        """Return whether there is a type unit of a signature."""
+        return signature in self._signed
 
     def signed(self, signature: int) -> tuple[Unit, int]:
         """The type unit of a signature and where its type stands. Raises Damaged when there is none."""

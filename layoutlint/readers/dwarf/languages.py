@@ -7,7 +7,7 @@ from typing import Final
 
 # DW_LANG_C89, C, C99, C11, C17, C23 (dwarfstd.org/languages.html)
 _C: Final = frozenset((0x01, 0x02, 0x0C, 0x1D, 0x2C, 0x3E))
-_ASSEMBLERS: Final = frozenset((0x8001, 0x31))
+ASSEMBLERS: Final = frozenset((0x8001, 0x31))
 _NAME_OF_C: Final = 3  # DW_LNAME_C of DWARF 6
 
 
@@ -15,7 +15,7 @@ def foreign(language: object, name: object) -> str | None:
     """The language that the attributes mean; None for C, for assembler, and where none is stated."""
     if language is None:
         return None if name is None or name == _NAME_OF_C else "another language"
-    if language in _C or language in _ASSEMBLERS:
+    if language in _C or language in ASSEMBLERS:
         return None
     return _names().get(language, "another language")
 

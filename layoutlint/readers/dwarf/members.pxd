@@ -6,7 +6,8 @@ from layoutlint.readers.dwarf.shapes cimport Shapes
 from layoutlint.readers.dwarf.types cimport Spelling, Type
 from layoutlint.readers.dwarf.unit cimport Unit
 
-cdef long long _MEMBER
+cdef long long _MEMBER, _UNION
+cdef int _BIT_FIELDS
 cdef Py_ssize_t _MOST_FIELDS
 
 
@@ -19,12 +20,15 @@ cdef class _Members:
 
     cdef path(self, Unit unit, number)
     cdef once(self, dict known)
-    cdef add(self, name, Type kind, bit_offset, bit_size, bint is_bitfield, align, path, line)
+    cdef add(self, name, Type kind, bit_offset, bit_size, bint is_bitfield, align, path, line, asked=*)
 
 
 @cython.final
 cdef class Decoder:
     cdef public object target
+    cdef public int unstated
+    cdef public bint hides_atomics
+    cdef public object is_rounded
     cdef public Spelling spelling
     cdef public Shapes shapes
     cdef dict _shaped, _laid_out, _types, _fields, _bodies, _sources
@@ -39,10 +43,11 @@ cdef class Decoder:
     cdef _plain(self, Unit unit, Plain plain, Py_ssize_t position, Py_ssize_t start, _Members found, int depth)
     @cython.locals(kind=Type)
     cdef _member(self, Unit unit, Plan plan, Py_ssize_t start, _Members found, int depth)
+    cdef tuple _own(self, dict values, Type kind)
     @cython.locals(shape="unsigned long long", plan=Plan, plain=Plain, start=Py_ssize_t)
     cpdef Type at(self, Unit unit, Py_ssize_t position, int depth=*)
     cdef Type _decode(self, Unit unit, Plan plan, dict values, tuple where, int depth)
-    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*)
+    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*, possible=*)
     @cython.locals(inner=Type)
     cdef Type _renamed(self, Unit unit, Plan plan, dict values, spelled, int depth, bint is_typedef)
     @cython.locals(element=Type, counts=tuple)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from layoutlint import alignment
 from layoutlint.ctype import CType
-from layoutlint.model import Aggregate, Field, Source, Target
+from layoutlint.model import Aggregate, Field, Source, Target, Unstated
+from layoutlint.readers import scalars
 from layoutlint.readers.dwarf import types
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import Damaged, uleb
@@ -18,6 +20,13 @@ from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNA
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
 
 _MEMBER: Final = tag("member")
+_UNION: Final = tag("union_type")
+_BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
+_ATOMIC: Final = int(Unstated.ATOMIC)
+_KEPT: Final = int(Unstated.KEPT)
+_IS_ROUNDED: Final = int(Unstated.ROUNDED)
+_WIDE: Final = int(Unstated.WIDE)
+_OF_TYPES: Final = int(Unstated.TYPEDEF)
 _BIT_SIZE: Final = at("bit_size")
 _BIT_OFFSET: Final = at("bit_offset")
 _DATA_BIT_OFFSET: Final = at("data_bit_offset")
@@ -27,6 +36,13 @@ _DECL_LINE: Final = at("decl_line")
 _ENCODING: Final = at("encoding")
 DECLARATION: Final = at("declaration")
 _COMPLEX: Final = 3  # DW_ATE_complex_float
+_FLOAT: Final = 4  # DW_ATE_float
+_DECIMAL: Final = 0xF  # DW_ATE_decimal_float
+_VENDOR: Final = 0x80  # DW_ATE_lo_user, which gcc gives complex integers
+_DOUBLE: Final = 8
+"""Bytes of a `double`; i386 aligns wider ones and decimals to their size."""
+_WIDEST_ATOMIC: Final = 16
+"""Bytes of the largest atomic type that clang rounds up."""
 _PLUS_UCONST: Final = 0x23
 _CONSTU: Final = 0x10
 _PLUS: Final = 0x22
@@ -45,6 +61,10 @@ class Body:
     fields: tuple[Field, ...]
     field_count: int = 0
     """Fields at all depths."""
+    likely: int = 1
+    """Its alignment, as far as nothing but its members decides."""
+    possible: int = 0
+    """Those that it can have, as `Field.possible`."""
 
     def lacks_members(self, aggregate: Aggregate) -> bool:
         """Whether it is a union of some size and of no members."""
@@ -90,19 +110,20 @@ class _Members:
 
     def add(
         self, name: str | None, kind: Type, bit_offset: int, bit_size: int | None, is_bitfield: bool,
-        align: int | None, path: str | None, line: object,
+        align: int | None, path: str | None, line: object, asked: int = 0,
     ) -> None:  # fmt: skip
         """Adds a member: its name, its type, its place, and where it is declared."""
         line = None if path is None else line
         source = None if path is None else Source(path, line if isinstance(line, int) else None)
+        possible = 0 if is_bitfield or asked else kind.possible
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
-            align, source, kind.calls, kind.stands_for,
+            align, source, kind.calls, kind.stands_for, asked, possible,
         )  # fmt: skip
         self.fields.append(field)
         self.key += (name, kind, bit_offset, path, line)
-        if is_bitfield or align != kind.align:
-            self.key += (bit_size, align)
+        if is_bitfield or asked or align != kind.align:
+            self.key += (bit_size, align, asked)
         self.count += 1 + kind.field_count
 
     def once(self, known: dict[tuple[object, ...], tuple[Field, ...]]) -> tuple[Field, ...]:
@@ -117,8 +138,16 @@ class _Members:
 class Decoder:
     """Decodes types by value. Equal types and fields of different units become one object."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(
+        self, target: Target, unstated: int = Unstated.NOTHING, has_atomics: bool = True
+    ) -> None:
+        """`has_atomics`: that there can be atomic types, of which Linux has none."""
         self.target = target
+        self.unstated = int(unstated)
+        self.hides_atomics = has_atomics and bool(self.unstated & _ATOMIC)
+        is_kept, is_rounded = bool(self.unstated & _KEPT), bool(self.unstated & _IS_ROUNDED)
+        self.is_rounded = is_rounded if is_kept != is_rounded else None
+        """Whether atomic types are rounded up to powers of two; None where that is not known."""
         self.spelling = Spelling()
         self.shapes = Shapes()
         self._shaped: dict[int, Type] = {}
@@ -143,15 +172,51 @@ class Decoder:
         align = _alignment(values, None)
         if not isinstance(size, int) or size < 0:
             raise Damaged("a struct whose size is no number", behind)
+        if size >= (1 << 8 * unit.shape.address_size) - 1:
+            raise Damaged(f"a struct of {size:#x} bytes, which no address space has", behind)
         found = self._members(unit, behind, depth) if plan.has_children else _Members()
+        is_union = plan.tag == _UNION
         fields = found.once(self._fields)
-        key = (size, align, id(fields))
+        if self.hides_atomics and self.is_rounded is not False:
+            fields = self._doubted(fields, size * 8, is_union)
+        key = (size, align, id(fields), is_union)
         known = self._bodies.get(key)
         if known is None:
+            fields = _settled(fields, size * 8) if plan.tag == types.STRUCT else fields
             for member in fields:
                 if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
                     raise Damaged(f"member {member.name} stands outside its struct", behind)
-            known = self._bodies[key] = Body(size * 8, align, fields, found.count)
+            likely, every = alignment.possible(
+                fields, size * 8, is_union, align, self.unstated & ~_OF_TYPES, self.target
+            )
+            known = self._bodies[key] = Body(
+                size * 8, align, fields, found.count, likely, 0 if every == likely else every
+            )
+        return known
+
+    def _doubted(self, fields: tuple[Field, ...], bit_size: int, is_union: bool) -> tuple[Field, ...]:
+        """Members of a struct, without the sizes of those that may be atomic, and larger than they seem."""
+        key = (id(fields), bit_size, is_union, "doubted")
+        known = self._fields.get(key)
+        if known is None:
+            larger = scalars.may_be_larger(fields, [_rounded(one) for one in fields], bit_size, is_union)
+            if not any(larger):
+                known = fields
+            else:
+                told = zip(fields, larger, strict=True)
+                known = tuple([replace(one, bit_size=None) if more else one for one, more in told])
+            self._fields[key] = known
+        return known
+
+    def realigned(self, body: Body, align: int | None, bit_size: int | None) -> Body:
+        """The same struct with the alignment of a typedef, and the size of an atomic type."""
+        size = body.bit_size if bit_size is None else bit_size
+        key = (size, align, id(body))
+        known = self._bodies.get(key)
+        if known is None:
+            known = self._bodies[key] = replace(
+                body, bit_size=size, align=align, likely=align or body.likely, possible=0
+            )
         return known
 
     def _members(self, unit: Unit, position: int, depth: int) -> _Members:
@@ -207,11 +272,25 @@ class Decoder:
             return
         path, line, offset = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE), 8 * _location(values)
         if bits is None:
-            found.add(name, kind, offset, kind.bit_size, False, _alignment(values, kind.align), path, line)
+            align, asked = self._own(values, kind)
+            found.add(name, kind, offset, kind.bit_size, False, align, path, line, asked)
         else:
             offset += self._bit_offset(values, kind)
             align = None if ALIGNMENT in values else kind.align  # one of its own counts otherwise
             found.add(name, kind, offset, bits, True, align, path, line)
+
+    def _own(self, values: Values, kind: Type) -> tuple[int | None, int]:
+        """The alignment of a member, and what of it is its own. Raises Damaged.
+
+        GCC states where the member stands. Clang states what it asks for, which lowers nothing unless the
+        struct is packed; or else what its type does.
+        """
+        stated = _alignment(values, None)
+        if stated is None:
+            return kind.align, 0
+        if not self.unstated & _BIT_FIELDS:
+            return stated, stated
+        return max(stated, kind.align or 1), 0 if stated == kind.align else stated
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""
@@ -253,30 +332,38 @@ class Decoder:
         calls = kind == types.POINTER and types.is_function(unit, position)
         size = values.get(BYTE_SIZE)
         if size is None and kind == types.POINTER:
-            size = self.target.pointer_size
+            size = min(unit.shape.address_size, self.target.pointer_size)
         if not isinstance(size, int):
             return self._type(spelled, None, None)
         if size < 0:
             raise Damaged(f"a type of {size} bytes", behind)
-        natural = self._natural(size // 2 if values.get(_ENCODING) == _COMPLEX else size)
-        return self._type(spelled, size * 8, _alignment(values, natural), None, (), (), 0, calls)
+        natural, every = self._natural(size, values.get(_ENCODING), spelled)
+        align = _alignment(values, natural)
+        every = 0 if ALIGNMENT in values else every
+        return self._type(spelled, size * 8, align, None, (), (), 0, calls, possible=every)
 
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
-        calls: bool = False, stands_for: tuple[CType, ...] = (),
+        calls: bool = False, stands_for: tuple[CType, ...] = (), possible: int = 0,
     ) -> Type:  # fmt: skip
-        key = (spelled, bit_size, align, aggregate, dims, id(members), calls)
+        key = (spelled, bit_size, align, aggregate, dims, id(members), calls, possible)
         known = self._types.get(key)
         if known is None:
             known = self._types[key] = Type(
-                spelled, bit_size, align, aggregate, dims, members, count, calls, stands_for
+                spelled, bit_size, align, aggregate, dims, members, count, calls, stands_for, possible
             )
         return known
 
-    def _natural(self, size: int) -> int:
-        """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
-        return min(size & -size, self.target.max_align) or 1
+    def _natural(self, size: int, encoding: object, spelled: CType) -> tuple[int, int]:
+        """The alignment of a scalar in a struct, and those that are possible."""
+        if "_BitInt" in spelled.left:
+            return scalars.bit_int(self.target, size)
+        if encoding == _COMPLEX or (encoding == _VENDOR and spelled.left.startswith("complex")):
+            size //= 2
+        is_integer = encoding != _DECIMAL and (encoding not in (_FLOAT, _COMPLEX) or size <= _DOUBLE)
+        is_wide = None if self.unstated & _WIDE or self.hides_atomics else False
+        return scalars.natural(self.target, size, is_integer, is_wide)
 
     def _renamed(
         self, unit: Unit, plan: Plan, values: Values, spelled: CType, depth: int, is_typedef: bool
@@ -286,11 +373,15 @@ class Decoder:
         if target is None:
             return self._type(spelled, None, None)
         inner = self.at(*target, depth)
-        align = _alignment(values, inner.align)
+        size, natural, every = inner.bit_size, inner.align, inner.possible
+        if plan.tag == types.ATOMIC and natural is not None:
+            every = every or natural
+            size, natural, every = scalars.atomic(self.target, size, natural, every, self.is_rounded)
+        align = _alignment(values, natural)
         meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
         return self._type(
-            spelled, inner.bit_size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
-            inner.calls, meant,
+            spelled, size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
+            inner.calls, meant, 0 if ALIGNMENT in values else every,
         )  # fmt: skip
 
     def _array(self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int) -> Type:
@@ -309,10 +400,14 @@ class Decoder:
             size = values.get(BYTE_SIZE, None if bits is None else bits // 8)
             if not isinstance(size, int) or size < 0:
                 raise Damaged("a vector of unknown size", behind)
-            return self._type(spelled, size * 8, _alignment({}, size & -size))
+            natural, every = scalars.vector(self.target, size)
+            align = _alignment(values, natural)
+            every = 0 if ALIGNMENT in values else every
+            return self._type(spelled, size * 8, align, possible=every)
         return self._type(
-            spelled, bits, element.align, element.aggregate, counts + element.dims, element.members,
-            element.field_count, element.calls, element.stands_for,
+            spelled, bits, _alignment(values, element.align), element.aggregate, counts + element.dims,
+            element.members, element.field_count, element.calls, element.stands_for,
+            0 if ALIGNMENT in values else element.possible,
         )  # fmt: skip
 
     def _aggregate(
@@ -330,8 +425,16 @@ class Decoder:
         if DECLARATION in values:
             return self._type(spelled, None, None, keyword)
         body = self.body(unit, position, plan, values, behind, depth)
-        align = body.align if body.align is not None else _proven(body)
-        return self._type(spelled, body.bit_size, align, keyword, (), body.fields, body.field_count)
+        every = body.possible
+        if self.hides_atomics and body.bit_size:
+            whole = every or body.likely
+            for is_rounded in (True, False) if self.is_rounded is None else (self.is_rounded,):
+                made = scalars.atomic(self.target, body.bit_size, body.likely, whole, is_rounded)
+                every = (every or whole) | (made.possible or made.align)
+            every = 0 if every == body.likely else every
+        return self._type(
+            spelled, body.bit_size, body.likely, keyword, (), body.fields, body.field_count, False, (), every
+        )
 
     def _bit_offset(self, values: Values, kind: Type) -> int:
         """Bits from the member's location to a bit-field (DWARF 5, section 5.7.6; DWARF 3, 5.6.6)."""
@@ -342,11 +445,56 @@ class Decoder:
         storage = values.get(BYTE_SIZE, (kind.bit_size or 0) // 8)
         if not (isinstance(left, int) and isinstance(bits, int) and isinstance(storage, int)):
             raise Damaged("the place of a bit-field is no number")
-        if left >= 1 << 63:
-            left -= 1 << 64  # in a packed struct it may start before its storage
+        if left > storage * 8:
+            left = _negative(left)  # in a packed struct it may start before its storage
         if self.target.little_endian:
             left = storage * 8 - left - bits
         return left
+
+
+def _negative(number: int) -> int:
+    """Return the negative number that a form without a stated sign holds (DWARF 5, section 7.5.5).
+
+    GCC and clang write it in the width of their own integers, DW_FORM_data4 or DW_FORM_data8.
+    """
+    bits = next((bits for bits in (8, 16, 32, 64) if number < 1 << bits), 64)
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+def _settled(fields: tuple[Field, ...], end: int) -> tuple[Field, ...]:
+    """Return members of which none overlaps the next, where only one place is left for each that does.
+
+    GCC up to 2.96 rounded the places of `double` and `long long` up to 8 bytes, on i386 as well, where they
+    are aligned to 4. C keeps members in order and apart: those that fill all that is free between the member
+    before and the member behind (or the end of the struct, in bits) can stand nowhere else.
+    """
+    settled = list(fields)
+    for index, field in enumerate(fields):
+        stop = fields[index + 1].bit_offset if index + 1 < len(fields) else end
+        if field.bit_offset + (field.bit_size or 0) > stop and field.bit_offset < stop:
+            _fill(settled, index, stop)
+    return tuple(settled) if any(new is not old for new, old in zip(settled, fields, strict=True)) else fields
+
+
+_ROUNDED: Final = 64
+"""Bits to which that compiler rounded."""
+
+
+def _fill(fields: list[Field], last: int, stop: int) -> None:
+    """Move the members up to `last` that leave no room before a place in bits, where there are such."""
+    need = 0
+    for first in range(last, -1, -1):
+        if fields[first].is_bitfield or fields[first].bit_offset % _ROUNDED or not fields[first].bit_size:
+            return
+        need += fields[first].bit_size or 0
+        before = fields[first - 1] if first else None
+        start = before.bit_offset + (before.bit_size or 0) if before else 0
+        if start + need == stop:
+            for index in range(first, last + 1):
+                fields[index] = replace(fields[index], bit_offset=start)
+                start += fields[index].bit_size or 0
+        if start + need <= stop:
+            return
 
 
 def _overlap(fields: tuple[Field, ...]) -> str | None:
@@ -356,6 +504,21 @@ def _overlap(fields: tuple[Field, ...]) -> str | None:
         if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
             return f"`{low.name}` and `{high.name}` overlap in the debug information"
     return None
+
+
+def _rounded(member: Field) -> int:
+    """The bits of a member whose struct clang rounds up, if that is atomic; 0 where it does not."""
+    if member.aggregate is None or member.bit_size is None or member.is_bitfield:
+        return 0
+    count = 1
+    for dimension in member.dims:
+        count *= dimension or 0
+    return scalars.padded(member.bit_size // count, _WIDEST_ATOMIC) * count if count else 0
+
+
+def stated(values: Values) -> int | None:
+    """The alignment in bytes that an entry states; None for none. Raises Damaged."""
+    return _alignment(values, None)
 
 
 def _alignment(values: Values, otherwise: int | None) -> int | None:
@@ -379,14 +542,3 @@ def _location(values: Values) -> int:
         if value[end:] == rest:
             return number
     raise Damaged(f"a member's location is the expression {value.hex(' ')}")
-
-
-def _proven(body: Body) -> int:
-    """The alignment of an embedded struct: the largest of its members' that their offsets bear out."""
-    align = 1
-    for member in body.fields:
-        if member.align and not member.is_bitfield and member.bit_offset % (member.align * 8) == 0:
-            align = max(align, member.align)
-    while body.bit_size and body.bit_size % (align * 8):
-        align //= 2
-    return align

@@ -10,6 +10,7 @@ from typing import Final
 
 ATTRIBUTES: Final = {
     "sibling": 0x01, "location": 0x02, "name": 0x03, "byte_size": 0x0B, "bit_offset": 0x0C, "bit_size": 0x0D,
+    "low_pc": 0x11, "high_pc": 0x12, "ranges": 0x55,
     "stmt_list": 0x10, "language": 0x13, "import": 0x18, "comp_dir": 0x1B, "const_value": 0x1C,
     "lower_bound": 0x22, "producer": 0x25, "prototyped": 0x27, "upper_bound": 0x2F, "abstract_origin": 0x31,
     "count": 0x37, "data_member_location": 0x38, "decl_file": 0x3A, "decl_line": 0x3B, "declaration": 0x3C,
@@ -19,11 +20,15 @@ ATTRIBUTES: Final = {
 }  # fmt: skip
 
 TAGS: Final = {
-    "array_type": 0x01, "enumeration_type": 0x04, "formal_parameter": 0x05, "member": 0x0D,
-    "pointer_type": 0x0F, "structure_type": 0x13, "subroutine_type": 0x15, "typedef": 0x16,
+    "array_type": 0x01, "enumeration_type": 0x04, "formal_parameter": 0x05, "lexical_block": 0x0B,
+    "member": 0x0D, "pointer_type": 0x0F, "compile_unit": 0x11, "structure_type": 0x13,
+    "subroutine_type": 0x15, "typedef": 0x16, "subprogram": 0x2E,
     "union_type": 0x17, "unspecified_parameters": 0x18, "subrange_type": 0x21, "base_type": 0x24,
     "const_type": 0x26, "variable": 0x34, "volatile_type": 0x35, "restrict_type": 0x37,
-    "unspecified_type": 0x3B, "partial_unit": 0x3C, "imported_unit": 0x3D, "atomic_type": 0x47,
+    "unspecified_type": 0x3B, "partial_unit": 0x3C, "imported_unit": 0x3D, "shared_type": 0x40,
+    "atomic_type": 0x47, "immutable_type": 0x4B, "TI_far_type": 0x4080, "TI_near_type": 0x4081,
+    "TI_ioport_type": 0x4083, "TI_restrict_type": 0x4084, "TI_onchip_type": 0x4085,
+    "LLVM_ptrauth_type": 0x4300,
 }  # fmt: skip
 
 FORMS: Final = {
@@ -35,7 +40,7 @@ FORMS: Final = {
     "implicit_const": 0x21, "loclistx": 0x22, "rnglistx": 0x23, "ref_sup8": 0x24, "strx1": 0x25,
     "strx2": 0x26, "strx3": 0x27, "strx4": 0x28, "addrx1": 0x29, "addrx2": 0x2A, "addrx3": 0x2B,
     "addrx4": 0x2C, "GNU_addr_index": 0x1F01, "GNU_str_index": 0x1F02, "GNU_ref_alt": 0x1F20,
-    "GNU_strp_alt": 0x1F21,
+    "GNU_strp_alt": 0x1F21, "LLVM_addrx_offset": 0x2001,
 }  # fmt: skip
 
 UNITS: Final = {

@@ -51,6 +51,13 @@ _ELSEWHERE_ONLY: Final = (_NAME, _TYPE, _SIGNATURE)
 _SHORT: Final = ([_NAME, _TYPE], [_NAME, _TYPE, _LOCATION])
 """What counts of members that fit into two words."""
 
+TRANSPARENT: Final = (
+    tag("shared_type"),
+    tag("immutable_type"),
+    *(tag(f"TI_{name}_type") for name in ("far", "near", "ioport", "restrict", "onchip")),
+    tag("LLVM_ptrauth_type"),
+)
+"""Qualifiers that change neither layouts nor spellings: where an object lies, or how it is reached."""
 _MEMBER: Final = tag("member")
 _POINTER: Final = tag("pointer_type")
 _WHOLE: Final = frozenset(
@@ -59,7 +66,7 @@ _WHOLE: Final = frozenset(
         *("member", "structure_type", "union_type", "typedef", "array_type"),
         *("const_type", "volatile_type", "restrict_type", "atomic_type"),
     )
-) | {0x4300}  # DW_TAG_LLVM_ptrauth_type
+) | frozenset(TRANSPARENT)
 _SPELLED: Final = frozenset(
     tag(name) for name in ("pointer_type", "subroutine_type", "formal_parameter", "unspecified_parameters")
 )

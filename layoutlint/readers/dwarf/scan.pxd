@@ -41,9 +41,18 @@ cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noex
 
 @cython.locals(
     octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
-    start=Py_ssize_t, code="unsigned long long", plan=Plan,
+    start=Py_ssize_t, code="unsigned long long", plan=Plan, looks_inside=bint,
 )
 cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*)
+
+@cython.locals(
+    octets="const unsigned char[::1]", end=Py_ssize_t, start=Py_ssize_t, code="unsigned long long",
+    plan=Plan,
+)
+cpdef list signed(Unit unit, Py_ssize_t position)
+
+@cython.locals(is_local=bint, found=list)
+cdef Py_ssize_t _inside(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted) except -1
 
 cdef void _note(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
 

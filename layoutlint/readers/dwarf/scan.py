@@ -135,10 +135,12 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
     `position` is behind the root entry's attributes. With `wanted` only entries with one of these names
     count, and those whose name is given in a way of its own. Without, all named structs count, and the
     typedefs that may stand for an anonymous one; `others` takes those that are not wanted. Where other units
-    are imported is left in `unit.imports`. Raises Damaged for an entry that contradicts its unit, IndexError
-    where the section ends inside one.
+    are imported is left in `unit.imports`; unless `unit.local` is None, it gets those in functions that have
+    one of the names. Raises Damaged for an entry that contradicts its unit, IndexError where the section
+    ends inside one.
     """
     hits: list[int] = []
+    looks_inside = unit.local is not None
     octets = unit.octets
     table = unit.table
     plans = table.plans
@@ -157,17 +159,18 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
                 return hits
             depth -= 1
             continue
-        plan = plans[code] if code < known else None
+        plan = plans[code] if code < known and plans[code] is not None else unit.enter(start)
         if plan is None:
-            plan = table.plan(code)
-        if plan is None:
-            raise Damaged(f"abbreviation code {code} is not in the table", start)
+            raise Damaged("an entry without an abbreviation", start)
         if plan.quick >= 0:
             position += plan.quick
             continue
         if plan.kind != _OTHER and depth == 0:
             _note(unit, table, plan, start, position, wanted, hits, others)
-        if plan.sibling_at >= 0:
+        if looks_inside and (plan.is_scope or depth + plan.opens > 0):
+            position = _inside(unit, plan, start if depth > 0 else -1, position, wanted)
+            depth += plan.is_scope
+        elif plan.sibling_at >= 0:
             position = unit.offset + unit.number(position + plan.sibling_at, plan.sibling_width)
         elif plan.sibling_step >= 0:
             position = unit.past(plan, position)
@@ -177,6 +180,46 @@ def walk(unit: Unit, position: int, wanted: Names | None, others: Positions | No
         if position <= start or position > end:
             raise Damaged("an entry, or the sibling that it names, lies outside its unit", start)
     return hits
+
+
+def signed(unit: Unit, position: int) -> list[int]:
+    """Return where the entries of a unit stand that refer to type units; raises as `walk` does.
+
+    `position` is behind the root entry's attributes.
+    """
+    hits: list[int] = []
+    octets = unit.octets
+    end = unit.end
+    while position < end:
+        start = position
+        code = octets[position]
+        position += 1
+        if code > 127:
+            code = unit.uleb(start)
+            position = unit.behind
+        if code == 0:
+            continue
+        plan = unit.enter(start)
+        if plan is None:
+            raise Damaged("an entry without an abbreviation", start)
+        if plan.has_signature:
+            hits.append(start)
+        position = unit.over(plan, position)
+    return hits
+
+
+def _inside(unit: Unit, plan: Plan, start: int, position: int, wanted: Names | None) -> int:
+    """Return the position behind the head of a function or block, or behind the whole of any other entry.
+
+    Structs, unions and typedefs are noted that have one of the names; `start` is -1 outside of functions.
+    """
+    if plan.is_scope:
+        return unit.over(plan, position)
+    found = unit.local
+    is_local = start >= 0 and plan.kind != _OTHER and plan.kind != _IMPORT
+    if is_local and found is not None and (wanted is None or _is_named(unit, plan, position, wanted)):
+        found.append(start)
+    return unit.past(plan, position)
 
 
 def _note(

@@ -6,13 +6,18 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Final
 
+from layoutlint.readers.dwarf import forms
 from layoutlint.readers.dwarf.forms import Damaged
+from layoutlint.readers.dwarf.names import at
 from layoutlint.readers.dwarf.tables import Tables
 from layoutlint.readers.elf import Data, Image
 from layoutlint.readers.span import Span
 
+_SIGNED: Final = tuple(bytes((at(name), forms.REF_SIG8)) for name in ("type", "signature"))
 _LONGEST: Final = 1 << 12
 """Bytes of a name, which a file holds once and reports repeat with every use (Linux's PATH_MAX)."""
+_ALIGNMENT: Final = bytes((0x88, 0x01, 0x0F))
+"""DW_AT_alignment and DW_FORM_udata, in an abbreviation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +33,11 @@ class Sections:
     """Tells them from the sections of other files."""
     texts: dict[int, str] = field(default_factory=dict)
     """Names already decoded, by their place in .debug_str."""
+    has_signatures: bool = False
+    """Whether units may refer to type units: the bytes of such an abbreviation are there."""
+    abbreviations: Span | None = None
+    _aligned: list[bool] = field(default_factory=list)
+    """What `states_alignment` says, once it was asked."""
 
     @classmethod
     def of(cls, image: Image, suffix: str = "") -> Sections:
@@ -38,7 +48,18 @@ class Sections:
         strings, line_strings, abbreviations = (
             image.span(f"{name}{suffix}") for name in (".debug_str", ".debug_line_str", ".debug_abbrev")
         )
-        return cls(Tables(abbreviations), strings, line_strings, line, offsets)
+        has_signatures = any(abbreviations.find(mention) >= 0 for mention in _SIGNED)
+        return cls(
+            Tables(abbreviations), strings, line_strings, line, offsets, has_signatures=has_signatures,
+            abbreviations=abbreviations,
+        )  # fmt: skip
+
+    @property
+    def states_alignment(self) -> bool:
+        """Whether any entry of the file states an alignment, in the form that clang gives it."""
+        if not self._aligned:
+            self._aligned.append(self.abbreviations is not None and self.abbreviations.find(_ALIGNMENT) >= 0)
+        return self._aligned[0]
 
     def text(self, offset: int) -> str:
         """A string of .debug_str. Raises Damaged when it is outside."""

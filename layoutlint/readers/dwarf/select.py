@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from typing import Final
 
-from layoutlint.model import Aggregate, Annotation, Source, Struct, Target, Wanted
-from layoutlint.readers.dwarf import annotated
+from layoutlint.model import Aggregate, Annotation, Source, Struct, Target, Unstated, Wanted
+from layoutlint.readers.dwarf import annotated, producers
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.forms import DAMAGE, Damaged, Missing
 from layoutlint.readers.dwarf.holders import Holders
-from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder
+from layoutlint.readers.dwarf.members import DECLARATION, Body, Decoder, stated
 from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, places, walk
 from layoutlint.readers.dwarf.sections import Sections
-from layoutlint.readers.dwarf.types import DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
+from layoutlint.readers.dwarf.types import ATOMIC, DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+
+Local = tuple[str, str]
+"""A struct that is local to a function: its name, and where it stands."""
 
 _FEW: Final = 500
 """Up to so many names are looked up in .debug_str beforehand; more are compared one by one."""
@@ -38,14 +41,41 @@ class _Found:
     is_tagged: bool
     annotations: tuple[Annotation, ...] = ()
     aliases: set[str] = field(default_factory=set)
+    realigned: str = ""
+    left_out: Unstated | None = None
+    """What is not stated that decides on its alignment, where that is not what its compiler leaves out."""
 
-    def struct(self, target: Target) -> Struct:
+    def struct(self, target: Target, unstated: Unstated) -> Struct:
         body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
-            self.origin, aliases, body.problem(self.aggregate), (), self.is_tagged,
-            annotations=self.annotations,
+            self.origin, aliases, body.problem(self.aggregate), (), self.is_tagged, self.realigned,
+            annotations=self.annotations, unstated=unstated if self.left_out is None else self.left_out,
         )  # fmt: skip
+
+
+class OtherCompiler(Exception):
+    """A unit is of a compiler that leaves out what is taken as stated."""
+
+    def __init__(self, unstated: Unstated) -> None:
+        super().__init__(unstated)
+        self.unstated = unstated
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A struct type as a typedef has it that gives it an alignment, or a size, of its own."""
+
+    name: str
+    """The typedef that does."""
+    align: int | None
+    """In bytes; None where it is not known."""
+    bit_size: int | None
+    """That of an atomic type; None where it is the struct's."""
+
+    def changes(self, body: Body) -> bool:
+        """Whether it differs from the struct as that is laid out."""
+        return self.align != body.align or self.bit_size not in (None, body.bit_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +92,17 @@ class Entry:
 class Selection:
     """Gathers the wanted structs of one file, unit after unit."""
 
-    def __init__(self, wanted: Wanted, target: Target) -> None:
+    def __init__(
+        self, wanted: Wanted, target: Target, unstated: Unstated | None = None, is_kernel: bool = False
+    ) -> None:
         self._wanted = wanted
         self._target = target
-        self._decoder = Decoder(target)
+        self._unstated = unstated
+        self._left_out = producers.EVERYTHING if unstated is None else unstated
+        self._decoder = Decoder(target, self._left_out, not is_kernel)
+        hidden = Unstated.TYPEDEF | Unstated.ALIGNED
+        self._hides_typedefs = not is_kernel and bool(self._left_out & hidden)
+        """Whether typedefs may give structs alignments that are not stated; Linux is taken to have none."""
         self._found: dict[tuple[object, ...], _Found] = {}
         self._incomplete: dict[str, _Found] = {}
         self._taken: set[int] = set()
@@ -120,8 +157,13 @@ class Selection:
         return sorted({*found, *new(unit, self._holders.inside(unit, found))}) if found else []
 
     def take(self, unit: Unit, hits: Sequence[int]) -> list[str]:
-        """Reads entries of one unit; where it is damaged and why, as sentences."""
+        """Reads entries of one unit; where it is damaged and why, as sentences.
+
+        Raises OtherCompiler for the first unit whose compiler leaves out what is taken as stated.
+        """
         damaged: list[str] = []
+        if hits:
+            self._refuse_other(unit)
         for position in hits:
             try:
                 shape = self._decoder.shapes.of(unit, position)
@@ -131,6 +173,44 @@ class Selection:
             except DAMAGE as error:
                 damaged.append(said(unit, position, error))
         return damaged
+
+    def local(self, unit: Unit) -> list[Local]:
+        """Return the structs that are local to functions, of those that `look` met. Raises DAMAGE."""
+        return self._defined(unit, unit.local or ())
+
+    def foreign(self, unit: Unit) -> list[Local]:
+        """Return the structs with names that are asked for in a unit of another language. Raises DAMAGE."""
+        plan, _, behind = unit.root
+        names = self._names(unit.sections)
+        return self._defined(unit, walk(unit, behind, names) if plan.has_children else ())
+
+    def places(self) -> frozenset[str]:
+        """Return where the structs stand that were found."""
+        return frozenset(str(each.source) for each in self._found.values())
+
+    def _defined(self, unit: Unit, positions: Sequence[int]) -> list[Local]:
+        """Return the structs of some entries that are asked for by name and defined, with their places."""
+        found: list[Local] = []
+        for position in positions:
+            entry = entry_at(unit, position)
+            name = entry.unit.text(entry.plan, entry.values, NAME)
+            if name is None or DECLARATION in entry.values or not self._asked_for(name):
+                continue
+            if entry.plan.tag != TYPEDEF or followed(entry, name).struct is not None:
+                found.append((name, str(self._decoder.source(unit, entry.values) or unit.name)))
+        return found
+
+    def _refuse_other(self, unit: Unit) -> None:
+        try:
+            left_out = producers.unstated(unit, self._target)
+        except DAMAGE:  # which is told where the unit is read
+            return
+        if left_out is None:
+            return
+        if self._unstated is None:
+            raise OtherCompiler(left_out)
+        if left_out & ~self._unstated:
+            raise OtherCompiler(left_out | self._unstated)
 
     def met(self) -> frozenset[str]:
         """The names of all structs that were found, and the typedefs that led to them."""
@@ -150,7 +230,8 @@ class Selection:
         complete = {found.name for found in self._found.values()}
         rest = [found for name, found in self._incomplete.items() if name not in complete]
         shown = [found for found in self._found.values() if not self._is_left_out(found)]
-        return tuple(found.struct(self._target) for found in (*shown, *rest))
+        left_out = self._left_out & ~Unstated.TYPEDEF
+        return tuple(found.struct(self._target, left_out) for found in (*shown, *rest))
 
     def notes(self) -> tuple[str, ...]:
         """What everything does not include, as sentences."""
@@ -169,16 +250,28 @@ class Selection:
         if entry.plan.tag != TYPEDEF:
             self._add(entry, name, None, True)
             return
-        naming, target = followed(entry, name)
-        if target is None:
+        meaning = followed(entry, name)
+        if meaning.struct is None:
             return
+        target = meaning.struct
         tag = target.unit.text(target.plan, target.values, NAME)
-        own = naming if tag is None else tag
+        own = meaning.name if tag is None else tag
         if own != name and name not in self._asked and self._gives_more:
             return  # everything has its own name already; only what is asked for gets others
-        self._add(target, own, name if own != name else None, tag is not None)
+        self._add(target, own, name if own != name else None, tag is not None, self._other(entry, meaning))
 
-    def _add(self, entry: Entry, name: str, alias: str | None, is_tagged: bool) -> None:
+    def _other(self, entry: Entry, meaning: Meaning) -> _Other | None:
+        """What a typedef changes of the struct that it stands for; None for nothing."""
+        align, aligned, size = meaning.align, meaning.aligned, None
+        if meaning.is_atomic:
+            kind = self._decoder.at(entry.unit, entry.position)
+            size = kind.bit_size
+            return _Other(aligned, None if kind.possible else kind.align, size)
+        return None if align is None else _Other(aligned, align, size)
+
+    def _add(
+        self, entry: Entry, name: str, alias: str | None, is_tagged: bool, other: _Other | None = None
+    ) -> None:
         defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if defined is not None:
             entry = _struct(*defined)
@@ -194,15 +287,23 @@ class Selection:
         if not said and not is_declared and not self._is_asked(alias or name):
             return
         body = self._decoder.body(unit, entry.position, entry.plan, entry.values, entry.behind)
+        realigned, left_out = "", None
+        if other is not None and other.changes(body):
+            left_out = Unstated.NOTHING if other.align else self._left_out | Unstated.TYPEDEF
+            body = self._decoder.realigned(body, other.align, other.bit_size)
+            if other.name != name:
+                name, realigned, is_tagged = other.name, name, False
         key = (name, is_tagged, entry.plan.tag, id(body), id(source))
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = _Found(
-                name, KEYWORDS[entry.plan.tag], body, source,
-                unit.name or (source.file if source else ""), is_tagged, said,
+                name, KEYWORDS[entry.plan.tag], body, source, unit.name or (source.file if source else ""),
+                is_tagged, said, realigned=realigned, left_out=left_out,
             )  # fmt: skip
-        if alias is not None:
+        if alias is not None and alias != name:
             found.aliases.add(alias)
+        if left_out is None and self._hides_typedefs and (found.aliases or not is_tagged):
+            found.left_out = self._left_out | Unstated.TYPEDEF
 
     def _add_incomplete(self, entry: Entry, name: str, alias: str | None, is_tagged: bool) -> None:
         if not self._asked_for(alias or name):
@@ -256,22 +357,53 @@ def _struct(unit: Unit, position: int) -> Entry:
     return entry
 
 
-def followed(entry: Entry, name: str) -> tuple[str, Entry | None]:
-    """The struct or union that a typedef stands for, and the typedef next to it; None for any other type."""
-    naming = name
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a typedef stands for."""
+
+    struct: Entry | None
+    """The struct or union; None for any other type."""
+    name: str
+    """The typedef next to it, which names a struct without a tag."""
+    align: int | None = None
+    """The alignment in bytes that the typedefs and qualifiers on the way give; None where none states one."""
+    aligned: str = ""
+    """The typedef next to the struct that gives this alignment, or has the atomic type."""
+    is_atomic: bool = False
+
+
+def followed(entry: Entry, name: str) -> Meaning:
+    """What a typedef stands for. Raises Damaged."""
+    steps = [(name, stated(entry.values))]
+    outside: list[tuple[str, int | None]] = []
     for _ in range(DEEPEST):
         target = entry.unit.reference(entry.plan, entry.values, TYPE)
         if target is None:
-            return naming, None
+            return Meaning(None, steps[-1][0])
         entry = entry_at(*target)
         if entry.plan.tag in KEYWORDS:
             defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
-            return naming, entry if defined is None else _struct(*defined)
+            align, aligned = _aligned(outside or steps)
+            found = entry if defined is None else _struct(*defined)
+            return Meaning(found, steps[-1][0], align, aligned or (outside or steps)[-1][0], bool(outside))
         if entry.plan.tag == TYPEDEF:
-            naming = entry.unit.text(entry.plan, entry.values, NAME) or naming
-        elif entry.plan.tag not in QUALIFIERS:
-            return naming, None
+            naming = entry.unit.text(entry.plan, entry.values, NAME) or steps[-1][0]
+            steps.append((naming, stated(entry.values)))
+        elif entry.plan.tag in QUALIFIERS:
+            outside = list(steps) if entry.plan.tag == ATOMIC else outside
+            steps.append((steps[-1][0], stated(entry.values)))
+        else:
+            return Meaning(None, steps[-1][0])
     raise Damaged("typedefs stand for one another in a circle", entry.position)
+
+
+def _aligned(steps: list[tuple[str, int | None]]) -> tuple[int | None, str]:
+    """The alignment of a typedef, and the innermost on the way that has it; the outer ones come first."""
+    align, aligned = None, ""
+    for name, here in reversed(steps):  # what states none has the alignment of what it stands for
+        if here is not None and here != align:
+            align, aligned = here, name
+    return align, aligned
 
 
 def _all(sections: Sections) -> None:

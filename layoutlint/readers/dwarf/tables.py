@@ -81,7 +81,9 @@ class Table:
             if code >= len(self.plans) or self._starts[code] == 0:
                 return None
             start = self._starts[code]
-            plan = self.plans[code] = self._known.of(start, self._behind(start))
+            plan = self._known.of(start, self._behind(start))
+            if not plan.is_indirect:  # of the others each entry has a plan of its own
+                self.plans[code] = plan
         return plan
 
     def _divide(self, position: int) -> None:

@@ -8,7 +8,7 @@ from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
 from layoutlint.model import Aggregate, Field
 from layoutlint.readers.dwarf import recipe
 from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import REF_UNIT, Damaged
+from layoutlint.readers.dwarf.forms import REFERENCES, Damaged
 from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.plain import Plains
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
@@ -39,16 +39,16 @@ FUNCTION: Final = tag("subroutine_type")
 _FUNCTION = FUNCTION
 _TYPEDEF = TYPEDEF
 _MADE = recipe.MADE
+ATOMIC: Final = tag("atomic_type")
 _PARAMETER: Final = tag("formal_parameter")
 _MORE: Final = tag("unspecified_parameters")
 _UNSPECIFIED: Final = tag("unspecified_type")
-_POINTER_AUTHENTICATION: Final = 0x4300  # DW_TAG_LLVM_ptrauth_type: changes no layout
 QUALIFIERS: Final = {
     tag("const_type"): "const",
     tag("volatile_type"): "volatile",
     tag("restrict_type"): "restrict",
-    tag("atomic_type"): "_Atomic",
-    _POINTER_AUTHENTICATION: "",
+    ATOMIC: "_Atomic",
+    **dict.fromkeys(recipe.TRANSPARENT, ""),
 }
 KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
 _TAGGED: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
@@ -56,6 +56,9 @@ _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
 COMPUTED: Final = -1
 """Stands for an array length that is an expression or a variable."""
+_MINUS_ONE: Final = (1 << 64) - 1
+"""-1 in a form of eight bytes, as no array has so many elements."""
+_ALL_ONES: Final = (0xFF, 0xFFFF, 0xFFFFFFFF)
 
 # Clang's spelling -> GCC's.
 _BASES: Final = {
@@ -80,24 +83,57 @@ def tagged(keyword: str, name: str | None) -> CType:
 
 
 def dimensions(unit: Unit, plan: Plan, behind: int) -> tuple[int | None, ...]:
-    """The lengths of an array, outermost first: None for a flexible one, COMPUTED for a variable one."""
+    """Return the lengths of an array, outermost first: None for a flexible one, COMPUTED for a variable one.
+
+    Raises Damaged.
+    """
     return tuple(
-        _length(child, values) for child, values, _ in unit.children(plan, behind) if child.tag == _SUBRANGE
+        _length(unit, child, values)
+        for child, values, _ in unit.children(plan, behind)
+        if child.tag == _SUBRANGE
     )
 
 
-def _length(plan: Plan, values: Values) -> int | None:
-    for number, more in ((_COUNT, 0), (_UPPER_BOUND, 1)):
+def _length(unit: Unit, plan: Plan, values: Values) -> int | None:
+    """Return the number of elements that a dimension states (DWARF 5, section 5.13)."""
+    for number in (_COUNT, _UPPER_BOUND):
         value = values.get(number)
         if value is None:
             continue
-        if isinstance(value, bytes) or plan.forms.get(number) in REF_UNIT:
+        if isinstance(value, bytes) or plan.forms.get(number) in REFERENCES:
             return COMPUTED
-        if value in (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF):
-            value = -1  # older compilers give `[0]` the upper bound -1
+        if number == _COUNT:
+            return None if value in (-1, _MINUS_ONE) else max(0, value)
         lower = values.get(_LOWER_BOUND, 0)
-        return max(0, value + more - (lower if more and isinstance(lower, int) else 0))
+        if not isinstance(lower, int):
+            return COMPUTED
+        return max(0, _bound(unit, plan, values, value) + 1 - _bound(unit, plan, values, lower))
     return None
+
+
+def _bound(unit: Unit, plan: Plan, values: Values, value: int) -> int:
+    """Return a bound of an array, which a form of no stated sign can hold (DWARF 5, section 7.5.5).
+
+    GCC writes a bound as an unsigned number as wide as its type, and up to GCC 7 gave `[0]` the upper bound
+    -1: all ones in the width of an address. In a narrower form these bits are a large number. Raises Damaged
+    where they can be either.
+    """
+    address_bits = 8 * unit.shape.address_size
+    if value in (_MINUS_ONE, (1 << address_bits) - 1):
+        return -1
+    if value in _ALL_ONES and plan.forms.get(TYPE) is not None:
+        index = unit.reference(plan, values, TYPE)
+        size = None if index is None else _byte_size(*index)
+        if size is not None and value == (1 << 8 * size) - 1:
+            raise Damaged(f"an array bound of {value:#x}, which can be -1 in an index of {size} bytes")
+    return value
+
+
+def _byte_size(unit: Unit, position: int) -> int | None:
+    """Return the size in bytes that the entry at a position states. Raises Damaged."""
+    plan, behind = unit.entry(position)
+    size = None if plan is None else unit.read(plan, behind)[0].get(BYTE_SIZE)
+    return size if isinstance(size, int) else None
 
 
 def _has(plan: Plan, number: int) -> bool:
@@ -111,7 +147,7 @@ class Type:
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
         dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
-        stands_for: tuple[CType, ...],
+        stands_for: tuple[CType, ...], possible: int,
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -125,6 +161,8 @@ class Type:
         """Whether it, or the element of an array, is a pointer to a function."""
         self.stands_for = stands_for
         """What it, or the element of an array, is a typedef of; of equal types that of the first."""
+        self.possible = possible
+        """The alignments that it can have, as `Field.possible`."""
 
 
 class Spelling:

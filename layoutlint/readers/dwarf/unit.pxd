@@ -11,7 +11,7 @@ cdef class Unit(Cursor):
     cdef public Py_ssize_t offset, end, first
     cdef public bint is_shared
     cdef public object part, skeleton, home
-    cdef public list imports
+    cdef public list imports, local
     cdef object _split_id
     cdef public unsigned long long key
     cdef public dict spellings, _paths
@@ -21,6 +21,8 @@ cdef class Unit(Cursor):
 
     @cython.locals(code="unsigned long long", table=Table, plan=Plan)
     cpdef Plan enter(self, Py_ssize_t position)
+    @cython.locals(position=Py_ssize_t, size=Py_ssize_t, stated="unsigned long long", start=Py_ssize_t)
+    cdef Plan _direct(self, Plan plan, Py_ssize_t position)
     @cython.locals(kind=Py_ssize_t)
     cpdef Py_ssize_t over(self, Plan plan, Py_ssize_t position) except -1
     @cython.locals(child=Plan, place=Py_ssize_t, index=Py_ssize_t, kind=Py_ssize_t, depth=Py_ssize_t)

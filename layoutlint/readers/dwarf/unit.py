@@ -6,12 +6,13 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from layoutlint.readers.dwarf import forms, header, lines
+from layoutlint.readers.dwarf import abbrev, forms, header, lines
 from layoutlint.readers.dwarf.abbrev import Plan
 from layoutlint.readers.dwarf.cursor import Cursor
 from layoutlint.readers.dwarf.forms import Damaged, variable
-from layoutlint.readers.dwarf.languages import foreign
+from layoutlint.readers.dwarf.languages import ASSEMBLERS, foreign
 from layoutlint.readers.dwarf.names import at, tag
+from layoutlint.readers.dwarf.recipe import Pair
 from layoutlint.readers.dwarf.sections import Sections, string
 from layoutlint.readers.dwarf.tables import Table
 from layoutlint.readers.elf import Data
@@ -71,6 +72,8 @@ class Unit(Cursor):
         """The compilation directory of a unit that refers to this one, for want of its own (dwz)."""
         self.imports: list[int] = []
         """Where the entries stand that import units, as far as the unit was walked."""
+        self.local: list[int] | None = None
+        """Where structs stand that are local to functions; None where they are not looked for."""
         read = header.read(self, section, offset)
         self.end, self.first, self.type, self.shape = read.end, read.first, read.type, read.shape
         self.signature, self.type_offset = read.signature, read.type_offset
@@ -100,6 +103,11 @@ class Unit(Cursor):
         """None for C, for assembler and where none is stated; else the language. Raises Damaged."""
         values = self.root[1]
         return foreign(values.get(_LANGUAGE), values.get(_LANGUAGE_NAME))
+
+    @property
+    def is_assembler(self) -> bool:
+        """Return whether it is assembler, which defines no structs. Raises Damaged."""
+        return self.root[1].get(_LANGUAGE) in ASSEMBLERS
 
     @property
     def is_partial(self) -> bool:
@@ -206,7 +214,29 @@ class Unit(Cursor):
             plan = table.plan(code)
         if plan is None:
             raise Damaged(f"abbreviation code {code} is not in the table", position)
-        return plan
+        return self._direct(plan, self.behind) if plan.is_indirect else plan
+
+    def _direct(self, plan: Plan, position: int) -> Plan:
+        """Return the plan of an entry that states forms itself; its attributes start at a position.
+
+        The form stands before the value: its bytes are attributes without a number, which nothing reads.
+        Raises Damaged.
+        """
+        start = position
+        pairs: list[Pair] = []
+        constants = dict(plan.constants)
+        for number, form, width in plan.pairs:
+            first = len(pairs)
+            if form == forms.INDIRECT:
+                stated = self.uleb(position)
+                pairs += [(0, forms.DATA1, 1)] * (self.behind - position)
+                abbrev.add(number, stated, self.shape, pairs, constants)
+            else:
+                pairs.append((number, form, width))
+            for _, _, size in pairs[first:]:
+                position = position + size if size >= 0 else self.step(position, size)
+        self.behind = start
+        return plan.direct(pairs, constants)
 
     def entry(self, position: int) -> tuple[Plan | None, int]:
         """The plan of an entry (None for a closing null entry) and where its attributes start."""

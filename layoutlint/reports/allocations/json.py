@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from layoutlint import escapes
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.listing import Listing
 from layoutlint.allocators import ANY
 
-_dumps = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def render(listing: Listing) -> Iterator[str]:
@@ -41,3 +42,7 @@ def _row(call: Allocation) -> dict[str, Any]:
         "details": list(call.details),
         "problem": call.problem or None,
     }
+
+
+def _dumps(value: object) -> str:
+    return escapes.json_text(_encode(value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.allocations import Allocation
 from layoutlint.allocations.listing import Listing, Proposed, described, keys
 from layoutlint.reports.words import counted
@@ -12,10 +13,10 @@ from layoutlint.reports.words import counted
 def render(listing: Listing) -> Iterator[str]:
     """A paragraph for each struct, and at the end how much could not be told."""
     for proposed in listing.structs:
-        yield "\n".join((f"struct {proposed.struct}", *_rows(proposed), "", ""))
+        yield escapes.lines((f"struct {proposed.struct}", *_rows(proposed), ""))
     for call in listing.untold if not listing.structs else ():
-        yield f"{call.source}  {described(call)}: {call.problem}\n"
-    yield from (f"{line}\n" for line in _end(listing))
+        yield escapes.lines((_untold(call),))
+    yield escapes.lines(_end(listing))
 
 
 def _rows(proposed: Proposed) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint import escapes
 from layoutlint.allocations.listing import Listing, Proposal, Proposed, described, keys
 
 _SHOWN = 3
@@ -13,9 +14,7 @@ def render(listing: Listing) -> Iterator[str]:
     """One table for each struct; of proposals that contradict one another none is chosen."""
     for proposed in listing.structs:
         if proposed.proposals:
-            name = proposed.struct if proposed.struct.isascii() else f'"{proposed.struct}"'
-            lines = (" ".join(line.splitlines()) for line in _lines(proposed))
-            yield "\n".join((f"[struct.{name}]", *lines, "", ""))
+            yield escapes.lines((f"[struct.{escapes.toml_key(proposed.struct)}]", *_lines(proposed), ""))
 
 
 def _lines(proposed: Proposed) -> Iterator[str]:

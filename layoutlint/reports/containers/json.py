@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from layoutlint import placement
+from layoutlint import escapes, placement
 from layoutlint.containers import Array, Container, Embedded
 from layoutlint.model import Struct
 from layoutlint.reports.show.options import ShowOptions
 
 # Made once: `json.dumps` with an option builds an encoder for every call.
-_dumps = json.JSONEncoder(ensure_ascii=False).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def render(found: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
@@ -61,3 +61,7 @@ def _way(way: Container, options: ShowOptions) -> dict[str, Any]:
 def _array(array: Array) -> dict[str, Any]:
     stride = array.bit_stride
     return {"path": array.path, "count": array.count, "stride": None if stride is None else stride // 8}
+
+
+def _dumps(value: object) -> str:
+    return escapes.json_text(_encode(value))

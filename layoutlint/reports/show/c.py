@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
+from layoutlint import escapes
 from layoutlint.layout import Layout
 from layoutlint.model import Field, Struct
 from layoutlint.reports.show.c_members import Block, Member, block, natural, unholed
@@ -22,7 +23,7 @@ _TAB = 8
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
     """One declaration per struct; those of anonymous types are written out where they stand."""
     for struct in structs:
-        yield "".join(f"{line}\n" for line in _struct(struct, options))
+        yield escapes.lines(_struct(struct, options))
 
 
 def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
@@ -216,7 +217,8 @@ def _attributes(struct: Struct) -> str:
     )
     if is_packed or layout.size % largest:
         words += " __attribute__((__packed__))"
-    own = max((natural(field) for field in struct.fields), default=1)
+    asked = (field.align or 1 if field.is_bitfield else natural(field) for field in struct.fields)
+    own = max(asked, default=1)
     align = (layout.suggested_align or layout.align).value
     if align > own and not is_packed:
         words += f" __attribute__((__aligned__({align})))"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from layoutlint import escapes
 from layoutlint.layout import Hole, Layout, Place
 from layoutlint.model import Struct
 from layoutlint.reports.show.options import ShowOptions
@@ -17,7 +18,7 @@ _PIECE = 256
 """Structs whose text is made, and can be written, at once."""
 
 _KEYS = (
-    "name", "aggregate", "size", "align", "align_basis", "align_suggested", "padding",
+    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding",
     "file", "line", "origin", "files", "aliases", "problem", "randomised",
 )  # fmt: skip
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
@@ -33,10 +34,11 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
     The files of a folder are named once: thousands of structs can be in thousands of them.
     """
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
-    yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {_text(list(files))},\n  "structs": ['
+    named = escapes.json_text(_text(list(files)))
+    yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {named},\n  "structs": ['
     for first in range(0, len(structs), _PIECE):
         piece = rows(structs[first : first + _PIECE], files, options.expand)
-        yield (",\n    " if first else "\n    ") + piece
+        yield (",\n    " if first else "\n    ") + escapes.json_text(piece)
     yield ("\n  " if structs else "") + "]\n}\n"
 
 
@@ -68,12 +70,16 @@ def _randomised(how: Randomised) -> str:
     return _text({"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own})
 
 
-def _figures(struct: Struct, layout: Layout | None) -> tuple[int | str, ...]:
+def _figures(struct: Struct, layout: Layout | None) -> tuple[object, ...]:
     if layout is None:
-        return "null", _known(struct.align), "null", "null", "null"
-    align, suggested = layout.align, layout.suggested_align
+        align = _known(struct.align)
+        return "null", align, "[]" if struct.align is None else f"[{align}]", "null", "null", "null"
+    possible, padding = list(layout.alignments), layout.bit_padding // 8
+    if len(possible) == 1:
+        return layout.size, possible[0], possible, _text(layout.align.basis), "null", padding
+    suggested = layout.suggested_align
     likely = suggested.value if suggested else "null"
-    return layout.size, align.value, _text(align.basis), likely, layout.bit_padding // 8
+    return layout.size, "null", possible, "null", likely, padding
 
 
 def _lines(objects: Iterable[str]) -> str:

@@ -39,9 +39,8 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     placements = placement.of(layout, options.line_size, options.min_align)
     yield line(f"  {_size(layout, placements.line_size)}")
     yield from paragraph("  ", _starts(placements), options.width)
-    if layout.suggested_align is not None:
-        align = layout.suggested_align
-        yield from paragraph("  ", f"may be aligned to {align.value}: {align.basis}", options.width)
+    if len(layout.alignments) > 1:
+        yield from paragraph("  ", _alignments(layout), options.width)
     yield line()
     yield line(("  offset    size  field", "dim"))
     yield from _Table(layout, placements.line_size, options.expand).rows()
@@ -56,6 +55,14 @@ def _size(layout: Layout, line_size: int) -> str:
     if layout.bit_padding >= 8:
         words.append(f"{counted(layout.bit_padding // 8, 'byte')} of padding")
     return ", ".join(words)
+
+
+def _alignments(layout: Layout) -> str:
+    """Which alignments are possible, and which one gaps suggest."""
+    *first, last = map(str, layout.alignments)
+    told = f"its alignment is not in the debug information: it can be {', '.join(first)} or {last}"
+    suggested = layout.suggested_align
+    return told if suggested is None else f"{told}, of which {suggested.value} is {suggested.basis}"
 
 
 def _starts(placements: placement.Placements) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from layoutlint import escapes
 from layoutlint.cases import Result, Trial, Uncovered
 
 
@@ -16,7 +17,7 @@ def render(trials: Sequence[Trial]) -> str:
         "packs": [_pack(trial) for trial in trials],
         "exit": 0 if all(trial.passed for trial in trials) else 1,
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return escapes.json_text(json.dumps(told, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _pack(trial: Trial) -> dict[str, Any]:

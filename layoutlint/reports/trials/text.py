@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from layoutlint import escapes
 from layoutlint.cases import Result, Trial
 from layoutlint.reports.words import counted
 
@@ -16,7 +17,7 @@ def render(trials: Sequence[Trial]) -> str:
     lacking = sum(len(trial.uncovered) for trial in trials if trial.is_strict)
     told = f"{counted(len(results), 'verdict')}: {len(results) - failed:,} as expected, {failed:,} not"
     told += f"; {counted(lacking, 'rule')} without a breaking or a keeping case" if lacking else ""
-    return "\n".join((*lines, told, ""))
+    return escapes.lines((*lines, told))
 
 
 def _pack(trial: Trial) -> Iterator[str]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from layoutlint import readers
 from layoutlint.model import ReadOptions, Struct, Wanted
+from tests.oracles import need
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 
 
 def compiled(source: Path, folder: Path) -> Path:
     """The object file of a C source; skips the test where gcc is missing."""
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc is not installed")
+    need("gcc")
     path = folder / f"{source.stem}.o"
     command = ["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c", str(source), "-o", str(path)]
     subprocess.run(command, check=True)

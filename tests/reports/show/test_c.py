@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
 from tests.build import member, struct
+from tests.oracles import need
 from tests.reports.show.compiled import FIXTURES, compiled, structs
 
 LISTING = (FIXTURES / "show" / "layouts.pahole").read_text(encoding="utf-8")
@@ -42,8 +42,7 @@ def test_the_whole_listing(found):
 
 
 def test_the_listing_is_pahole_s(tmp_path):
-    if shutil.which("pahole") is None:
-        pytest.skip("pahole is not installed")
+    need("pahole")
     version = subprocess.run(["pahole", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     if version != "v1.24":
         pytest.skip(f"the listing is pahole v1.24's; {version} is installed")

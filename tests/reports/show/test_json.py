@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from layoutlint.ctype import CType
-from layoutlint.model import Field, Source
+from layoutlint.model import Field, Source, Unstated
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions
 from tests.build import bits, flexible, member, struct
 
 KEYS = [
-    "name", "aggregate", "size", "align", "align_basis", "align_suggested", "padding", "file", "line", "origin", "files", "aliases",
+    "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "file", "line", "origin", "files", "aliases",
     "problem", "randomised", "fields", "holes",
 ]  # fmt: skip
 INNER = member("inner", 8, 16, member("x", 0, 8), member("y", 8, 4))
@@ -116,7 +116,8 @@ FACTS = [
     ("problem", replace(struct("s", 8), problem="members overlap"), {"problem": "members overlap"}),
     ("typedefs", replace(struct("s", 8), aliases=("s_t", "t_s")), {"aliases": ["s_t", "t_s"]}),
     ("files", replace(struct("s", 8), files=("b.ko", "a.ko")), {"files": [1, 0]}),
-    ("suggested alignment", struct("s", 192, member("a", 0, 136, align=8), align=None), {"align": 8, "align_suggested": 64}),
+    ("possible alignments", replace(struct("s", 192, member("a", 0, 136, align=8), align=None), unstated=Unstated.ALIGNED),
+     {"align": None, "align_possible": [1, 2, 4, 8, 16, 32, 64], "align_basis": None, "align_suggested": 64}),
     ("declared only", replace(struct("s", 0), bit_size=None, align=4), {"size": None, "align": 4, "align_basis": None, "holes": []}),
     ("odd texts", replace(struct(ODD, 8), source=Source(ODD, 1), origin=ODD, aliases=(ODD,), problem=ODD),
      {"name": ODD, "file": ODD, "origin": ODD, "aliases": [ODD], "problem": ODD}),

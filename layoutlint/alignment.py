@@ -1,0 +1,155 @@
+"""Which alignments a struct can have that its input does not state (docs/placements.md).
+
+A set of alignments is their sum: they are powers of two. Everything here errs on the side of more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutlint.model import Field, Target, Unstated
+
+_LARGEST_PRAGMA = 16
+"""What `#pragma pack` can say at most, in bytes (gcc and clang)."""
+_FOR_EMPTY = 32
+"""A bound for a struct of no bytes."""
+_ALIGNED_BY_UNNAMED = frozenset(("aarch64", "aarch64_be", "arm", "armeb"))
+"""Targets where bit-fields without a name, which no debug information shows, align what they stand in (AAPCS,
+"Bit-fields")."""
+ANY = 511
+"""What a typedef can give: up to the longest line of any target; nothing of its size follows."""
+_UNNAMED = 15
+"""The alignments that those can give: up to that of `long long`."""
+_STRICT = frozenset(
+    ("arm", "armeb", "riscv64", "riscv32", "sparc64", "mips", "mipsel", "mips64", "mips64el", "loongarch64")
+)
+
+
+def strict(target: Target) -> bool:
+    """Whether gcc takes a target as one that needs aligned access (STRICT_ALIGNMENT), as far as is known."""
+    return target.name in _STRICT
+
+
+def possible(
+    fields: Sequence[Field], bit_size: int, is_union: bool, stated: int | None, unstated: int, target: Target
+) -> tuple[int, int]:
+    """The alignment that a struct has if nothing but its members decides, and the set of all it can have.
+
+    `unstated` is what its input leaves out, `stated` the alignment that it states.
+    """
+    if unstated & Unstated.TYPEDEF:
+        likely, _ = possible(fields, bit_size, is_union, stated, unstated & ~Unstated.TYPEDEF, target)
+        return likely, ANY
+    if stated is not None and not unstated & Unstated.RAISED:
+        return stated, stated
+    size = bit_size >> 3
+    fits = ((size & -size) << 1) - 1 if size else _FOR_EMPTY * 2 - 1
+    natural, widest, found, most_asked, least = 1, 1, 1, 0, 1
+    reached, previous = 0, None
+    for member in fields:
+        start = member.bit_offset
+        own = (member.possible or member.align or 1) | member.asked | _hollow(member)
+        alone = (member.align or 1) | member.asked
+        cut = own | _cut_down(own, unstated)
+        if not member.is_bitfield:
+            if start:
+                own &= ((start & -start) >> 2) - 1
+                alone &= ((start & -start) >> 2) - 1
+                cut &= ((start & -start) >> 2) - 1
+            if member.asked:
+                most_asked = max(most_asked, member.asked)
+                if not unstated & Unstated.CAPPED:
+                    least = max(least, member.asked)
+        natural |= alone
+        widest |= own
+        found |= cut
+        if start > reached and unstated and not is_union:
+            least = max(least, _before(previous, member, reached, own, unstated, target))
+        reached = max(reached, start + (member.bit_size or 0))
+        previous = member
+    likely = _highest(natural & fits)
+    if not unstated:
+        return likely, likely | _highest(widest & fits)
+    if most_asked:
+        least = max(least, _gap(reached, bit_size, most_asked))
+    every = found & fits | 1 | _hidden(fields, fits, size, unstated, target)
+    every = every & -least or every
+    if stated is not None:  # how far members raise it is not
+        every = stated | every & -stated
+        return _highest(every), every
+    return max(likely, every & -every), every
+
+
+def values(possible: int) -> tuple[int, ...]:
+    """The alignments of a set, from the smallest."""
+    return tuple(1 << bit for bit in range(possible.bit_length()) if possible >> bit & 1)
+
+
+def _hollow(member: Field) -> int:
+    """The alignments of a struct or union whose members are not there, as gcc hides transparent unions'."""
+    size = (member.bit_size or 0) >> 3
+    return 0 if member.members or not member.aggregate or not size else ((size & -size) << 1) - 1
+
+
+def _highest(found: int) -> int:
+    return 1 << found.bit_length() - 1
+
+
+def _cut_down(own: int, unstated: int) -> int:
+    """The alignments to which a pragma cuts some down; members can then stand where types could not."""
+    return min(_highest(own), _LARGEST_PRAGMA) * 2 - 1 if unstated & Unstated.PRAGMA else 0
+
+
+def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
+    """The alignments that what is not stated can give, of those that fit the size."""
+    if unstated & Unstated.ALIGNED:
+        return fits if size else 0
+    found = 0
+    if unstated & Unstated.AS_LARGE and size & -size == size <= 2 * target.pointer_size:
+        found |= size
+    if target.name in _ALIGNED_BY_UNNAMED:
+        found |= _UNNAMED
+    if unstated & Unstated.BIT_FIELDS:
+        for member in fields:
+            if member.is_bitfield and member.bit_offset % 8 == 0:
+                found |= ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
+    return found & fits
+
+
+def _before(
+    previous: Field | None, member: Field, reached: int, own: int, unstated: int, target: Target
+) -> int:
+    """The alignment that a member must give its struct because of the gap before it; 1 where none follows.
+
+    A bit-field without a name can fill any gap, and is not shown: where the member does not ask for an
+    alignment, nothing may stand between its line and that of the one before.
+    """
+    if member.is_bitfield:
+        align = (member.align or 1) * 8
+        crosses = reached % align + (member.bit_size or 0) > align
+        is_next = member.bit_offset == -(-reached // align) * align
+        is_whole = target.max_align >= 8 or align < 32  # as large as it is aligned to
+        return align >> 3 if is_whole and crosses and is_next and _adjacent(previous, member) else 1
+    if member.asked and (found := _gap(reached, member.bit_offset, member.asked)) > 1:
+        return found
+    most = 1 << 30 if unstated & Unstated.ALIGNED else _highest(own) if own else 1
+    return _gap(reached, member.bit_offset, most) if _adjacent(previous, member) else 1
+
+
+def _gap(reached: int, start: int, most: int) -> int:
+    """The smallest alignment up to `most` that explains empty bytes between two places; 1 for none."""
+    empty = (start >> 3) - (reached + 7 >> 3)
+    if empty <= 0:
+        return 1
+    align = 1 << empty.bit_length()
+    return align if align <= most and start % (align * 8) == 0 else 1
+
+
+def _adjacent(previous: Field | None, member: Field) -> bool:
+    """Whether two members are declared in lines that follow one another, so that nothing stands between."""
+    if previous is None or previous.source is None or member.source is None:
+        return False
+    first, second = previous.source, member.source
+    if first.line is None or second.line is None or first.file != second.file:
+        return False
+    return second.line == first.line + 1

@@ -1,0 +1,151 @@
+"""Sizes and alignments that psABIs and compilers give to types, and debug information does not state.
+
+A set of alignments is their sum, as in `Field.possible`; 0 stands for the set of the one alignment beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from layoutlint.model import Field, Target
+
+_WORDS = ("i386",)
+"""Targets whose integers and `double` are aligned to a word in structs, and other scalars to their size."""
+_NARROW_VECTORS = {"arm": 8, "armeb": 8, "aarch64": 16, "aarch64_be": 16}
+"""The largest alignment of vectors in bytes (AAPCS, "Containerized vectors"; AAPCS64, "Short vectors")."""
+_ROUNDED = {
+    "x86_64": 16, "i386": 8, "aarch64": 16, "aarch64_be": 16, "arm": 8, "armeb": 8, "riscv64": 16,
+    "riscv32": 16, "sparc64": 8, "powerpc": 4, "mips": 4, "mipsel": 4, "mips64": 8, "mips64el": 8,
+    "loongarch64": 8,
+}  # fmt: skip
+"""The largest atomic type in bytes that clang rounds up (MaxAtomicPromoteWidth in clang/lib/Basic/Targets),
+where that is the same in clang 13 to 22."""
+_MOST_ROUNDED = 16
+_MOST_LOCK_FREE = 16
+
+
+class Aligned(NamedTuple):
+    """A size in bits, None where it is not known; an alignment in bytes; and those that are possible."""
+
+    bit_size: int | None
+    align: int
+    possible: int = 0
+
+
+def natural(target: Target, size: int, is_integer: bool, is_wide: bool | None = False) -> tuple[int, int]:
+    """The alignment of a scalar of some bytes in a struct, and those that are possible.
+
+    `is_integer` says that it is an integer, a pointer, or one of the types that i386 treats like them,
+    `double` and narrower. `is_wide` says whether `-malign-double` is in force there; None for not known.
+    """
+    align = size & -size or 1
+    if target.name in _WORDS and align > target.max_align:
+        if not is_integer:
+            return align, 0
+        if is_wide is None:
+            return target.max_align, target.max_align | 8
+        return (8 if is_wide else target.max_align), 0
+    return min(align, target.max_align) or 1, 0
+
+
+def bit_int(target: Target, size: int) -> tuple[int, int]:
+    """The alignment of a `_BitInt` in so many bytes, and those that are possible."""
+    align = min(size & -size or 1, target.pointer_size if target.name in _WORDS else 8)
+    if size <= 8:
+        return align, 0
+    if target.name in ("aarch64", "aarch64_be"):
+        return 16, 0
+    return (8, 8 | 16) if target.name.startswith(("loongarch", "unknown")) else (align, 0)
+
+
+def vector(target: Target, size: int) -> tuple[int, int]:
+    """The alignment of a vector of so many bytes, and those that are possible."""
+    align = min(size & -size or 1, _NARROW_VECTORS.get(target.name, 1 << 30))
+    if target.name in _WORDS and size == 8:
+        return 8, 4 | 8  # gcc without MMX takes it for an integer
+    if target.name == "s390x" and align > 8:
+        return align, 8 | align  # with and without vector registers
+    return align, (align | 8 if target.name.startswith("unknown") and align > 8 else 0)
+
+
+def atomic(
+    target: Target, bit_size: int | None, align: int, possible: int, is_rounded: bool | None
+) -> Aligned:
+    """An atomic type made of one of a size, and of an alignment that is the likeliest of some.
+
+    `is_rounded` says whether a compiler made it that rounds sizes up (clang), or one that does not (gcc);
+    None for not known.
+    """
+    if bit_size is None:
+        return Aligned(None, align)
+    made = {True: (_rounded,), False: (_kept,), None: (_kept, _rounded)}[is_rounded]
+    likely = made[0](target, bit_size // 8, align)
+    every, size = 0, likely.bit_size
+    for bit in range((possible or align).bit_length()):
+        if (possible or align) >> bit & 1:
+            for found in (make(target, bit_size // 8, 1 << bit) for make in made):
+                every |= found.possible or found.align
+                size = size if found.bit_size == size else None
+    return Aligned(size, likely.align, 0 if every == likely.align else every)
+
+
+def _kept(target: Target, size: int, align: int) -> Aligned:
+    """As gcc has it: find_atomic_core_type() in gcc/tree.cc raises the alignment, where an integer fits."""
+    if size & (size - 1) or not 1 <= size <= _MOST_LOCK_FREE:
+        return Aligned(size * 8, align)
+    most = 16 if target.name in _WORDS else target.max_align
+    raised = max(align, min(size, most))
+    if target.name == "s390x" and size == 16:
+        return Aligned(size * 8, raised, raised | 16)
+    return Aligned(size * 8, raised)
+
+
+def _rounded(target: Target, size: int, align: int) -> Aligned:
+    """As clang has it: ASTContext::getTypeInfoImpl() rounds up what its target may have lock-free."""
+    if size == 0:
+        return Aligned(8, align)
+    most = _ROUNDED.get(target.name)
+    up = 1 << (size - 1).bit_length()
+    if up > _MOST_ROUNDED or (most is not None and up > most):
+        return Aligned(size * 8, align)
+    if most is None and up > 8:  # 8 or 16 by the version of clang
+        return Aligned(size * 8 if up == size else None, align, align | up)
+    return Aligned(up * 8, up)
+
+
+def padded(bit_size: int | None, most: int) -> int:
+    """The bits of a type that is rounded up to a power of two of at most so many bytes; 0 where it is not."""
+    if not bit_size or bit_size % 8 or not bit_size & (bit_size - 1) or bit_size > most * 8:
+        return 0
+    return 1 << bit_size.bit_length()
+
+
+def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, is_union: bool) -> list[bool]:
+    """Which members may have another size, given in bits, 0 for none: it fits, and says what is behind them.
+
+    A vector of three is an array in BTF, and an atomic struct is a struct before DWARF 5: both are padded.
+    """
+    starts = sorted({field.bit_offset for field in fields})
+    found = []
+    for field, size in zip(fields, sizes, strict=True):
+        behind = (start for start in starts if start > field.bit_offset and not is_union)
+        end = next(behind, bit_size)
+        fits = size > 0 and field.bit_offset + size <= end
+        found.append(fits and (_is_natural(field, size) or not _is_explained(fields, field, end)))
+    return found
+
+
+def _is_natural(field: Field, size: int) -> bool:
+    """Whether a member stands where one of that size would."""
+    count = 1
+    for dimension in field.dims:
+        count *= dimension or 1
+    return field.bit_offset % (size & -size if count == 1 else 8) == 0
+
+
+def _is_explained(fields: Sequence[Field], field: Field, end: int) -> bool:
+    """Whether the gap behind a member is what the next one's alignment asks for."""
+    gap = end - field.bit_offset - (field.bit_size or 0)
+    aligns = [(other.align or 1) * 8 for other in fields if other.bit_offset == end]
+    return not aligns or any(gap < align and end % align == 0 for align in aligns)

@@ -1,0 +1,1 @@
+"""Random structs, compiled, and every verdict on them held against what the compiled code says (see __main__)."""

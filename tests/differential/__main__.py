@@ -1,0 +1,50 @@
+"""Hold verdicts on random structs against what compilers made of them.
+
+    python -m tests.differential --cases 50000 --seed 1
+
+A case is one struct, compiled by one compiler with one set of flags, and read by every reader that its object has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.differential import configurations
+from tests.differential.run import Run
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Prints a table; 1 where something contradicts the truth, 3 where nothing could be compiled."""
+    parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--per-unit", type=int, default=250, metavar="N", help="structs in one file")
+    parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name has it")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what contradicts is kept")
+    given = parser.parse_args(words)
+    found, missing = configurations.available()
+    found = [one for one in found if given.only in one.name]
+    for reason in missing:
+        print(f"without {reason}", file=sys.stderr)
+    if not found:
+        print("no compiler", file=sys.stderr)
+        return 3
+    begun = time.monotonic()
+    keep = given.keep or Path(tempfile.mkdtemp(prefix="differential-"))
+    run = Run(found, given.seed, given.per_unit, keep)
+    for _ in run.steps(given.cases):
+        print(run.line(), file=sys.stderr, flush=True)
+    print(run.table())
+    print(f"{time.monotonic() - begun:.0f} s, seed {given.seed}")
+    if run.contradictions:
+        print(f"kept in {keep}")
+    return 1 if run.contradictions else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""What the process of libclang may do: read regular files, and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layoutlint.readers import confined
+
+FORBIDDEN: list[tuple[str, Callable[[], object]]] = [
+    ("run a program", lambda: os.execv("/bin/true", ["true"])),
+    ("run a program by a descriptor", lambda: os.execve(os.open("/bin/true", os.O_RDONLY), ["true"], {})),
+    ("start a process", os.fork),
+    ("start a program", lambda: os.posix_spawn("/bin/true", ["true"], {})),
+    ("kill a process", lambda: os.kill(os.getppid(), signal.SIGCONT)),
+    ("make a file", lambda: os.open("new", os.O_CREAT)),
+    ("write a file", lambda: os.open("old", os.O_WRONLY)),
+    ("write and read a file", lambda: os.open("old", os.O_RDWR)),
+    ("append to a file", lambda: os.open("old", os.O_APPEND | os.O_WRONLY)),
+    ("empty a file", lambda: os.open("old", os.O_TRUNC)),
+    ("shorten a file", lambda: os.truncate("old", 0)),
+    ("make a temporary file", lambda: os.open(".", os.O_TMPFILE | os.O_RDWR)),
+    ("make a file in memory", lambda: os.memfd_create("x")),
+    ("delete a file", lambda: os.unlink("old")),
+    ("rename a file", lambda: os.rename("old", "new")),
+    ("link a file", lambda: os.link("old", "new")),
+    ("make a symbolic link", lambda: os.symlink("old", "new")),
+    ("make a folder", lambda: os.mkdir("new")),
+    ("delete a folder", lambda: os.rmdir("folder")),
+    ("make a pipe with a name", lambda: os.mkfifo("new")),
+    ("change a mode", lambda: os.chmod("old", 0)),
+    ("change an owner", lambda: os.chown("old", os.getuid(), os.getgid())),
+    ("change times", lambda: os.utime("old")),
+    ("set an attribute", lambda: os.setxattr("old", "user.x", b"")),
+    ("use the network", lambda: socket.socket()),
+    ("use a socket", lambda: socket.socket(socket.AF_UNIX)),
+    ("watch another process", lambda: _ptrace(os.getppid())),
+]
+
+
+def _ptrace(process: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(16, process, 0, 0):  # PTRACE_ATTACH
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+SINK = [0]
+"""Where a child tells what it did."""
+
+
+def in_a_child(work: Callable[[], object]) -> str:
+    """What some work says in a fork, or which error it meets."""
+    source, sink = os.pipe()
+    SINK[0] = sink
+    process = os.fork()
+    if process == 0:
+        try:
+            said = str(work())
+        except OSError as error:
+            said = errno.errorcode.get(error.errno or 0, "?")
+        os.write(sink, said.encode())
+        os._exit(0)
+    os.close(sink)
+    with os.fdopen(source) as told:
+        said = told.read()
+    os.waitpid(process, 0)
+    return said
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def refusing(here):
+    if in_a_child(confined.refuse_calls) != "True":
+        pytest.skip("no seccomp here, or a machine whose system calls are not known")
+    return here
+
+
+@pytest.mark.parametrize("work", [row[1] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN])
+def test_what_is_forbidden(work, refusing):
+    assert in_a_child(lambda: (confined.refuse_calls(), work())) == "EPERM"
+    assert sorted(path.name for path in refusing.iterdir()) == ["folder", "old"]
+    assert (refusing / "old").read_text() == "old"
+
+
+def test_what_is_not(refusing):
+    def work() -> str:
+        confined.refuse_calls()
+        done = []
+        thread = threading.Thread(target=lambda: done.append(Path("old").read_text()))
+        thread.start()
+        thread.join()
+        return f"{done} {os.listdir('folder')} {os.stat('old').st_size}"
+
+    assert in_a_child(work) == "['old'] [] 3"
+
+
+def test_the_numbers_are_those_of_the_system():
+    """Names of the numbers, from the headers of the machine that this is."""
+    header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+    if not header.exists():
+        pytest.skip("no Linux headers of x86-64 here")
+    numbers = dict(
+        line.split()[1:] for line in header.read_text().splitlines() if line.startswith("#define __NR_")
+    )
+    calls = confined._MACHINES["x86_64"]
+    named = {int(number): name[5:] for name, number in numbers.items()}
+    refused = {named[number] for number in calls.refused if number in named}
+    assert {
+        "execve",
+        "execveat",
+        "fork",
+        "vfork",
+        "openat2",
+        "creat",
+        "unlinkat",
+        "renameat2",
+        "socket",
+        "ptrace",
+    } <= refused
+    assert not refused & {"open", "openat", "read", "mmap", "futex", "clone", "exit_group", "tgkill", "write"}
+    assert [named[calls.clone], named[calls.clone3], *(named[number] for number, _ in calls.opens)] == [
+        "clone",
+        "clone3",
+        "open",
+        "openat",
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of open files are Linux's")
+def test_inherited_files_are_gone(here):
+    source, sink = os.pipe()
+    kept = os.open("old", os.O_RDONLY)
+
+    def work() -> str:
+        confined.leave_descriptors(kept, *SINK)
+        with open(f"/proc/self/fd/{kept}") as file:
+            text = file.read()
+        return f"{text} {os.path.isdir(f'/proc/self/fd/{source}')} {os.path.isdir('/proc/self/fd/0')}"
+
+    assert in_a_child(work) == "old True True"
+    for number in (source, sink, kept):
+        os.close(number)

@@ -1,0 +1,184 @@
+"""Alignments that objects do not state: no verdict on one contradicts the compiled truth (docs/placements.md)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.command import run
+
+BUILDS = {
+    "gcc": ("gcc-12",),
+    "clang": ("clang-14",),
+    "new clang": ("clang-22",),
+    "btf": ("gcc-12",),
+}
+"""What makes the debug information; BTF is pahole's, of gcc's DWARF."""
+
+
+class Case(NamedTuple):
+    """A struct `s`, a rule on it, and what is known of it from each kind of debug information."""
+
+    code: str
+    rule: str
+    truth: str
+    """What the compiled program makes of it."""
+    known: str
+    """From gcc's DWARF, clang 14's, clang 22's and BTF: `=` is the truth and `?` unknown."""
+    placement: str = ""
+    options: tuple[str, ...] = ()
+
+
+PAIR = 'kind = "no-straddle"\nfields = ["a"]'
+CASES = {
+    "packed, offsets that look natural": Case(
+        "struct __attribute__((packed)) s { char c[16]; __int128 a, b; };", PAIR, "at-risk", "????",
+    ),
+    "not packed": Case("struct s { char c[16]; __int128 a, b; };", PAIR, "kept", "????"),
+    "packed around a member of an aligned type": Case(
+        "struct line { long x; } __attribute__((aligned(64)));\n"
+        "struct __attribute__((packed)) s { long c[8]; struct line a; };", PAIR, "at-risk", "=???",
+    ),
+    "epoll_event, static": Case(
+        "struct __attribute__((packed)) s { unsigned int events; union { void *p; int fd; long a; } data; };",
+        'kind = "no-straddle"\nfields = ["data"]', "at-risk", "====", 'placement = "static"',
+    ),
+    "epoll_event, in an array": Case(
+        "struct __attribute__((packed)) s { unsigned int events; union { void *p; int fd; long a; } data; };",
+        'kind = "no-straddle"\nfields = ["data"]', "at-risk", "====", 'placement = "aligned:8"\narray = true',
+    ),
+    "pragma pack(4)": Case(
+        "#pragma pack(4)\nstruct s { long a, b; };", PAIR, "at-risk", "??=?", options=("--min-align", "4"),
+    ),
+    "pragma pack(4), objects at multiples of 8": Case("#pragma pack(4)\nstruct s { long a, b; };", PAIR, "kept", "===="),
+    "bit-fields of long": Case(
+        "struct s { long a:33; long b:31; };", PAIR, "kept", "====",
+    ),
+    "bit-fields of long, static": Case(
+        "struct s { long a:33; long b:31; };", PAIR, "kept", "????", 'placement = "static"',
+    ),
+    "bit-fields of long, packed, static": Case(
+        "struct __attribute__((packed)) s { long a:33; long b:31; };", PAIR, "at-risk", "????",
+        'placement = "static"',
+    ),
+    "packed, unnamed bit-fields where padding would be": Case(
+        "struct __attribute__((packed)) s {\n char c;\n int : 24;\n int x;\n long a; };", PAIR, "at-risk", "????",
+        'placement = "static"',
+    ),
+    "a hole between lines that follow one another": Case(
+        "struct s {\n int c;\n long a;\n};", PAIR, "kept", "===?", 'placement = "static"',
+    ),
+    "packed, unnamed bit-fields at the end": Case(
+        "struct __attribute__((packed)) s {\n long a;\n int c;\n int : 32;\n};", PAIR, "at-risk", "????",
+        'placement = "static"',
+    ),
+    "a member aligned to 64": Case(
+        "struct s { long c; long a __attribute__((aligned(64))); };", 'kind = "line-start"\nfields = ["a"]', "kept", "===?",
+    ),
+    "aligned to 64": Case(
+        "struct s { long c[7], a; } __attribute__((aligned(64)));", 'kind = "line-start"\nfields = ["c"]', "kept", "===?",
+    ),
+    "aligned to less than a member": Case(
+        "struct s { char c[16]; long double a; } __attribute__((aligned(8)));", PAIR, "kept", "=?=?",
+    ),
+    "an aligned bit-field": Case(
+        "struct s { int a:3 __attribute__((aligned(64))); int b[15]; };", 'kind = "line-start"\nfields = ["a"]',
+        "kept", "=???",
+    ),
+    "packed, a bit-field aligned to 16": Case(
+        "struct __attribute__((packed)) s { int x:3 __attribute__((aligned(16))); char c[15]; __int128 a; };", PAIR,
+        "kept", "=???",
+    ),
+    "pragma pack(2) cuts down what it moves": Case(
+        "#pragma pack(2)\nstruct s { short c; double a; char e; };", PAIR, "at-risk", "====",
+        'placement = "static"\narray = 5',
+    ),
+    "an embedded packed struct": Case(
+        "struct in { char c[16]; __int128 i; } __attribute__((packed));\nstruct s { char c[16]; struct in a; };",
+        PAIR, "at-risk", "====",
+    ),
+}  # fmt: skip
+
+
+@cache
+def _tools() -> set[str]:
+    return {tool for tool in ("gcc-12", "clang-14", "clang-22", "pahole") if shutil.which(tool)}
+
+
+def _object(folder: Path, build: str, source: Path) -> Path:
+    needed = {*BUILDS[build], *(("pahole",) if build == "btf" else ())}
+    if needed - _tools():
+        pytest.skip(f"needs {', '.join(sorted(needed - _tools()))}")
+    made = folder / f"{build.replace(' ', '-')}.o"
+    subprocess.run([*BUILDS[build], "-g", "-c", "-o", made, source], check=True)
+    if build == "btf":
+        subprocess.run(["pahole", "-J", made], check=True)
+    return made
+
+
+def _outcome(path: Path, folder: Path, case: Case, *options: str) -> str:
+    rules = folder / "rules.toml"
+    head = f"[struct.s]\n{case.placement}\n" if case.placement else ""
+    rules.write_text(f'[pack]\nname = "p"\n{head}[[rule]]\nid = "r"\nstruct = "s"\n{case.rule}\nwhy = "w"\nseverity = "error"\n')
+    done = run("check", path, "--rules", rules, "--no-packs", "--format", "json", *case.options, *options)
+    report = json.loads(done.stdout)
+    ((finding),) = [*report["findings"], *report["kept"]] if "kept" in report else report["findings"] or [{"outcome": "kept"}]
+    return str(finding["outcome"])
+
+
+def _source(folder: Path, case: Case) -> Path:
+    path = folder / "x.c"
+    path.write_text(f"{case.code}\nstruct s object;\n")
+    return path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_source_says_is_the_truth(name: str, tmp_path: Path) -> None:
+    assert _outcome(_source(tmp_path, CASES[name]), tmp_path, CASES[name]) == CASES[name].truth
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("name", CASES)
+def test_no_verdict_on_an_object_contradicts_it(name: str, build: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = _object(tmp_path, build, _source(tmp_path, case))
+    expected = case.truth if case.known[list(BUILDS).index(build)] == "=" else "unknown"
+    reader = ("--reader", "btf") if build == "btf" else ()
+    assert _outcome(made, tmp_path, case, *reader) == expected
+
+
+def test_a_typedef_can_be_aligned_in_btf(tmp_path: Path) -> None:
+    code = "typedef struct { long a[4]; char c; } t __attribute__((aligned(64)));\nt object;\n"
+    (tmp_path / "x.c").write_text(code)
+    made = _object(tmp_path, "btf", tmp_path / "x.c")
+    ((struct),) = json.loads(run("show", made, "t", "--reader", "btf", "--format", "json").stdout)["structs"]
+    assert struct["align"] is None
+    assert 64 in struct["align_possible"]
+
+
+def test_what_another_input_states_of_the_same_struct_counts(tmp_path: Path) -> None:
+    case = CASES["not packed"]
+    source = _source(tmp_path, case)
+    made = _object(tmp_path, "gcc", source)
+    rules = tmp_path / "rules.toml"
+    rules.write_text(f'[pack]\nname = "p"\n[[rule]]\nid = "r"\nstruct = "s"\n{case.rule}\nwhy = "w"\nseverity = "error"\n')
+    assert run("check", made, "--rules", rules, "--no-packs").returncode == 3
+    assert run("check", made, source, "--rules", rules, "--no-packs").returncode == 0
+
+
+@pytest.mark.parametrize("target", ["riscv64-linux-gnu", "sparc64-linux-gnu", "arm-linux-gnueabihf"])
+def test_gcc_leaves_out_the_alignment_of_what_is_as_large_as_a_register(target: str, tmp_path: Path) -> None:
+    if not shutil.which(f"{target}-gcc-12"):
+        pytest.skip(f"needs {target}-gcc-12")
+    code = "struct pair { long a, b; } __attribute__((aligned(2 * sizeof(long))));\nstruct pair object;\n"
+    (tmp_path / "x.c").write_text(code)
+    subprocess.run([f"{target}-gcc-12", "-g", "-c", "x.c"], cwd=tmp_path, check=True)
+    ((struct),) = json.loads(run("show", tmp_path / "x.o", "--all", "--format", "json").stdout)["structs"]
+    assert struct["align"] is None
+    assert struct["size"] in struct["align_possible"]
