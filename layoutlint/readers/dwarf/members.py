@@ -340,7 +340,7 @@ class Decoder:
         natural, every = self._natural(size, values.get(_ENCODING), spelled)
         align = _alignment(values, natural)
         every = 0 if ALIGNMENT in values else every
-        return self._type(spelled, size * 8, align, None, (), (), 0, calls, possible=every)
+        return self._type(spelled, size * 8, align, None, (), (), 0, calls, (), every)
 
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
@@ -403,7 +403,7 @@ class Decoder:
             natural, every = scalars.vector(self.target, size)
             align = _alignment(values, natural)
             every = 0 if ALIGNMENT in values else every
-            return self._type(spelled, size * 8, align, possible=every)
+            return self._type(spelled, size * 8, align, None, (), (), 0, False, (), every)
         return self._type(
             spelled, bits, _alignment(values, element.align), element.aggregate, counts + element.dims,
             element.members, element.field_count, element.calls, element.stands_for,
