@@ -20,6 +20,7 @@ from tests.command import ROOT, run
 NO_END, NO_MEMORY = "libclang does not end within 2 s", "libclang gives up (it may take 512 MB of memory)"
 CRASH = "libclang crashes (Segmentation fault)"
 BOMB = "#define A(x) x x x x x x x x x x\n#define B(x) A(A(A(x)))\nB(B(B(int;)))\n"
+HANG = "#if __INCLUDE_LEVEL__ < 60\n#include __FILE__\n#include __FILE__\n#endif\n"  # 2^60 inclusions, little memory
 DEEP = 100_000
 HOSTILE = [
     # id, text, one of the reasons that can be told (machines differ in pace)
@@ -161,13 +162,13 @@ def test_units_that_hang_are_not_waited_for_one_by_one(here, monkeypatch):
     monkeypatch.setattr(units, "PATIENCE", apart.Patience(3))
     (here / "a.h").write_text(STRUCT)
     for number in range(12):
-        (here / f"bad{number:02}.h").write_text(BOMB + STRUCT)
+        (here / f"bad{number:02}.h").write_text(HANG + STRUCT)
     started = time.monotonic()
     reading = clang.read(str(here), Wanted(frozenset(["s"])), ReadOptions(jobs=1))
     assert time.monotonic() - started < 20
     reasons = [one.reason for one in reading.unread]
     assert len(reasons) == 13
-    assert reasons[-1] in ("libclang is not begun: others did not end within 2 s each", NO_MEMORY)
+    assert reasons[-1] == "libclang is not begun: others did not end within 2 s each"
 
 
 def test_memory_stays_small_while_a_device_is_read(here):

@@ -13,6 +13,7 @@ With $LAYOUTLINT_OFFLINE set nothing is downloaded.
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
 import re
 import shutil
@@ -116,6 +117,15 @@ def version(at: Path) -> tuple[int, int]:
     if numbers is None:
         raise ValueError(f"{at.name} names no kernel version")
     return int(numbers[1]), int(numbers[2])
+
+
+def release(vmlinux: Path) -> str:
+    """The stable version in Debian's part of a kernel's banner, as 6.1.176; raises ValueError where there is none."""
+    with vmlinux.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+        banner = re.search(rb"Linux version [^\n]* Debian (\d+\.\d+\.\d+)-", whole)
+        if banner is None:
+            raise ValueError(f"{vmlinux.name} has no banner of Debian")
+        return banner[1].decode()
 
 
 def unpack(release: str, packages: tuple[str, ...], root: Path) -> None:

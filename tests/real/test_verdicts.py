@@ -24,7 +24,7 @@ COLUMNS = {"cloud": 1, "next": 2, "next-arm64": 3, "newest": 5}
 VERSIONS = {"cloud": (6, 1), "next": (6, 12), "next-arm64": (6, 12), "newest": (7, 2)}
 RUNNING, RUNNING_COLUMN = Path("/sys/kernel/btf/vmlinux"), 4
 TABLE = {
-    name: {row[0]: row[column] for row in table("Verdicts on five kernels") if row[column] != "-"}
+    name: {row[0]: row[column] for row in table("Verdicts on five kernels") if row[column] not in ("-", "unknown")}
     for name, column in {**COLUMNS, "running": RUNNING_COLUMN}.items()
 }
 
@@ -49,6 +49,18 @@ def verdicts(report) -> dict[str, str]:
     return told
 
 
+FIRST_ELEMENTS = {"memcg-vmstats-percpu-apart-from-events": "memory_events", "zone-lock-apart-from-single-pages": "free_area"}
+"""Rules on the first element of an array. pahole's BTF states one dimension for all, so the element's size is not known."""
+
+
+def without_first_elements(outcomes: dict[str, str], report) -> dict[str, str]:
+    """What BTF can say of a table; the report gives the reason for the rest."""
+    unresolved = report["coverage"]["unresolved"]
+    for rule, field in FIRST_ELEMENTS.items():
+        assert any(reason.startswith(f"{rule}: BTF does not state the dimensions of `{field}`") for reason in unresolved)
+    return {rule: outcome for rule, outcome in outcomes.items() if rule not in FIRST_ELEMENTS}
+
+
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_the_table(kernel, name, reader):
@@ -56,7 +68,7 @@ def test_the_table(kernel, name, reader):
     if kernels.version(at) != VERSIONS[name]:
         pytest.skip(f"{name} is now {kernels.version(at)}; the table is about {VERSIONS[name]}")
     report = report_of(at, "--reader", reader)
-    assert verdicts(report) == TABLE[name]
+    assert verdicts(report) == (TABLE[name] if reader == "dwarf" else without_first_elements(TABLE[name], report))
     assert (report["inputs"][0]["reader"], report["exit"]) == (reader, 1)
 
 
@@ -66,7 +78,8 @@ def test_the_running_kernel():
     release = Path("/proc/sys/kernel/osrelease").read_text()
     if not re.match(r"6\.18\.44-fc", release):
         pytest.skip(f"the table is about one build of 6.18.44; this is {release.strip()}")
-    assert verdicts(report_of(RUNNING)) == TABLE["running"]
+    report = report_of(RUNNING)
+    assert verdicts(report) == TABLE["running"] == without_first_elements(TABLE["running"], report)
 
 
 IN_MODULES = {
