@@ -118,7 +118,7 @@ CHECK = Command(("check", "input"), rules=("mine",))
 SHOW = Command(("show", "input", "ring", "--format", "json"), names=("ring",))
 ALL = Command(("show", "input", "--all", "--format", "json"))
 KEPT = '{"rule": "mine", "struct": "ring", "outcome": "kept", "fields": [], "placements": {"total": 8}}'
-REPORT = '{"exit": %d, "inputs": [{"structs": %d}], "unread": [%s], "findings": [%s], "kept": [%s], "coverage": {"applied": %d, "structs": 1}}'
+REPORT = '{"exit": %d, "inputs": [{"structs": %d}], "unread": [%s], "findings": [%s], "kept": [%s], "coverage": {"applied": %d, "structs": 1, "not_covered": []}}'
 STRUCT = '{"structs": [{"name": "ring", "aliases": [], "size": %s, "align": 8, "problem": null, "fields": [%s], "holes": [%s]}]}'
 FIELD = '{"path": "head", "offset": %d, "size": %d, "bit_offset": null, "bit_size": null}'
 HOLE = '{"offset": %d, "size": %d, "bit_offset": null, "bit_size": null}'

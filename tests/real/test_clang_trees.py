@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import resource
-import time
 
 import pytest
 
 from layoutlint.layout import Layout
 from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import apart, read
-from layoutlint.readers.clang import parse
+from layoutlint.readers import read
 from tests.command import run
 
 pytestmark = pytest.mark.real
@@ -85,40 +82,6 @@ def test_a_private_struct_from_sources_alone(source, headers, tmp_path, build):
     assert (finding["struct"], finding["outcome"]) == ("pcpu_chunk", "broken")
     assert {f["path"]: (f["offset"], f["size"]) for f in finding["fields"]} == PCPU_CHUNK
     assert finding["definition"]["file"].endswith("mm/percpu-internal.h")
-
-
-def processor_time() -> float:
-    """Seconds, with those of the processes that parse."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
-
-
-@pytest.mark.parametrize("tree", [tree for tree, _ in TREES])
-def test_within_three_times_the_parse(kernel, tree, monkeypatch):
-    path = str(kernel(tree))
-    parsing: list[float] = []
-    parsed = parse._parsed
-
-    def timed(lib, unit):
-        start = time.process_time()
-        context = parsed(lib, unit)
-        handle = context.__enter__()
-        parsing.append(time.process_time() - start)
-        context.__exit__(None, None, None)
-        del handle
-        return parsed(lib, unit)
-
-    read(path, NAMED, ReadOptions())  # brings the files into memory
-    with monkeypatch.context() as patched:
-        patched.setattr(parse, "_parsed", timed)
-        patched.setattr(apart, "HAS_PROCESSES", False)  # what a process notes down is lost with it
-        read(path, NAMED, ReadOptions())
-    taken = []
-    for _ in range(3):
-        start = processor_time()
-        read(path, NAMED, ReadOptions())
-        taken.append(processor_time() - start)
-    assert min(taken) < 3 * sum(parsing)
 
 
 TYPEDEFS = [
