@@ -60,6 +60,11 @@ class _Eyes:
         """Whether one of them is what pahole leaves of an `_Atomic` type."""
         return "atomic" in self.lost and any(str(member.type) == "void" for member in members)
 
+    def bit_size(self, member: Field, other: Field) -> int | None:
+        """Bits; not known on both sides where one reader cannot tell an array from a vector, which may be larger."""
+        is_hidden = "vector" in self.lost and other.bit_size is None and member.dims
+        return None if is_hidden else member.bit_size
+
     def is_bitfield(self, member: Field) -> bool:
         whole = member.bit_size in (8, 16, 32, 64) and member.bit_offset % member.bit_size == 0
         return member.is_bitfield and not ("whole-bit-field" in self.lost and whole)
@@ -100,7 +105,7 @@ def _member(path: str, a: Field, b: Field, eyes: _Eyes) -> Iterator[str]:
     rest: tuple[_Side, ...] = (
         ("type", eyes.text),
         ("stands_for", eyes.stands_for),
-        ("bit_size", lambda field: field.bit_size),
+        ("bit_size", lambda field: eyes.bit_size(field, b if field is a else a)),
         ("is_bitfield", eyes.is_bitfield),
         ("aggregate", lambda field: field.aggregate),
         ("dims", eyes.dims),

@@ -117,7 +117,25 @@ FROM_COMPILER = (
     ),
 )  # fmt: skip
 
+def _hides_atomics(variant: Variant, built: Built) -> bool:
+    """Whether clang from 16 on wrote a DWARF that has no DW_TAG_atomic_type."""
+    is_old = bool({"-gdwarf-2", "-gdwarf-3", "-gstrict-dwarf"} & set(variant.flags)) and "-gdwarf-5" not in variant.flags
+    return variant.family == "clang" and built.version >= 16 and is_old and variant.reader == "dwarf"
+
+
+def _btf(variant: Variant, _: Built) -> bool:
+    return variant.reader == "btf"
+
+
 FROM_PAHOLE = (
+    Explained(
+        _btf, ("arrays.a", "plain.d"),
+        "an array of 3 or 13 bytes can be a vector, which has 4 or 16: BTF writes both alike, and what follows leaves room",
+    ),
+    Explained(
+        _hides_atomics, ("atomic_odd.b",),
+        "DWARF before 5 has no DW_TAG_atomic_type: a struct of 3 bytes can be an atomic one, which has 4",
+    ),
     Explained(
         _gigantic, ("gigantic size", "gigantic.body", "gigantic.after", "gigantic.more", "gigantic.last"),
         "pahole counts the elements of an array in 32 bits: DW_AT_upper_bound (0x13fffffff) is 1 GiB to it",
