@@ -5,7 +5,7 @@ A set of alignments is their sum: they are powers of two. Everything here errs o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from layoutlint.model import Field, Target, Unstated
 
@@ -20,6 +20,8 @@ ANY = 511
 """What a typedef can give: up to the longest line of any target; nothing of its size follows."""
 _UNNAMED = 15
 """The alignments that those can give: up to that of `long long`."""
+HIDES_USES = Unstated.ALIGNED | Unstated.TYPEDEF | Unstated.RAISED
+"""What hides whether a member, a variable or a typedef of its type is `aligned`."""
 _STRICT = frozenset(
     ("arm", "armeb", "riscv64", "riscv32", "sparc64", "mips", "mipsel", "mips64", "mips64el", "loongarch64")
 )
@@ -78,6 +80,24 @@ def possible(
         every = stated | every & -stated
         return _highest(every), every
     return max(likely, every & -every), every
+
+
+def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:
+    """Yield members behind holes that only the alignment of their types explains, and the least that does.
+
+    Nothing follows from a place that is no multiple of an alignment: what holds the member can be packed.
+    """
+    if unstated & HIDES_USES:
+        return
+    reached, previous = 0, None
+    for member in fields:
+        if member.bit_offset > reached and not member.is_bitfield and not member.asked:
+            own = member.possible or member.align or 1
+            least = _before(previous, member, reached, own, unstated, target)
+            if least > 1:
+                yield member, least
+        reached = max(reached, member.bit_offset + (member.bit_size or 0))
+        previous = member
 
 
 def values(possible: int) -> tuple[int, ...]:

@@ -184,7 +184,7 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
     try:
         for spot in spots(way, struct, placements.line_size):
             try:
-                verdicts.append(_outside_first(_of_spot(rule, spot, own, held, where), spot))
+                verdicts.append(_outside_first(_of_spot(rule, spot, way.struct, own, held, where), spot))
             except NothingDeclared as error:
                 silent = error
     except (TooManySpots, ValueError) as error:
@@ -194,22 +194,27 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
     return _merged(verdicts, placements)
 
 
-def _of_spot(rule: Rule, spot: Spot, own: Context, held: Context, where: Where) -> Verdict:
+def _of_spot(
+    rule: Rule, spot: Spot, container: Struct, own: Context, held: Context, where: Where
+) -> Verdict:
     """The verdict on one place; what is declared far from it counts where nothing near it does."""
     try:
-        return rule.kind.check(_surrounded(spot, own, held, where, is_far=False))
+        return rule.kind.check(_surrounded(spot, container, own, held, where, is_far=False))
     except NothingDeclared:
-        return rule.kind.check(_surrounded(spot, own, held, where, is_far=True))
+        return rule.kind.check(_surrounded(spot, container, own, held, where, is_far=True))
 
 
-def _surrounded(spot: Spot, own: Context, held: Context, where: Where, is_far: bool) -> Surrounded:
+def _surrounded(
+    spot: Spot, container: Struct, own: Context, held: Context, where: Where, is_far: bool
+) -> Surrounded:
     """A container with the accesses inside and beside: its own word goes before those of structs in it.
 
-    With `is_far`, arrays and structs that have no element near the embedded struct count with their first.
+    `container` is the one that was read, which `own` may have with one of its possible alignments. With
+    `is_far`, arrays and structs that have no element near the embedded struct count with their first.
     """
     near = reach(spot, held.layout, own.placements)
     inside, beside = _uses(held, near, spot, is_far), Uses()
-    for way, other in where.declared_in(own.layout.struct, own.placements):
+    for way, other in where.declared_in(container, own.placements):
         for there in _spots_near(way, other.layout.struct, near, is_far):
             if spot.has_own(there.path):
                 beside.update(_uses(other, near, there, is_far))

@@ -37,7 +37,7 @@ class Definitions:
         """Likewise by the shape of the fields; filled when it is first needed."""
         self._distinct: dict[str, dict[tuple[object, ...], Node]] = {}
         """Of names that come more than once, the definitions by what tells them apart."""
-        self._shapes = _Shapes()
+        self._shapes = Shapes()
 
     def equal(self, struct: Struct, same: list[Node]) -> Node | None:
         """The one among the definitions of its name that is the same, apart from the files that have it."""
@@ -85,7 +85,7 @@ class Definitions:
             table.setdefault((name, struct.aggregate, fields), {})[node] = None
 
 
-class _Shapes:
+class Shapes:
     """Numbers for tuples of fields, the same for equal ones; each tuple is looked at once."""
 
     def __init__(self) -> None:

@@ -216,6 +216,7 @@ class _Merged:
             files=len(readings),
             data=_data(readings),
             least_data=_least_data(readings),
+            misplaced=tuple(one for reading in readings for one in reading.misplaced),
             lacking=_lacking(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
             omissions=tuple(_omissions(readings)),

@@ -236,7 +236,7 @@ class Layout:
         if self.struct.align is None:
             basis = "proved by its members" if self.struct.unstated else "natural alignment of its members"
             if self.struct.possible:
-                basis = "stated by another input"
+                basis = "proved by another input or by its uses"
             return Alignment(value, basis)
         is_declared = self.struct.randomised is None
         return Alignment(value, "stated by the input" if is_declared else "as it is laid out")

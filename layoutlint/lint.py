@@ -347,55 +347,74 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
         return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
-    layout = Layout(struct)
+    check = check or rule.kind.check
     try:
         shape = where.surroundings.shape(struct)
         if shape is not None:
             from layoutlint import every_order
 
             return every_order.verdict(rule, struct, shape, where)
-        cases = where.cases(layout)
+        verdicts = _of_alignments(rule, Layout(struct), where, check, False)
+        if not _agreed(rule, verdicts):
+            layout = Layout(where.surroundings.settled(struct))
+            verdicts = _of_alignments(rule, layout, where, check, True)
     except CannotTell as error:
         return _untold(rule, error)
-    check = check or rule.kind.check
+    return _agreed(rule, verdicts) or _undecided(struct, verdicts)
+
+
+_Verdicts = list[tuple[Case, Verdict]]
+
+
+def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_settled: bool) -> _Verdicts:
+    """Return the verdict for each alignment that makes a difference, the likeliest first.
+
+    Raises CannotTell.
+    """
+    cases = where.cases(layout, is_settled)
     is_one_of_many = is_pattern(rule.struct)
     verdicts = []
     for case in cases:
         # Kinds can look at the alignment itself, of which a case has one at least.
         own = layout if len(cases) == 1 or not case.aligns else layout.aligned_to(case.aligns[-1])
-        verdicts.append(_judged(rule, check, where.context(own, case.placements, is_one_of_many)))
-    outcomes = {verdict.outcome for verdict in verdicts}
+        verdicts.append((case, _judged(rule, check, where.context(own, case.placements, is_one_of_many))))
+    return verdicts
+
+
+def _agreed(rule: Rule, verdicts: _Verdicts) -> Verdict | None:
+    """Return the verdict in which all alignments agree; None where they do not."""
+    outcomes = {verdict.outcome for _, verdict in verdicts}
     if len(outcomes) == 1:
-        return verdicts[0]
+        return verdicts[0][1]
     if rule.guess and outcomes == {Outcome.BROKEN, Outcome.AT_RISK}:  # a note either way
-        return next(verdict for verdict in verdicts if verdict.outcome is Outcome.AT_RISK)
-    return _undecided(layout, cases, verdicts)
+        return next(verdict for _, verdict in verdicts if verdict.outcome is Outcome.AT_RISK)
+    return None
 
 
-def _undecided(layout: Layout, cases: tuple[Case, ...], verdicts: list[Verdict]) -> Verdict:
+def _undecided(struct: Struct, verdicts: _Verdicts) -> Verdict:
     """The verdict where an alignment decides that the input does not state."""
-    struct = layout.struct
     outcomes: dict[Outcome, list[int]] = {}
-    for case, verdict in zip(cases, verdicts, strict=True):
+    for case, verdict in verdicts:
         outcomes.setdefault(verdict.outcome, []).extend(case.aligns)
     if not all(outcomes.values()):
-        return unknown(_undecided_around(struct, cases, verdicts))
+        return unknown(_undecided_around(struct, verdicts))
     told = ", ".join(
         f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
         for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
+    likely = Layout(struct).align.value
     return unknown(
         f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
-        f'{told}. Check the header, or state `placement = "aligned:{layout.align.value}"` in the rule file.'
+        f'{told}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
     )
 
 
-def _undecided_around(struct: Struct, cases: tuple[Case, ...], verdicts: list[Verdict]) -> str:
+def _undecided_around(struct: Struct, verdicts: _Verdicts) -> str:
     """The message where that of containers decides."""
-    names = tuple(dict.fromkeys(name for case in cases for name in case.containers))
+    names = tuple(dict.fromkeys(name for case, _ in verdicts for name in case.containers))
     told = ", if ".join(
         f"{case.what or 'what its members ask for'}, {_OUTCOMES[verdict.outcome]}"
-        for case, verdict in zip(cases, verdicts, strict=True)
+        for case, verdict in verdicts
     )
     return (
         f"The alignment of what embeds {struct.aggregate} {struct.name} ({some_of(names)}) is not in the "

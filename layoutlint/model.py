@@ -269,6 +269,8 @@ class Wanted:
     variables: tuple[str, ...] = ()
     near: int = 0
     """Names and patterns of variables, and how many bytes around them are asked for; 0 for nothing."""
+    misplaced: frozenset[tuple[int, int]] = frozenset()
+    """Sizes and alignments of structs in bytes: variables of such a size that start elsewhere are wanted."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns with what says whether an input, its structs aside, is not asked for them."""
 
@@ -383,6 +385,8 @@ class Reading:
     """Data in memory with the variables that are asked for; None where the input tells of none."""
     least_data: tuple[Struct, ...] = ()
     """The same with one byte for each variable, where sizes are not known and `data` has the largest."""
+    misplaced: tuple[Field, ...] = ()
+    """Variables at their addresses, as `Wanted.misplaced` asks for them."""
     lacking: tuple[str, ...] = ()
     """Variables that are asked for by name and are not there, each with the nearest that is."""
     strays: tuple[Stray, ...] = ()

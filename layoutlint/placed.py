@@ -14,6 +14,7 @@ from layoutlint.errors import RuleFileError
 from layoutlint.layout import Alignment, Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Target, Unread, Version, Wanted, some_of
 from layoutlint.placement import Placements
+from layoutlint.proofs import Proofs
 from layoutlint.rule import CannotTell, Context, Pack, Rule
 from layoutlint.settled import settle
 from layoutlint.typed import Finder
@@ -27,6 +28,12 @@ class Surroundings:
     """Everything that the inputs define, where a rule file says that a struct is embedded in it."""
 
     indices: dict[Target, Index] = field(default_factory=dict)
+    proofs: Proofs | None = None
+    """What uses of structs tell of alignments; None where structs do not stand as they are declared."""
+
+    def settled(self, struct: Struct) -> Struct:
+        """Return a struct with the alignments that its uses leave; the first time reads more inputs."""
+        return struct if self.proofs is None else self.proofs.settled(struct)
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Every place in which a struct is embedded, in all inputs for its target; raises CannotTell.
@@ -90,8 +97,9 @@ class Where:
     min_align: int | None = None
     in_pairs: bool = False
     """Whether `line_size` is that of an aligned pair of lines."""
-    _known: dict[int, tuple[Case, ...]] = field(default_factory=dict)
-    """Of embedded structs, which have hundreds of containers and several rules, by identity."""
+    _known: dict[tuple[int, bool], tuple[Case, ...]] = field(default_factory=dict)
+    """Of embedded structs, which have hundreds of containers and several rules, by identity; with and
+    without what uses tell."""
     _held: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
     """What `declared_in` says, by the identity of containers; empty until it is asked."""
     _finder: Finder = field(default_factory=Finder)
@@ -102,16 +110,18 @@ class Where:
             self.pack, self.surroundings, placement.pair_size(self.line_size, target), self.min_align, True
         )
 
-    def cases(self, layout: Layout) -> tuple[Case, ...]:
+    def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
         """The placements of a struct, the likeliest first; several where an unknown alignment decides.
 
+        With `is_settled`, containers have the alignments that their uses leave, as the layout then has.
         Raises CannotTell, and RuleFileError for a placement that the struct cannot have.
         """
         storage = self._storage(layout.struct, layout)
         if storage is not None and storage.word == EMBEDDED:
-            if id(layout.struct) not in self._known:
-                self._known[id(layout.struct)] = self._embedded(layout.struct)
-            return self._known[id(layout.struct)]
+            key = id(layout.struct), is_settled
+            if key not in self._known:
+                self._known[key] = self._embedded(layout.struct, is_settled)
+            return self._known[key]
         likely = self._of(layout, storage, layout.align)
         if len(layout.alignments) == 1:
             return (Case(likely, layout.alignments),)
@@ -157,10 +167,12 @@ class Where:
                 raise RuleFileError((f"{storage.source}: {wrong}",))
         return storage
 
-    def _embedded(self, struct: Struct) -> tuple[Case, ...]:
+    def _embedded(self, struct: Struct, is_settled: bool) -> tuple[Case, ...]:
         """The placements in every container that is not itself only embedded in others."""
         outer, ways = [], self.surroundings.containers(struct, self.line_size)
         for way in ways:
+            if is_settled:
+                way = replace(way, struct=self.surroundings.settled(way.struct))
             storage = None if way.struct.bit_size is None else self._storage(way.struct, Layout(way.struct))
             if storage is None or storage.word != EMBEDDED:
                 outer.append((way, storage))
@@ -267,29 +279,36 @@ def read(paths: tuple[str, ...], wanted: Wanted, names: frozenset[str], options:
     """
     if not names:
         readings, unread = inputs.read(paths, wanted, options)
-        return settle(readings), unread, Surroundings()
+        readings = settle(readings)
+        return readings, unread, Surroundings({}, _proofs(readings, wanted, options))
     if any(is_pattern(name) for name in names):
         asked = replace(wanted, everything=True)
     else:
         asked = replace(wanted, held=names)
     readings, unread = inputs.read(paths, asked, options)
-    around = _surroundings(readings := settle(readings))
+    readings = settle(readings)
+    around = _surroundings(readings, _proofs(readings, asked, options))
     unsettled = {typedef for index in around.indices.values() for typedef in _unsettled(index, names)}
     if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
         asked = replace(asked, names=asked.names | unsettled)
         readings, unread = inputs.read(paths, asked, options)
-        around = _surroundings(readings := settle(readings))
+        readings = settle(readings)
+        around = _surroundings(readings, _proofs(readings, asked, options))
     return [_narrowed(reading, wanted) for reading in readings], unread, around
 
 
-def _surroundings(readings: list[Reading]) -> Surroundings:
+def _proofs(readings: list[Reading], asked: Wanted, options: ReadOptions) -> Proofs:
+    return Proofs(tuple(readings), asked.everything, options)
+
+
+def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:
     structs: dict[Target, list[Struct]] = {}
     for reading in readings:
         told = (reading.path,) if len(readings) > 1 else ()
         for struct in reading.structs:
             of_it = replace(struct, files=struct.files or told) if told else struct
             structs.setdefault(struct.target, []).append(of_it)
-    return Surroundings({target: Index(of_target) for target, of_target in structs.items()})
+    return Surroundings({target: Index(of_target) for target, of_target in structs.items()}, proofs)
 
 
 def _unsettled(index: Index, names: frozenset[str]) -> set[str]:

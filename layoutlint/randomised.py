@@ -113,7 +113,8 @@ def refused(found: placed.Found, names: frozenset[str], options: ReadOptions) ->
         ):
             if new.problem is not None:
                 moved[id(old)] = f"{new.aggregate} {new.name}: {new.problem}"
-    return [checked.get(id(one), one) for one in readings], unread, _Refused(around.indices, moved)
+    readings = [checked.get(id(one), one) for one in readings]
+    return readings, unread, _Refused(around.indices, around.proofs, moved)
 
 
 def _refused(reading: Reading, known: Iterable[Reading]) -> Reading:
@@ -162,7 +163,7 @@ class _Refused(Surroundings):
 
 def _free(known: Known, how: Randomisation, line_size: int | None) -> tuple[list[Reading], Surroundings]:
     """The readings, and what embeds their structs, as any seed may lay them out."""
-    of_any = _Any(known.around.indices, line_size)
+    of_any = _Any(known.around.indices, None, line_size)
     readings = []
     for reading in known.readings:
         free = Free(reading, known.held(reading.path), how)
@@ -267,7 +268,7 @@ def _built(known: Known, how: Randomisation) -> tuple[list[Reading], Surrounding
         if structs and held:
             new = randstruct.redone(replace(held[0], structs=structs), held, how).structs
             holders.update((id(old), struct) for old, struct in zip(structs, new, strict=True))
-    return readings, _Built(known.around.indices, declared, holders)
+    return readings, _Built(known.around.indices, None, declared, holders)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from layoutlint import inputs
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Wanted
+from layoutlint.proofs import Proofs
 
 if TYPE_CHECKING:
     from layoutlint.randstruct import Randomisation
@@ -36,6 +37,9 @@ def of(path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisati
         raise ReadError(unread[0].origin, unread[0].reason)
     if how is not None:
         readings = _randomised(path, readings, options, how)
+    elif asked.everything:  # uses of structs by name would have to be read as well
+        proofs = Proofs(tuple(readings), True, options)
+        readings = [replace(r, structs=tuple(map(proofs.settled, r.structs))) for r in readings]
     structs = sorted(
         (struct for reading in readings for struct in reading.structs),
         key=lambda s: (s.name, str(s.source or ""), s.origin),

@@ -100,10 +100,12 @@ def _with_variables(
     reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """A reading with the variables that are asked for, by the first file that has a symbol table."""
-    if not wanted.near:
+    if not wanted.near and not wanted.misplaced:
         return reading
     from layoutlint.readers import variables
 
+    if wanted.misplaced:
+        return variables.misplaced(reading, images[0], wanted, options)
     for image in images:
         reading = variables.add(reading, image, wanted, options)
         if reading.data is not None:

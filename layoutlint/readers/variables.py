@@ -8,11 +8,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Final
 
 from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, did_you_mean
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
+from layoutlint.model import Field, Reading, ReadOptions, Struct, Unstated, Wanted
 from layoutlint.readers import system_map
 from layoutlint.readers.elf import Image
 from layoutlint.readers.headers import Section
@@ -63,6 +64,31 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
     largest = _with_symbols(reading, image, _mapped_symbols(image, mapped, False), wanted, options)
     least = _with_symbols(reading, image, _mapped_symbols(image, mapped, True), wanted, options)
     return replace(largest, least_data=least.data or (), notes=(*reading.notes, note))
+
+
+def misplaced(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
+    """Return a reading with its variables that start at no multiple of an alignment.
+
+    Those are meant that are as large as the structs which may have it, or arrays of them. Raises ReadError
+    for a damaged symbol table.
+    """
+
+    @cache
+    def largest(size: int) -> int:
+        """Return the largest alignment of what can be so large."""
+        return max((align for one, align in wanted.misplaced if size and size % one == 0), default=1)
+
+    symbols = [one for one in _symbols(image) or () if one.address % largest(one.size)]
+    if not symbols or not image.has_dwarf:
+        return reading
+    from layoutlint.readers.dwarf import variables
+
+    unstated = Unstated.NOTHING
+    for each in reading.structs:
+        unstated |= each.unstated
+    known = variables.described(image, options, set(_keys(symbols)), unstated)
+    found = {key: replace(field, bit_offset=key[0] * 8) for key, field in known.items()}
+    return replace(reading, misplaced=tuple(found[key] for key in sorted(found)))
 
 
 def _mapped_symbols(image: Image, mapped: SystemMap, is_least: bool) -> list[Symbol]:
@@ -190,11 +216,11 @@ def _fields(symbols: Iterable[Symbol], image: Image, options: ReadOptions) -> di
     if image.has_dwarf:
         from layoutlint.readers.dwarf import variables
 
-        described = variables.described(image, options, {(s.address, _declared(s)) for s in symbols})
+        described = variables.described(image, options, set(_keys(symbols)))
     unknown = Field("", CType("??"), 0, None)
     return {
         symbol: replace(
-            described.get((symbol.address, _declared(symbol)), unknown),
+            next((described[key] for key in _keys((symbol,)) if key in described), unknown),
             name=symbol.name,
             bit_offset=symbol.address * 8,
             bit_size=symbol.size * 8,
@@ -203,9 +229,12 @@ def _fields(symbols: Iterable[Symbol], image: Image, options: ReadOptions) -> di
     }
 
 
-def _declared(symbol: Symbol) -> str:
-    """Its name in the source: compilers number those inside of functions (`count.3`)."""
-    return symbol.name.partition(".")[0]
+def _keys(symbols: Iterable[Symbol]) -> Iterator[tuple[int, str]]:
+    """Yield addresses with what can be the names in the source.
+
+    GCC numbers variables inside of functions (`count.3`), clang names the function as well (`f.count.3`).
+    """
+    return ((symbol.address, part) for symbol in symbols for part in symbol.name.split(".")[:2])
 
 
 def _areas(

@@ -24,6 +24,7 @@ _UNION: Final = tag("union_type")
 _BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
 _ATOMIC: Final = int(Unstated.ATOMIC)
 _KEPT: Final = int(Unstated.KEPT)
+_RAISED: Final = int(Unstated.RAISED)
 _IS_ROUNDED: Final = int(Unstated.ROUNDED)
 _WIDE: Final = int(Unstated.WIDE)
 _OF_TYPES: Final = int(Unstated.TYPEDEF)
@@ -290,7 +291,9 @@ class Decoder:
             return kind.align, 0
         if not self.unstated & _BIT_FIELDS:
             return stated, stated
-        return max(stated, kind.align or 1), 0 if stated == kind.align else stated
+        # What a type of several possible alignments has is not stated, but where it is what it asks for.
+        is_of_type = stated == kind.align and (kind.possible == 0 or self.unstated & _RAISED)
+        return max(stated, kind.align or 1), 0 if is_of_type else stated
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""

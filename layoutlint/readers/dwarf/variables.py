@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from layoutlint.model import Field, ReadOptions
+from layoutlint.model import Field, ReadOptions, Unstated
 from layoutlint.readers.dwarf.forms import DAMAGE
 from layoutlint.readers.dwarf.index import Index
-from layoutlint.readers.dwarf.members import Decoder
+from layoutlint.readers.dwarf.members import Decoder, stated
 from layoutlint.readers.dwarf.names import at, tag
 from layoutlint.readers.dwarf.types import TYPE
 from layoutlint.readers.dwarf.unit import NAME, Unit
@@ -27,18 +27,22 @@ _MOST_ORIGINS: Final = 8
 
 
 def described(
-    image: Image, options: ReadOptions, wanted: set[tuple[int, str]]
+    image: Image,
+    options: ReadOptions,
+    wanted: set[tuple[int, str]],
+    unstated: Unstated = Unstated.NOTHING,
 ) -> dict[tuple[int, str], Field]:
     """Of variables by address and name, those that DWARF knows: type and source, without their places.
 
-    They are found by their locations, which are searched as bytes: entries of variables are millions.
+    `unstated` is what their compilers leave out, where the possible alignments of their types count. They are
+    found by their locations, which are searched as bytes: entries of variables are millions.
     """
     content = image.section(".debug_info")
     known = {address for address, _ in wanted if 0 <= address < 1 << image.bits}
     if content is None or not known:
         return {}
     index = Index(image, options)
-    decoder = Decoder(image.target)
+    decoder = Decoder(image.target, unstated, not image.is_kernel)
     found: dict[tuple[int, str], Field] = {}
     for hit in (*_direct(image, content, known), *_numbered(image, index, content, known)):
         try:
@@ -118,11 +122,12 @@ def _variable(unit: Unit, hit: int, location: bytes, decoder: Decoder) -> Field 
     values, _ = unit.read(plan, behind)
     if values.get(_LOCATION) != location:
         return None
-    name, kind, source = None, None, None
+    name, kind, source, asked = None, None, None, 0
     for _ in range(_MOST_ORIGINS):
         name = name or unit.text(plan, values, NAME)
         source = source or decoder.source(unit, values)
         kind = kind or unit.reference(plan, values, TYPE)
+        asked = asked or stated(values) or 0
         before = unit.reference(plan, values, _SPECIFICATION) or unit.reference(plan, values, _ORIGIN)
         if before is None:
             break
@@ -136,7 +141,7 @@ def _variable(unit: Unit, hit: int, location: bytes, decoder: Decoder) -> Field 
     meant = decoder.at(*kind)
     return Field(
         name, meant.spelling, 0, meant.bit_size, False, meant.aggregate, meant.dims, meant.members,
-        meant.align, source, meant.calls,
+        meant.align, source, meant.calls, meant.stands_for, asked, meant.possible,
     )  # fmt: skip
 
 

@@ -1,0 +1,107 @@
+"""Alignments that the uses of structs prove or exclude, where debug information does not state them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from layoutlint import alignment, inputs
+from layoutlint.definitions import Shapes, element_bits
+from layoutlint.layout import Layout
+from layoutlint.model import Field, Reading, ReadOptions, Struct, Unstated, Wanted
+
+_WIDEST_ATOMIC = 16
+"""Bytes of the largest atomic struct that is aligned to more than its members ask for (gcc, clang)."""
+
+
+class Evidence:
+    """What members and variables tell of the alignments of their types: of each the set that remains."""
+
+    def __init__(self, readings: Iterable[Reading]) -> None:
+        self._kept = tuple(readings)  # whose fields are told apart by their identity
+        self._shapes = Shapes()
+        self._remaining: dict[object, int] = {}
+        for reading in self._kept:
+            for struct in reading.structs:
+                hidden = Unstated.NOTHING if reading.is_kernel else struct.unstated & Unstated.ATOMIC
+                for member, least in _holes(struct):
+                    if not hidden or (element_bits(member) or 0) > _WIDEST_ATOMIC * 8:
+                        self._take(member, -least)
+            for variable in reading.misplaced:
+                start = variable.bit_offset >> 3
+                self._take(variable, ((start & -start) << 1) - 1)
+
+    def settled(self, struct: Struct) -> Struct:
+        """Return a struct with the alignments that remain; itself where its uses tell nothing."""
+        key = struct.aggregate, struct.bit_size, self._shapes.of(struct.fields)
+        mask = self._remaining.get(key)
+        if mask is None or not struct.unstated or struct.realigned:
+            return struct
+        every = sum(Layout(struct).alignments) & mask
+        return replace(struct, possible=every) if every else struct
+
+    def _take(self, used: Field, mask: int) -> None:
+        """Take what one use of a type tells; nothing where it has an alignment of its own there."""
+        spelled = (used.type, *used.stands_for)
+        if used.asked or not used.possible or any("_Atomic" in each.left for each in spelled):
+            return  # a typedef that is `aligned` is one whose alignment is known
+        key = used.aggregate, element_bits(used), self._shapes.of(used.members)
+        self._remaining[key] = self._remaining.get(key, -1) & mask
+
+
+def _holes(struct: Struct) -> Iterator[tuple[Field, int]]:
+    """Yield the structs in a struct that holes before them prove to be aligned, and to how much at least."""
+    waiting: list[tuple[tuple[Field, ...], str | None]] = [(struct.fields, struct.aggregate)]
+    while waiting:
+        fields, aggregate = waiting.pop()
+        if aggregate == "struct":
+            found = alignment.of_holes(fields, struct.unstated, struct.target)
+            yield from (each for each in found if each[0].members)
+        waiting += [(one.members, one.aggregate) for one in fields if one.type.left.endswith("{...}")]
+
+
+@dataclass(slots=True)
+class Proofs:
+    """The evidence of some inputs, which is read when it is first asked for: few verdicts depend on it."""
+
+    readings: tuple[Reading, ...]
+    """What was read of them, with the structs that evidence is asked for."""
+    is_everything: bool
+    """Whether they have all structs of the inputs."""
+    options: ReadOptions
+    _evidence: list[Evidence] = field(default_factory=list)
+    _known: dict[int, tuple[Struct, Struct]] = field(default_factory=dict)
+    """By the identity of a struct, itself and what was made of it."""
+
+    def settled(self, struct: Struct) -> Struct:
+        """Return a struct with the alignments that its uses leave; always the same one for one struct."""
+        if id(struct) not in self._known:
+            if not self._evidence:
+                self._evidence.append(Evidence(self._uses()))
+            self._known[id(struct)] = struct, self._evidence[0].settled(struct)
+        return self._known[id(struct)][1]
+
+    def _uses(self) -> Iterator[Reading]:
+        """Yield what shows how structs of several possible alignments are used."""
+        for reading in self.readings:
+            open_ = [struct for struct in reading.structs if _is_open(struct)]
+            if "dwarf" not in reading.reader or not open_:
+                continue
+            names = frozenset(struct.name for struct in open_)
+            pairs = frozenset(_pair(struct) for struct in open_)
+            if self.is_everything:
+                yield reading
+                names = frozenset()
+            more, _ = inputs.read((reading.path,), Wanted(held=names, misplaced=pairs), self.options)
+            yield from more
+
+
+def _is_open(struct: Struct) -> bool:
+    """Return whether a struct has several possible alignments, of which its uses can tell something."""
+    if not struct.bit_size or struct.problem or struct.unstated & alignment.HIDES_USES:
+        return False
+    return len(Layout(struct).alignments) > 1
+
+
+def _pair(struct: Struct) -> tuple[int, int]:
+    return (struct.bit_size or 8) // 8, Layout(struct).alignments[-1]

@@ -1,0 +1,124 @@
+"""What uses of structs prove of alignments that objects do not state, against the compiler's `_Alignof`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.command import run
+
+COMPILERS = ("gcc-12", "clang-14", "clang-22")
+PLAIN = "struct s {\n long a;\n long b;\n};\n"
+PACKED = "struct __attribute__((packed)) s {\n long a;\n long b;\n};\n"
+SHORT = "struct __attribute__((packed)) s {\n int a;\n};\n"
+"""GCC aligns variables of 8 bytes and more to more than their type asks for."""
+IN_A_ROW = '__attribute__((section("row")))'
+
+
+class Case(NamedTuple):
+    """A struct `s` of which debug information leaves open whether it is packed, and a use of it."""
+
+    code: str
+    known: str
+    """Whether the use settles what the rule asks, for gcc 12, clang 14 and clang 22: `=` or `?`."""
+
+
+CASES = {
+    "no use": Case(PLAIN, "???"),
+    "a hole before it": Case(PLAIN + "struct c {\n char x;\n struct s s;\n} c;", "=?="),
+    "a hole before an array of it": Case(PLAIN + "struct c {\n char x;\n struct s s[3];\n} c;", "=?="),
+    "a hole in a struct without a name": Case(
+        PLAIN + "struct c {\n int i;\n struct {\n  char x;\n  struct s s;\n };\n} c;", "=?=",
+    ),
+    "a hole in an array of structs without names": Case(
+        PLAIN + "struct c {\n struct {\n  char x;\n  struct s s;\n } of[4];\n} c;", "=?=",
+    ),
+    "a hole before a typedef of it": Case(
+        PLAIN + "typedef const struct s t;\nstruct c {\n char x;\n t s;\n};\nstruct c c;", "=?=",
+    ),
+    "a hole that is a bit-field": Case(
+        PACKED + "struct __attribute__((packed)) c {\n char x;\n long : 56;\n struct s s;\n} c;", "???",
+    ),
+    "a hole between members of one line": Case(PLAIN + "struct c {\n char x; struct s s;\n} c;", "???"),
+    "a hole before a member that is aligned": Case(
+        PACKED + "struct c {\n char x;\n struct s s __attribute__((aligned(8)));\n} c;", "???",
+    ),
+    "a hole before a typedef that is aligned": Case(
+        PACKED + "typedef struct s t __attribute__((aligned(8)));\nstruct c {\n char x;\n t s;\n} c;", "???",
+    ),
+    "a hole that is half of what it could be": Case(
+        PLAIN + "struct c {\n int x;\n struct s s;\n} c;", "=?=",
+    ),
+    "a pragma that cuts the hole down": Case(
+        PLAIN + "#pragma pack(4)\nstruct c {\n char x;\n struct s s;\n} c;", "??=",
+    ),
+    "no hole, as what holds it is packed": Case(
+        PLAIN + "struct __attribute__((packed)) c {\n char x;\n struct s s;\n} c;", "???",
+    ),
+    "an odd address": Case(SHORT + f"char before {IN_A_ROW} = 1;\nstruct s at {IN_A_ROW} = {{1}};", "=?="),
+    "an odd address in a function": Case(
+        SHORT + f"char before {IN_A_ROW} = 1;\nlong f(void) {{ static struct s at {IN_A_ROW} = {{1}}; return at.a++; }}", "=?=",
+    ),
+    "an odd address of an array": Case(
+        SHORT + f"char before {IN_A_ROW} = 1;\nstruct s at[1] {IN_A_ROW} = {{{{1}}}};", "=?=",
+    ),
+    "an odd address of a variable that is aligned to less": Case(
+        PLAIN + f"char before {IN_A_ROW} = 1;\nstruct s at {IN_A_ROW} __attribute__((aligned(1))) = {{1}};", "???",
+    ),
+    "an odd address of a typedef that is aligned to less": Case(
+        PLAIN + f"typedef struct s t __attribute__((aligned(1)));\nchar before {IN_A_ROW} = 1;\nt at {IN_A_ROW} = {{1}};", "???",
+    ),
+    "an odd address of what holds it": Case(
+        PLAIN + f"struct __attribute__((packed)) c {{ struct s s; char x; }};\nchar before {IN_A_ROW} = 1;\nstruct c at {IN_A_ROW} = {{{{1}}}};",
+        "???",
+    ),
+}  # fmt: skip
+RULES = """
+[pack]
+name = "p"
+[struct.s]
+placement = "{placement}"
+[[rule]]
+id = "r"
+struct = "s"
+kind = "no-straddle"
+fields = ["a"]
+severity = "error"
+why = "w"
+"""
+
+
+def _built(folder: Path, compiler: str, code: str, *, is_linked: bool) -> Path:
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    source, made = folder / "x.c", folder / "x.o"
+    source.write_text(f"{code}\nstruct s *used;\nint main(void) {{ return _Alignof(struct s) > 1; }}\n")
+    subprocess.run([compiler, "-g", *([] if is_linked else ["-c"]), "-o", made, source], check=True)
+    return made
+
+
+def _outcome(made: Path, placement: str = "static") -> tuple[str, str]:
+    rules = made.with_name("rules.toml")
+    rules.write_text(RULES.format(placement=placement))
+    report = json.loads(run("check", made, "--rules", rules, "--no-packs", "--format", "json").stdout)
+    return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
+
+
+@pytest.mark.parametrize("is_linked", [False, True], ids=["object", "program"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", CASES)
+def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: bool, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = _built(tmp_path, compiler, case.code, is_linked=is_linked)
+    program = made if is_linked else _built(tmp_path, compiler, case.code, is_linked=True)
+    is_aligned = subprocess.run([program]).returncode
+    if not is_linked:
+        made = _built(tmp_path, compiler, case.code, is_linked=False)
+    truth = "kept" if is_aligned else "at-risk"
+    expected = truth if case.known[COMPILERS.index(compiler)] == "=" else "unknown"
+    assert _outcome(made)[0] == expected
