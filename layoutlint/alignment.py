@@ -6,8 +6,9 @@ A set of alignments is their sum: they are powers of two. Everything here errs o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from layoutlint.model import Field, Target, Unstated
+from layoutlint.model import Field, Struct, Target, Unstated
 
 _LARGEST_PRAGMA = 16
 """What `#pragma pack` can say at most, in bytes (gcc and clang)."""
@@ -30,6 +31,30 @@ _STRICT = frozenset(
 def strict(target: Target) -> bool:
     """Whether gcc takes a target as one that needs aligned access (STRICT_ALIGNMENT), as far as is known."""
     return target.name in _STRICT
+
+
+def of(struct: Struct, bit_size: int) -> tuple[int, int]:
+    """Return the likeliest alignment of a struct, and the set of all that it can have."""
+    likely, every = possible(
+        struct.fields, bit_size, struct.aggregate == "union", struct.align, struct.unstated, struct.target
+    )
+    if struct.unstated & Unstated.ALIGNED and (struct.aliases or not struct.is_tagged):
+        every |= ANY  # the typedef may be `aligned`
+    if struct.possible:
+        every = every & struct.possible or every if struct.unstated else struct.possible
+    return (likely if likely & every else every & -every), every
+
+
+def reordered(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: int) -> Struct:
+    """Return a struct with its fields in another order, and the alignments that it can have as declared.
+
+    `align` is the one by which its fields were placed. Places that no compiler chose prove none.
+    """
+    new = replace(struct, fields=fields, bit_size=bit_size, align=align)
+    _, every = of(struct, struct.bit_size or bit_size)
+    if every & (every - 1) == 0:
+        return new
+    return replace(new, align=None, unstated=Unstated.NOTHING, possible=every | align)
 
 
 def possible(

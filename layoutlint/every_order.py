@@ -9,10 +9,11 @@ from fractions import Fraction
 from math import log, sqrt
 from typing import Literal
 
+from layoutlint import alignment, undecided
 from layoutlint.allocators import EMBEDDED
 from layoutlint.context import SELECTOR, CannotTell, Context
 from layoutlint.layout import Layout, Place, is_pattern, overlap
-from layoutlint.model import Struct
+from layoutlint.model import Struct, Unstated
 from layoutlint.placed import Case, Where
 from layoutlint.randstruct import chances, orders, sights
 from layoutlint.randstruct.abi import CannotLayOut
@@ -46,8 +47,35 @@ _CONSTRUCTED = 48
 
 def verdict(rule: Rule, struct: Struct, shape: Shape, where: Where) -> Verdict:
     """The verdict over every order that the compiler may choose; raises CannotTell."""
-    judging = _Judging(rule, struct, shape, where)
-    judging.said(struct)  # which refuses what no order can change, with the names of all fields
+    storage = where.pack.storage(struct)
+    if storage is not None and storage.word == EMBEDDED:  # its containers decide where it can start
+        return _of_alignment(rule, struct, shape, where, shape.align)
+    declared = alignment.reordered(struct, struct.fields, struct.bit_size or 0, shape.align)
+    found = []
+    for case in _cases(declared, where):
+        align = case.aligns[-1] if case.aligns else shape.align
+        found.append((case, _of_alignment(rule, struct, shape, where, align)))
+    outcomes = {verdict.outcome for _, verdict in found}
+    return found[0][1] if len(outcomes) == 1 else undecided.verdict(declared, found)
+
+
+def _cases(declared: Struct, where: Where) -> tuple[Case, ...]:
+    """The possible alignments of a struct as far as they make a difference, the likeliest first.
+
+    Raises CannotTell.
+    """
+    layout = Layout(declared)
+    if where.pack.storage(declared) is None:
+        return where.cases(layout)
+    likely = layout.align.value  # other orders have other sizes, which may decide where objects start
+    aligns = sorted(layout.alignments, key=lambda align: align != likely)
+    return tuple(Case(where.cases(layout)[0].placements, (align,)) for align in aligns)
+
+
+def _of_alignment(rule: Rule, struct: Struct, shape: Shape, where: Where, align: int) -> Verdict:
+    """The verdict over every order of a struct of one alignment in bytes; raises CannotTell."""
+    judging = _Judging(rule, struct, shape, where, align)
+    judging.said(judging.struct)  # which refuses what no order can change, with the names of all fields
     try:
         try:
             found = judging.counted()
@@ -96,8 +124,10 @@ class _Found:
 class _Judging:
     """One rule on one struct: what it says of each way in which the struct can look."""
 
-    def __init__(self, rule: Rule, struct: Struct, shape: Shape, where: Where) -> None:
-        self.rule, self.struct, self.shape, self.where = rule, struct, shape, where
+    def __init__(self, rule: Rule, struct: Struct, shape: Shape, where: Where, align: int) -> None:
+        self.rule, self.shape, self.where, self._read = rule, shape, where, struct
+        self.struct = replace(struct, align=align, possible=0, unstated=Unstated.NOTHING)
+        """As it is declared, with one of the alignments that it can have."""
         self.storage = where.pack.storage(struct)
         name = rule.kind.name
         needs_size = name not in _WITHOUT_SIZE or self.storage is not None
@@ -106,7 +136,7 @@ class _Judging:
         self._cases: dict[int, Case] = {}
         self._failing: dict[View, _Failing] = {}
         self.question = sights.question(shape, (), False, needs_size)
-        named = _named(rule, self._context(struct))
+        named = _named(rule, self._context(self.struct))
         sees_others = name not in NAMED_ONLY or any(place.is_flexible for place in named)
         self.question = sights.question(shape, map(_steps, named), sees_others, needs_size)
 
@@ -149,7 +179,7 @@ class _Judging:
     def _seen(self, view: View) -> Struct:
         size = view[0] if self.question.needs_size else max(self.struct.bit_size or 0, 1)
         fields = self.question.shown(self.shape, view)
-        return replace(self.struct, fields=fields, bit_size=size, align=self.shape.align)
+        return replace(self.struct, fields=fields, bit_size=size)
 
     def _judged(self, seen: Struct) -> _Failing:
         verdict = self.said(seen)
@@ -172,7 +202,7 @@ class _Judging:
         size = seen.bit_size or 0 if self.question.needs_size else 0
         if size not in self._cases:
             is_embedded = self.storage is not None and self.storage.word == EMBEDDED
-            cases = self.where.cases(Layout(self.struct if is_embedded else seen))
+            cases = self.where.cases(Layout(self._read if is_embedded else seen))
             if len({case.placements.bases for case in cases}) > 1:
                 called = f"{self.struct.aggregate} {self.struct.name}"
                 raise CannotTell(
@@ -252,7 +282,7 @@ def _told(judging: _Judging, found: _Found) -> Verdict:
     known = judging.shape.all_laid(found.witness or {})
     shown = replace(
         judging.struct, fields=judging.shape.moved(known), bit_size=known[judging.shape].bit_size,
-        align=judging.shape.align, origin="", files=(),
+        origin="", files=(),
     )  # fmt: skip
     told = judging.said(shown)
     placements = judging.case(shown).placements

@@ -217,15 +217,7 @@ class Layout:
     @cached_property
     def _alignments(self) -> tuple[int, int]:
         """The likeliest alignment and the set of all."""
-        struct = self.struct
-        is_union = struct.aggregate == "union"
-        likely, every = alignment.possible(
-            struct.fields, self.bit_size, is_union, struct.align, struct.unstated, struct.target
-        )
-        if struct.unstated & Unstated.ALIGNED and (struct.aliases or not struct.is_tagged):
-            every |= alignment.ANY  # the typedef may be `aligned`
-        every = every & struct.possible or every if struct.possible else every
-        return (likely if likely & every else every & -every), every
+        return alignment.of(self.struct, self.bit_size)
 
     @cached_property
     def align(self) -> Alignment:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from layoutlint import alike, asked, of_places, placed, unused
+from layoutlint import alike, asked, of_places, placed, undecided, unused
 from layoutlint.context import Unconcerned
 from layoutlint.coverage import NotCovered
 from layoutlint.covered import assumptions, coverage_of, not_covered
@@ -16,7 +16,7 @@ from layoutlint.intent import said
 from layoutlint.layout import Layout, is_pattern
 from layoutlint.model import Reading, ReadOptions, Struct, Unread, Version, Wanted, some_of
 from layoutlint.named import Structs
-from layoutlint.placed import Case, Surroundings, Where, Wheres
+from layoutlint.placed import Surroundings, Where, Wheres
 from layoutlint.rule import (
     VARIABLES,
     CannotTell,
@@ -31,6 +31,7 @@ from layoutlint.rule import (
     Verdict,
     unknown,
 )
+from layoutlint.undecided import Verdicts
 from layoutlint.when import excluded
 
 if TYPE_CHECKING:
@@ -360,13 +361,10 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
             verdicts = _of_alignments(rule, layout, where, check, True)
     except CannotTell as error:
         return _untold(rule, error)
-    return _agreed(rule, verdicts) or _undecided(struct, verdicts)
+    return _agreed(rule, verdicts) or undecided.verdict(struct, verdicts)
 
 
-_Verdicts = list[tuple[Case, Verdict]]
-
-
-def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_settled: bool) -> _Verdicts:
+def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_settled: bool) -> Verdicts:
     """Return the verdict for each alignment that makes a difference, the likeliest first.
 
     Raises CannotTell.
@@ -381,7 +379,7 @@ def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_se
     return verdicts
 
 
-def _agreed(rule: Rule, verdicts: _Verdicts) -> Verdict | None:
+def _agreed(rule: Rule, verdicts: Verdicts) -> Verdict | None:
     """Return the verdict in which all alignments agree; None where they do not."""
     outcomes = {verdict.outcome for _, verdict in verdicts}
     if len(outcomes) == 1:
@@ -389,48 +387,6 @@ def _agreed(rule: Rule, verdicts: _Verdicts) -> Verdict | None:
     if rule.guess and outcomes == {Outcome.BROKEN, Outcome.AT_RISK}:  # a note either way
         return next(verdict for _, verdict in verdicts if verdict.outcome is Outcome.AT_RISK)
     return None
-
-
-def _undecided(struct: Struct, verdicts: _Verdicts) -> Verdict:
-    """The verdict where an alignment decides that the input does not state."""
-    outcomes: dict[Outcome, list[int]] = {}
-    for case, verdict in verdicts:
-        outcomes.setdefault(verdict.outcome, []).extend(case.aligns)
-    if not all(outcomes.values()):
-        return unknown(_undecided_around(struct, verdicts))
-    told = ", ".join(
-        f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
-        for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
-    )
-    likely = Layout(struct).align.value
-    return unknown(
-        f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
-        f'{told}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
-    )
-
-
-def _undecided_around(struct: Struct, verdicts: _Verdicts) -> str:
-    """The message where that of containers decides."""
-    names = tuple(dict.fromkeys(name for case, _ in verdicts for name in case.containers))
-    told = ", if ".join(
-        f"{case.what or 'what its members ask for'}, {_OUTCOMES[verdict.outcome]}"
-        for case, verdict in verdicts
-    )
-    return (
-        f"The alignment of what embeds {struct.aggregate} {struct.name} ({some_of(names)}) is not in the "
-        f"debug information. If it is {told}. Check the headers, or state their `placement` in the rule file."
-    )
-
-
-_OUTCOMES = {
-    Outcome.KEPT: "kept", Outcome.BROKEN: "broken", Outcome.AT_RISK: "at risk", Outcome.UNKNOWN: "unknown",
-}  # fmt: skip
-
-
-def _or(numbers: Sequence[int]) -> str:
-    """Some numbers as a choice: `1, 2 or 4`."""
-    *first, last = map(str, numbers)
-    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _judged(rule: Rule, check: Check, context: Context) -> Verdict:

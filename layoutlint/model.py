@@ -242,7 +242,8 @@ class Struct:
     unstated: Unstated = Unstated.NOTHING
     """What the input leaves out that decides on its alignment."""
     possible: int = 0
-    """The alignments that it can have, as far as more is known than its fields tell: their sum; else 0."""
+    """The alignments that it can have, as far as more is known than its fields tell: their sum; else 0. If
+    nothing is unstated, its fields tell nothing."""
 
     def answers_to(self, name: str) -> bool:
         """Whether `name`, a tag or typedef or fnmatch pattern, means this struct."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from layoutlint import inputs, placed, randstruct
+from layoutlint import alignment, inputs, placed, randstruct
 from layoutlint.containers import Container
 from layoutlint.context import CannotTell
 from layoutlint.definitions import element_bits
@@ -248,7 +248,7 @@ def _places(way: Container, struct: Struct, shape: Shape, line: int) -> Iterator
 
 def _built_struct(struct: Struct, shape: Shape, known: Mapping[Shape, Laid]) -> Struct:
     """A struct in one of the orders that it may have."""
-    return replace(struct, fields=shape.moved(known), bit_size=known[shape].bit_size, align=shape.align)
+    return alignment.reordered(struct, shape.moved(known), known[shape].bit_size, shape.align)
 
 
 def _built(known: Known, how: Randomisation) -> tuple[list[Reading], Surroundings]:

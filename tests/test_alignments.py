@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -33,8 +34,26 @@ class Case(NamedTuple):
     """From gcc's DWARF, clang 14's, clang 22's and BTF: `=` is the truth and `?` unknown."""
     placement: str = ""
     options: tuple[str, ...] = ()
+    struct: str = "s"
 
 
+EBTREE = """
+typedef unsigned int u32;
+typedef void eb_troot_t;
+struct eb_root { eb_troot_t *b[2]; };
+struct eb_node {
+    struct eb_root branches;
+    eb_troot_t *node_p;
+    eb_troot_t *leaf_p;
+    short int bit;
+    short unsigned int pfx;
+} __attribute__((packed));
+struct eb32_node {
+    struct eb_node node;
+    u32 key;
+} __attribute__((packed));
+"""
+"""As haproxy's ebtree declares its nodes."""
 PAIR = 'kind = "no-straddle"\nfields = ["a"]'
 CASES = {
     "packed, offsets that look natural": Case(
@@ -99,6 +118,28 @@ CASES = {
         "#pragma pack(2)\nstruct s { short c; double a; char e; };", PAIR, "at-risk", "====",
         'placement = "static"\narray = 5',
     ),
+    "glibc's epoll_event, static": Case(
+        "#include <sys/epoll.h>\n", 'kind = "no-straddle"\nfields = ["data"]', "at-risk", "====", 'placement = "static"',
+        struct="epoll_event",
+    ),
+    "glibc's epoll_event, in an array": Case(
+        "#include <sys/epoll.h>\n", 'kind = "no-straddle"\nfields = ["data"]', "at-risk", "====",
+        'placement = "aligned:8"\narray = true', struct="epoll_event",
+    ),
+    "haproxy's eb_node, static": Case(
+        EBTREE, 'kind = "no-straddle"\nfields = ["leaf_p"]', "at-risk", "====", 'placement = "static"', struct="eb_node",
+    ),
+    "haproxy's eb_node, at multiples of 8": Case(
+        EBTREE, 'kind = "no-straddle"\nfields = ["leaf_p"]', "kept", "====", struct="eb_node",
+    ),
+    "haproxy's eb_node, in an array": Case(
+        EBTREE, 'kind = "no-straddle"\nfields = ["leaf_p"]', "at-risk", "====", 'placement = "malloc"\narray = 9',
+        struct="eb_node",
+    ),
+    "haproxy's eb32_node, static": Case(
+        EBTREE, 'kind = "no-straddle"\nfields = ["node.leaf_p"]', "at-risk", "===?", 'placement = "static"',
+        struct="eb32_node",
+    ),
     "an embedded packed struct": Case(
         "struct in { char c[16]; __int128 i; } __attribute__((packed));\nstruct s { char c[16]; struct in a; };",
         PAIR, "at-risk", "====",
@@ -123,18 +164,22 @@ def _object(folder: Path, build: str, source: Path) -> Path:
 
 
 def _outcome(path: Path, folder: Path, case: Case, *options: str) -> str:
+    return _finding(path, folder, case, *options)["outcome"]
+
+
+def _finding(path: Path, folder: Path, case: Case, *options: str) -> dict[str, str]:
     rules = folder / "rules.toml"
-    head = f"[struct.s]\n{case.placement}\n" if case.placement else ""
-    rules.write_text(f'[pack]\nname = "p"\n{head}[[rule]]\nid = "r"\nstruct = "s"\n{case.rule}\nwhy = "w"\nseverity = "error"\n')
+    head = f"[struct.{case.struct}]\n{case.placement}\n" if case.placement else ""
+    rules.write_text(f'[pack]\nname = "p"\n{head}[[rule]]\nid = "r"\nstruct = "{case.struct}"\n{case.rule}\nwhy = "w"\nseverity = "error"\n')
     done = run("check", path, "--rules", rules, "--no-packs", "--format", "json", *case.options, *options)
     report = json.loads(done.stdout)
-    ((finding),) = [*report["findings"], *report["kept"]] if "kept" in report else report["findings"] or [{"outcome": "kept"}]
-    return str(finding["outcome"])
+    (finding,) = report["findings"] or [{"outcome": "kept", "message": ""}]
+    return {"outcome": str(finding["outcome"]), "message": str(finding["message"])}
 
 
 def _source(folder: Path, case: Case) -> Path:
     path = folder / "x.c"
-    path.write_text(f"{case.code}\nstruct s object;\n")
+    path.write_text(f"{case.code}\nstruct {case.struct} object;\n")
     return path
 
 
@@ -182,3 +227,20 @@ def test_gcc_leaves_out_the_alignment_of_what_is_as_large_as_a_register(target: 
     ((struct),) = json.loads(run("show", tmp_path / "x.o", "--all", "--format", "json").stdout)["structs"]
     assert struct["align"] is None
     assert struct["size"] in struct["align_possible"]
+
+
+OPEN = [(build, name) for at, build in enumerate(BUILDS) for name, case in CASES.items() if case.known[at] == "?"]
+TOLD = re.compile(r'The rule is (.*)\. Check the header, or state `placement = "aligned:(\d+)"` in the rule file')
+OUTCOMES = re.compile(r"(kept|broken|at risk) if (?:it is )?((?:\d+(?:, | or )?)+)")
+
+
+@pytest.mark.parametrize(("build", "name"), OPEN)
+def test_what_the_message_says_to_state_gives_the_verdict_that_it_says(build: str, name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = _object(tmp_path, build, _source(tmp_path, case))
+    reader = ("--reader", "btf") if build == "btf" else ()
+    told = TOLD.search(_finding(made, tmp_path, case, *reader)["message"])
+    assert told is not None
+    said = {align: outcome.replace(" ", "-") for outcome, aligns in OUTCOMES.findall(told[1]) for align in re.findall(r"\d+", aligns)}
+    settled = case._replace(placement=f'placement = "aligned:{told[2]}"')
+    assert _outcome(made, tmp_path, settled, *reader) == said[told[2]]

@@ -102,10 +102,11 @@ def _built(folder: Path, compiler: str, code: str, *, is_linked: bool) -> Path:
     return made
 
 
-def _outcome(made: Path, placement: str = "static") -> tuple[str, str]:
+def _outcome(made: Path, placement: str = "static", *options: str) -> tuple[str, str]:
     rules = made.with_name("rules.toml")
     rules.write_text(RULES.format(placement=placement))
-    report = json.loads(run("check", made, "--rules", rules, "--no-packs", "--format", "json").stdout)
+    done = run("check", made, "--rules", rules, "--no-packs", "--format", "json", *options)
+    report = json.loads(done.stdout)
     return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
 
 
@@ -122,3 +123,13 @@ def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: boo
     truth = "kept" if is_aligned else "at-risk"
     expected = truth if case.known[COMPILERS.index(compiler)] == "=" else "unknown"
     assert _outcome(made)[0] == expected
+
+
+@pytest.mark.parametrize("seed", [(), ("--seed", "00" * 32)], ids=["any order", "one order"])
+@pytest.mark.parametrize(("placement", "outcome"), [("static", "unknown"), ("aligned:8", "kept")])
+def test_verdicts_on_other_orders_hold_for_each_alignment(
+    placement: str, outcome: str, seed: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = _built(tmp_path, "gcc-12", PLAIN, is_linked=False)
+    shuffled = ("--randstruct", "gcc-full", "--kernel-version", "6.12", "--randomized", "s", *seed)
+    assert _outcome(made, placement, *shuffled)[0] == outcome

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
+from layoutlint import alignment
 from layoutlint.model import Declared, Field, Inner, Struct, Target
 from layoutlint.randstruct import ways
 from layoutlint.randstruct.abi import CannotLayOut
@@ -75,9 +76,9 @@ class Redoer:
         if not new.has_moved:
             return struct
         how = Randomised(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
-        return replace(
-            struct, fields=new.fields, bit_size=new.bit_size, align=new.align or struct.align, randomised=how
-        )
+        if new.align is None:
+            return replace(struct, fields=new.fields, bit_size=new.bit_size, randomised=how)
+        return replace(alignment.reordered(struct, new.fields, new.bit_size, new.align), randomised=how)
 
     def _redone(self, of: Type, target: Target) -> _New:
         inner = [self._inner(of, position, field, target) for position, field in enumerate(of.fields)]
