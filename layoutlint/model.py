@@ -67,6 +67,7 @@ def _target(
 # else twice a pointer, or the alignment of `long double` where that is larger.
 TARGETS: tuple[Target, ...] = (
     _target("x86_64", 8, "little", 64, 8, 16),
+    _target("x32", 4, "little", 64, 8, 16),  # x86-64 with pointers of 32 bits (-mx32)
     _target("i386", 4, "little", 64, 8, 4),
     _target("aarch64", 8, "little", 64, 8, 16),
     _target("aarch64_be", 8, "big", 64, 8, 16),

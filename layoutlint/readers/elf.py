@@ -56,6 +56,7 @@ _WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
 # Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
     ("EM_X86_64", 64, True): "x86_64",
+    ("EM_X86_64", 32, True): "x32",
     ("EM_386", 32, True): "i386",
     ("EM_AARCH64", 64, True): "aarch64",
     ("EM_AARCH64", 64, False): "aarch64_be",

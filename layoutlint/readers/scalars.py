@@ -15,7 +15,7 @@ _WORDS = ("i386",)
 _NARROW_VECTORS = {"arm": 8, "armeb": 8, "aarch64": 16, "aarch64_be": 16}
 """The largest alignment of vectors in bytes (AAPCS, "Containerized vectors"; AAPCS64, "Short vectors")."""
 _ROUNDED = {
-    "x86_64": 16, "i386": 8, "aarch64": 16, "aarch64_be": 16, "arm": 8, "armeb": 8, "riscv64": 16,
+    "x86_64": 16, "x32": 16, "i386": 8, "aarch64": 16, "aarch64_be": 16, "arm": 8, "armeb": 8, "riscv64": 16,
     "riscv32": 16, "sparc64": 8, "powerpc": 4, "mips": 4, "mipsel": 4, "mips64": 8, "mips64el": 8,
     "loongarch64": 8,
 }  # fmt: skip

@@ -223,7 +223,7 @@ def test_a_dropped_flag_that_may_change_layouts(tmp_path, flag, problem):
 @pytest.mark.parametrize(("triple", "name"), [
     ("x86_64-linux-gnu", "x86_64"), ("i686-linux-gnu", "i386"), ("aarch64-linux-gnu", "aarch64"), ("arm-linux-gnueabi", "arm"),
     ("armeb-linux-gnueabi", "armeb"), ("powerpc64le-linux-gnu", "powerpc64le"), ("s390x-linux-gnu", "s390x"),
-    ("riscv64-linux-gnu", "riscv64"), ("mips64el-linux-gnuabi64", "mips64el"), ("x86_64-linux-gnux32", "unknown32-le"),
+    ("riscv64-linux-gnu", "riscv64"), ("mips64el-linux-gnuabi64", "mips64el"), ("x86_64-linux-gnux32", "x32"),
     ("loongarch64-linux-gnu", "loongarch64"), ("sparc64-linux-gnu", "sparc64"),
 ])  # fmt: skip
 def test_targets(tmp_path, triple, name):

@@ -88,7 +88,7 @@ def test_any_cut_ends_in_an_answer(tmp_path):
 
 MACHINES = [
     # e_machine (elf.h), bits, little-endian, target
-    (62, 64, True, "x86_64"), (62, 32, True, "unknown32-le"), (3, 32, True, "i386"), (183, 64, True, "aarch64"),
+    (62, 64, True, "x86_64"), (62, 32, True, "x32"), (3, 32, True, "i386"), (183, 64, True, "aarch64"),
     (183, 64, False, "aarch64_be"), (40, 32, True, "arm"), (40, 32, False, "armeb"), (21, 64, True, "powerpc64le"),
     (21, 64, False, "powerpc64"), (20, 32, False, "powerpc"), (22, 64, False, "s390x"), (243, 64, True, "riscv64"),
     (243, 32, True, "riscv32"), (8, 64, False, "mips64"), (8, 64, True, "mips64el"), (8, 32, False, "mips"),

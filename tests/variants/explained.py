@@ -70,10 +70,6 @@ def _places_bits_from_above(variant: Variant, built: Built) -> bool:
 
 FROM_COMPILER = (
     Explained(
-        _named("gcc -mx32"), tuple(f"{name} align" for name in ("bits_wide", "complexes", "decimal", "quad", "scalars", "wide")),
-        "an ELF file of 32 bits for EM_X86_64 is no row of TARGETS: what is aligned to 16 there is not known",
-    ),
-    Explained(
         _by("gcc"), ("transparent_t", "transparent.b.i", "transparent.b.v"),
         "gcc writes a union that a typedef makes transparent as a DW_TAG_union_type with DW_AT_byte_size (8) and no children",
     ),

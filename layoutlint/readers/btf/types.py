@@ -33,6 +33,9 @@ _MOST_FIELDS: Final = 1 << 16
 """Fields at all depths of one struct: structs that hold one another twice double them with each type, and the
 largest of Linux has 2,800."""
 
+_FAKE: Final = "__SANITIZED_FAKE_INT__"
+"""What pahole writes, with 4 bytes, for a number of other than 1, 2, 4, 8 or 16 (`long double` on i386)."""
+
 # Clang's spelling -> GCC's.
 _BASES: Final = {
     "short": "short int",
@@ -118,6 +121,8 @@ class Decoder:
             return replace(inner, spelling=spelled, stands_for=meant)
         if kind == blob.ARRAY:
             return self._array(record, spelled, depth)
+        if kind == blob.INT and record.name == _FAKE:
+            return Type(spelled, None)
         if kind == blob.INT:
             return self._integer(record, spelled)
         if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):

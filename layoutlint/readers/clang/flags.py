@@ -336,7 +336,7 @@ def architecture(triple: str, pointer_bits: int) -> str:
     if re.fullmatch(r"i[3-9]86", arch):
         return "i386"
     if arch == "x86_64" and pointer_bits == 32:
-        return "unknown32-le"
+        return "x32"
     if re.match(r"(arm|thumb)(?!eb)", arch) and not arch.startswith("arm64"):
         return "arm"
     if re.match(r"(arm|thumb)eb", arch):

@@ -1,0 +1,106 @@
+"""Sizes and alignments that debug information does not state, against constants of what compilers made."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.command import run
+from tests.oracles import need
+from tests.real import kernels
+from tests.variants import compilers
+
+
+class Case(NamedTuple):
+    """A struct `s`, its members, and what compiles it."""
+
+    code: str
+    members: tuple[str, ...]
+    compilers: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+
+GCC = ("gcc-9", "gcc-10", "gcc-12", "gcc-14")
+CLANG = ("clang-13", "clang-14", "clang-16", "clang-22")
+NUMBERS = "struct s { char c; long l; char d; long long ll; char e; double g; char h; long double ld; char i; void *p; };"
+IN_NUMBERS = ("c", "l", "d", "ll", "e", "g", "h", "ld", "i", "p")
+CASES = {
+    "atomic structs of three bytes": Case(
+        "struct s { char c; _Atomic struct { char x[3]; } a[4]; char d; };", ("c", "a", "d"), (*GCC[2:], *CLANG),
+    ),
+    "an array of atomic structs alone": Case(
+        "struct s { _Atomic struct { char x[3]; } a[4]; };", ("a",), (*GCC[2:], *CLANG),
+    ),
+    "atomic integers of i386": Case(
+        "struct s { char c; _Atomic long long a; char d; _Atomic double e; _Atomic long f; };", ("c", "a", "d", "e", "f"),
+        (*GCC, *CLANG), ("-m32",),
+    ),
+    "numbers of i386": Case(NUMBERS, IN_NUMBERS, (*GCC, *CLANG), ("-m32",)),
+    "numbers of i386, doubles aligned": Case(NUMBERS, IN_NUMBERS, (*GCC, *CLANG), ("-m32", "-malign-double")),
+    "numbers of x32": Case(NUMBERS, IN_NUMBERS, (*GCC, *CLANG), ("-mx32",)),
+    "wide numbers of x32": Case(
+        "struct s { char c; __int128 a; char d; _Atomic long long e; char f; long double _Complex g; };",
+        ("c", "a", "d", "e", "f", "g"), (*GCC, *CLANG), ("-mx32",),
+    ),
+    "aligned by itself, of x32": Case(
+        "struct s { char c; struct { long double a; } d; };", ("c", "d"), (*GCC, *CLANG), ("-mx32",),
+    ),
+    "vectors of three": Case(
+        "typedef int v3 __attribute__((ext_vector_type(3)));\nstruct s { char c; v3 a; char d; v3 e[2]; };",
+        ("c", "a", "d", "e"), CLANG,
+    ),
+}  # fmt: skip
+FORMS = {"DWARF 4": ("-gdwarf-4",), "DWARF 5": ("-gdwarf-5",), "BTF": ("-gdwarf-4",)}
+
+
+def _cases() -> Iterator[tuple[str, str, str]]:
+    return ((name, compiler, form) for name, case in CASES.items() for compiler in case.compilers for form in FORMS)
+
+
+def _built(case: Case, compiler: str, form: str, folder: Path) -> Path:
+    try:
+        command = compilers.command(compiler)
+    except kernels.Unavailable as why:
+        pytest.skip(str(why))
+    numbers = [f"__builtin_offsetof(struct s, {m}), sizeof ((struct s *)0)->{m}" for m in case.members]
+    told = ", ".join(("sizeof(struct s)", "_Alignof(struct s)", *numbers))
+    code = f'const unsigned told[] __attribute__((section(".answers"))) = {{{told}}};'
+    (folder / "x.c").write_text(f"{case.code}\nstruct s object;\n{code}\n")
+    done = subprocess.run(
+        [*command, *case.flags, *FORMS[form], "-c", "-o", "x.o", "x.c"], cwd=folder, capture_output=True, encoding="utf-8"
+    )
+    if done.returncode:
+        pytest.skip(f"{compiler} does not compile it: {done.stderr[:200]}")
+    if form == "BTF":
+        done = subprocess.run([need("pahole"), "-J", "x.o"], cwd=folder, capture_output=True, encoding="utf-8")
+        if "INT complex" in done.stdout + done.stderr:
+            pytest.skip("pahole does not write complex numbers")
+        done.check_returncode()
+    return folder / "x.o"
+
+
+def _truth(made: Path) -> tuple[int, ...]:
+    subprocess.run([need("objcopy"), "-O", "binary", "-j", ".answers", made, made.with_name("told")], check=True)
+    content = made.with_name("told").read_bytes()
+    return struct.unpack(f"<{len(content) // 4}I", content)
+
+
+@pytest.mark.parametrize(("name", "compiler", "form"), _cases())
+def test_what_is_known_is_true(name: str, compiler: str, form: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = _built(case, compiler, form, tmp_path)
+    size, align, *places = _truth(made)
+    reader = ("--reader", "btf" if form == "BTF" else "dwarf")
+    ((shown),) = json.loads(run("show", made, "s", *reader, "--format", "json").stdout)["structs"]
+    assert shown["size"] == size
+    assert align in shown["align_possible"]
+    offsets = {member["path"]: (member["offset"], member["size"]) for member in shown["fields"]}
+    for member, offset, of_it in zip(case.members, places[::2], places[1::2], strict=True):
+        assert offsets[member][0] == offset, member
+        assert offsets[member][1] in (of_it, None), member
