@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+
+from tests.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 120
@@ -17,7 +20,23 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    words = [str(argument) for argument in arguments]
+    if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
+        return _started(words, cwd, {**kept, **environment}, seconds)
+    ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)
+    return subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode())
+
+
+@cache
+def _forks(process: int) -> Forks:
+    """One for each process of pytest."""
+    return Forks(ROOT)
+
+
+def _started(
+    words: list[str], cwd: Path, environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "layoutlint", *arguments],
-        cwd=cwd, env={**kept, **environment}, capture_output=True, encoding="utf-8", timeout=seconds, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "layoutlint", *words], cwd=cwd, env=environment, capture_output=True, encoding="utf-8",
+        timeout=seconds, stdin=subprocess.DEVNULL,
     )  # fmt: skip
