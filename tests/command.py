@@ -16,11 +16,11 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 def run(
-    *arguments: str | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
+    *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    words = [str(argument) for argument in arguments]
+    words = [os.fsdecode(argument) for argument in arguments]
     if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
         return _started(words, cwd, {**kept, **environment}, seconds)
     ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)

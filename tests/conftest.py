@@ -28,11 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--exhaustive")
-    chosen = [item for item in items if (item.get_closest_marker("exhaustive") is not None) == wanted]
-    left = [item for item in items if (item.get_closest_marker("exhaustive") is not None) != wanted]
+    chosen = [item for item in items if _is_exhaustive(item) == wanted]
+    left = [item for item in items if _is_exhaustive(item) != wanted]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
+
+
+def _is_exhaustive(item: pytest.Item) -> bool:
+    """Whether a test takes long; whole kernels do."""
+    return any(item.get_closest_marker(name) is not None for name in ("exhaustive", "real"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -104,8 +104,8 @@ def _become(request: dict, outputs: list[int]) -> NoReturn:
     for standard, output in enumerate(outputs, start=1):
         os.dup2(output, standard)
         os.close(output)
-    sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(open(2, "wb", buffering=0, closefd=False), "utf-8", "backslashreplace", write_through=True)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
     sys.argv = ["layoutlint", *request["arguments"]]
     from layoutlint.__main__ import main
 

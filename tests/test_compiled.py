@@ -87,6 +87,7 @@ QUICKLY = {"CFLAGS": "-O0"}
 BUILDS = [({"LAYOUTLINT_COMPILE": "never"}, "interpreted"), (NO_COMPILER, "interpreted"), (QUICKLY, "compiled")]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("environment", "state"), BUILDS, ids=["never", "no compiler", "compiler"])
 def test_an_installation_works_with_a_compiler_and_without(environment: dict[str, str], state: str, tmp_path: Path):
     if state == "compiled" and not (MODULES and shutil.which(os.environ.get("CC", "gcc"))):
@@ -97,6 +98,7 @@ def test_an_installation_works_with_a_compiler_and_without(environment: dict[str
     assert (told.returncode, told.stdout) == (1, run(*CHECK).stdout)
 
 
+@pytest.mark.exhaustive
 def test_one_module_that_cannot_be_compiled_leaves_them_all_interpreted(tmp_path: Path):
     if os.name != "posix" or not MODULES:
         pytest.skip("the compiler is a shell script, or no module has a .pxd")
@@ -112,6 +114,7 @@ def test_one_module_that_cannot_be_compiled_leaves_them_all_interpreted(tmp_path
     assert [path for suffix in EXTENSION_SUFFIXES for path in built.rglob(f"*{suffix}")] == []
 
 
+@pytest.mark.exhaustive
 def test_failing_to_compile_is_an_error_when_compiling_is_asked_for(tmp_path: Path):
     if not MODULES:
         pytest.skip("no module has a .pxd")

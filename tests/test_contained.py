@@ -205,6 +205,7 @@ def test_a_typedef_that_only_its_name_tells(tmp_path):
     assert told == {"one": [], "two": [("user", "here")], "two_t": [("user", "here")]}
 
 
+@pytest.mark.exhaustive
 def test_more_places_than_are_listed_is_said(tmp_path):
     text = "struct l0 { long a; };\n" + "".join(f"struct l{n} {{ struct l{n - 1} a[1], b[1]; }};\n" for n in range(1, 16))
     wide = "".join(f"struct w{n} {{ struct l15 x; }};\n" for n in range(10))

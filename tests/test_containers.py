@@ -341,6 +341,7 @@ def doubled(levels: int) -> list[Struct]:
     return made
 
 
+@pytest.mark.exhaustive
 class TestGrowth:
     @pytest.mark.parametrize("levels", [18, 40, 300])
     def test_more_ways_than_anything_can_hold_are_counted_and_refused(self, levels):

@@ -29,6 +29,12 @@ from tests.variants.facts import Definition, Spot
 from tests.variants.table import VARIANTS
 
 NAMED = {variant.name: variant for variant in VARIANTS}
+USUAL = {
+    "gcc -gdwarf-5", "clang -gdwarf-5", "gcc -gdwarf-4 type units", "gcc -gdwarf-5 split program", "gcc -gdwarf-5 dwz", "gcc -m32",
+    "clang-19 s390x-linux-gnu", "gcc pahole -J",
+}  # fmt: skip
+"""What a quick run tries: each way to build that is read by other code."""
+EACH = [pytest.param(name, marks=() if name in USUAL else pytest.mark.exhaustive) for name in NAMED]
 BY_COMMAND = ("gcc -gdwarf-5", "clang-19 -gdwarf-4 strict", "gcc -gdwarf-5 dwz", "gcc -m32", "clang-19 s390x-linux-gnu", "gcc zstd")
 WITH_BTF = ("gcc pahole -J", "clang pahole -J", "clang-19 bpf BTF")
 
@@ -82,7 +88,7 @@ def test_a_difference_is_seen(change, key):
     assert key in with_compiler([reading], (replace(pair, **change),)).differences
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", EACH)
 def test_what_is_read_is_what_was_compiled(builds, name):
     variant, made = built(builds, name)
     found = readings(variant, made)
@@ -94,7 +100,7 @@ def test_what_is_read_is_what_was_compiled(builds, name):
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", EACH)
 def test_what_is_read_is_what_pahole_reads(builds, name):
     variant, made = built(builds, name)
     reason = explained.unlisted(variant, made)
@@ -108,6 +114,7 @@ def test_what_is_read_is_what_pahole_reads(builds, name):
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", WITH_BTF)
 def test_dwarf_and_btf_of_one_build_say_the_same(builds, name):
     variant, made = built(builds, name)
@@ -124,6 +131,7 @@ def test_dwarf_and_btf_of_one_build_say_the_same(builds, name):
     assert missing <= explained.expected(explained.FROM_COMPILER, variant, made)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", BY_COMMAND)
 def test_the_command_says_what_was_compiled(builds, name):
     _, made = built(builds, name)
@@ -136,6 +144,7 @@ def test_the_command_says_what_was_compiled(builds, name):
         assert shown - {("in_parameters", 8)} <= sizes
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["gcc -gdwarf-4 in C++", "gcc -gdwarf-5 in C++", "gcc -gdwarf-4 in Rust", "gcc -gdwarf-5 in Rust"])
 def test_units_in_other_languages_are_counted(builds, name):
     variant, made = built(builds, name)

@@ -165,6 +165,7 @@ def test_the_report_is_about_every_build_once(report):
     ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
 def test_the_same_bytes_for_any_number_of_processes(format_):
     one, *others = (

@@ -103,6 +103,7 @@ def rules(held: Struct, data: st.DataObject, line: int, **more: object) -> Itera
         yield Isolated(tuple(ours)), (), alone_fails
 
 
+@pytest.mark.exhaustive
 @given(
     data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line", "malloc", "static"]),
     count=st.integers(1, 5), line=st.sampled_from(LINES),
@@ -117,6 +118,7 @@ def test_elements_of_arrays(data, held, word, count, line):
         agrees(kind, Context(layout, found, accesses), rows, line, fails)
 
 
+@pytest.mark.exhaustive
 @given(data=st.data(), held=structs(), word=st.sampled_from(["kmalloc", "slab", "line"]), line=st.sampled_from(LINES))
 @settings(max_examples=50)
 def test_objects_of_a_cache_when_asked(data, held, word, line):
@@ -153,6 +155,7 @@ def must_part(named: dict[str, slow.Node], a: slow.Node, b: slow.Node) -> list[t
     return [(node, inner) for node in beside]
 
 
+@pytest.mark.exhaustive
 @given(data=st.data(), held=structs(), word=st.sampled_from(["slab", "line", "static"]), count=st.integers(1, 4),
        line=st.sampled_from(LINES))  # fmt: skip
 @settings(max_examples=60)

@@ -292,6 +292,7 @@ def test_no_text_is_too_strange(pieces):
         assert call.struct or call.problem
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("piece", [
     "kmalloc(sizeof(*p), 0);", "kmalloc(", "struct s *p;", "p p p ", '"', "'", "/*", "\\\n", "#if 0\n", "}\n", "((((", "kmalloc(sizeof(*pNN), 0);\n",
     "static struct s x[", "KMEM_CACHE(x, a|", "struct s {", "struct s { struct t *p; };", "{" , " " * 50 + "\n",

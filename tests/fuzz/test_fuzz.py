@@ -43,6 +43,7 @@ def test_every_seed_has_its_recipe():
     assert sorted(path.name for path in FOLDER.iterdir() if path != SOURCE) == sorted(recipe.name for recipe in RECIPES)
 
 
+@pytest.mark.exhaustive
 def test_damaged_inputs_break_no_promise():
     summary = many(Plan(COUNT, seed=0, end=time.monotonic() + SECONDS), keep=lambda violation: True)
     assert [(v.number, v.problems) for v in summary.violations] == []
@@ -58,6 +59,7 @@ def test_what_was_found_stays_fixed(folder):
     assert trial.alone(cases.load(folder)) == [], cases.what(folder)
 
 
+@pytest.mark.exhaustive
 def test_a_number_means_the_same_input_everywhere():
     program = ("import hashlib; from tests.fuzz import inputs; "
                "print(hashlib.sha256(repr([inputs.of(n, 7) for n in range(150)]).encode()).hexdigest())")  # fmt: skip

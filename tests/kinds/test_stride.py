@@ -167,6 +167,7 @@ def chosen(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], 
     return Stride(None, tuple(paths[0]), tuple(paths[1])), ours, theirs
 
 
+@pytest.mark.exhaustive
 @given(
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), first=st.sampled_from([8, 16, 64, 128]),
     count=st.integers(2, 6),
@@ -187,6 +188,7 @@ def test_every_two_elements_side_by_side(data, held, line, first, count):
     assert (verdict.outcome, set(verdict.bases), verdict.total) == (outcome_of(failing, bases), failing, len(bases))
 
 
+@pytest.mark.exhaustive
 @given(
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), offset=st.integers(0, 3),
     count=st.integers(2, 6),

@@ -152,6 +152,7 @@ def test_outcome_and_share_are_those_of_all_orders(type_, a, b, kind, mode):
     holds_as_expected(type_, a, b, kind, mode)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(36, list(KINDS), (3, 4, 5), True)))
 def test_bit_fields(type_, a, b, kind, mode):
@@ -164,6 +165,7 @@ def test_seven_fields(type_, a, b, kind, mode):
     holds_as_expected(type_, a, b, kind, mode)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", ["gcc-full", "clang"])
 @pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(2, ["distance", "order"], (8,), False)))
 def test_eight_fields(type_, a, b, kind, mode):
@@ -180,6 +182,7 @@ def one_by_chance(type_, mode, chance):
     return brute.Placed(order, dict(zip((type_.members[p].name for p in order), starts, strict=True)), size, {})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["separate", "together", "isolated", "distance", "size"])
 @pytest.mark.parametrize("count", [10, 20, 30])
 def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatch):
@@ -215,6 +218,7 @@ def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypat
         assert abs(found.orders.share - share) <= found.orders.error
 
 
+@pytest.mark.exhaustive
 def test_the_same_in_every_run():
     type_ = brute.Drawer(random.Random(4)).type("again", 25, 0, True)
     first, second = (verdict(Isolated(("f1",)), type_, "gcc-performance", "6.12") for _ in range(2))

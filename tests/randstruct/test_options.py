@@ -107,6 +107,7 @@ def test_structs_of_function_pointers_need_no_mark(kind, request):
     assert shown["calls"]["randomised"]["own"] is True
 
 
+@pytest.mark.exhaustive
 def test_the_release_of_a_series_that_is_meant(source):
     """Two numbers mean the last release; where earlier ones differ, that is said."""
     seeds = [f"{number:064x}" for number in range(8)]
