@@ -42,6 +42,14 @@ def need(tool: str, *flags: str) -> str:
     return path
 
 
+def need_c_library(compiler: str, *flags: str) -> None:
+    """Skip the test where a compiler lacks the headers of the C library for some flags."""
+    need(compiler, *flags, "-c")
+    reason = _failure([compiler, *flags, "-fsyntax-only", "-include", "stdint.h", "-include", "limits.h", "-xc", "/dev/null"])
+    if reason is not None:
+        pytest.skip(f"no headers of the C library: {reason}")
+
+
 def fault(tool: str, flags: Sequence[str] = ()) -> str | None:
     """Return why a tool cannot be used, with those of the flags that choose a machine or a library."""
     chosen = [flag for flag in flags if _MACHINE.fullmatch(flag)]

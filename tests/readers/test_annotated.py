@@ -47,7 +47,7 @@ def made(way: tuple[str, ...], path: Path) -> str:
     after = options.pop() if options[-1].startswith("pahole") else None
     try:
         command = compilers.command(compiler) if compiler == "gcc-16" else (compiler,)
-    except compilers.Unavailable as error:
+    except compilers.kernels.Unavailable as error:
         pytest.skip(str(error))
     if after:
         need("pahole")

@@ -12,6 +12,7 @@ from layoutlint.layout import Layout
 from layoutlint.model import ReadOptions, Wanted, target_named
 from layoutlint.readers.clang import cross, flags
 from tests.c_probe import compile_c
+from tests.oracles import need_c_library
 
 TEXT = """
 #include <stdint.h>
@@ -67,10 +68,11 @@ def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
 
 @pytest.mark.parametrize("name", COMPILERS)
 def test_layouts_are_those_of_gcc_for_the_machine(tmp_path, name):
+    compiler, *words = COMPILERS[name]
+    need_c_library(compiler, *words)
     [reading], _ = read(tmp_path, name)
     layout = Layout(reading.structs[0])
     places = [place for place in layout.places if not place.field.is_bitfield]
-    compiler, *words = COMPILERS[name]
     theirs = asked(tmp_path, TEXT, compiler, *words, paths=[place.path for place in places])
     assert [layout.size, layout.struct.align, *(place.offset for place in places)] == theirs
 

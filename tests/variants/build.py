@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import oracles
 from tests.real.kernels import Unavailable
 from tests.variants import compilers
 from tests.variants.facts import Definition, told
@@ -69,8 +70,9 @@ class Bench:
         )  # fmt: skip
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if any(say in line for say in _NOT_KNOWN)), None)
-            if first is not None:
-                raise Unavailable(f"{tool}: {first}")
+            reason = f"{tool}: {first}" if first is not None else oracles.fault(tool)
+            if reason is not None:
+                raise Unavailable(reason)
             raise RuntimeError(f"{self.variant.name}: {tool} {' '.join(map(str, words))}\n{done.stderr}")
         return done.stdout
 

@@ -15,6 +15,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
+from tests import oracles
 from tests.real import kernels
 
 _LIBRARIES = ("libc6", "libgmp10", "libisl23", "libmpc3", "libmpfr6", "libzstd1", "zlib1g")
@@ -37,6 +38,8 @@ def command(name: str) -> tuple[str, ...]:
     """How a compiler or tool is called; raises Unavailable with the reason."""
     at = shutil.which(name)
     if at is not None:
+        if (reason := oracles.fault(name)) is not None:
+            raise kernels.Unavailable(reason)
         return (at,)
     if name not in _UNPACKED:
         raise kernels.Unavailable(f"{name} is not installed")
@@ -48,6 +51,8 @@ def command(name: str) -> tuple[str, ...]:
     driver = next(iter(root.glob(f"usr/bin/*-{name}")), None) or shutil.which("gcc")
     if driver is None:
         raise kernels.Unavailable(f"{name} needs the driver of gcc, which is not installed")
+    if not (wrapper.parent / "as").exists() and (reason := oracles.fault("as")) is not None:
+        raise kernels.Unavailable(f"{name} needs an assembler: {reason}")
     return str(driver), f"-B{wrapper.parent}/"
 
 
