@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import islice, pairwise, product
+from functools import cached_property
+from itertools import accumulate, islice, pairwise, product
 from math import prod
 from typing import ClassVar
 
 from layoutlint.beside import in_differing_elements, next_elements
 from layoutlint.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.ctype import CType
-from layoutlint.kinds.pairs import Pair, judge_apart
+from layoutlint.kinds.pairs import Pair, judge_apart, refuse_many
 from layoutlint.kinds.wording import first_few
 from layoutlint.layout import Layout, Place, is_pattern, is_within
 from layoutlint.model import Struct
@@ -32,6 +34,8 @@ _QUIET = "read_mostly"
 """In the names of sections for what is hardly ever written."""
 _BY_SECTION = "read-mostly"
 _FEW = 6
+_MOST_MATCHES = 10_000_000
+"""Patterns times names that one rule holds against one another in some data."""
 UNKNOWN_TYPE = CType("??")
 """Of variables that DWARF does not describe."""
 
@@ -105,25 +109,25 @@ class Neighbours:
         group = self._group(known)
         mine = {variable.at for variable in group}
         allowed = [variable for path in self.except_ for variable in known.meant(path)]
-        excepted = {variable.at for variable in allowed}
+        wholes = mine | {variable.at for variable in allowed}
         others = [*known.all(), *known.rest(allowed)] if self.alone else known.declared()
         if self.alone:
-            others = [o for o in others if o.at not in (mine if o.is_part else mine | excepted)]
+            others = [o for o in others if o.at not in (mine if o.is_part else wholes)]
         pairs = self._pairs(known, group, others, context.placements.line_size)
         message = _kept(len(mine), context.placements.unit) + (_unjudged(group) if self.alone else "")
         kept = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
         verdict = judge_apart(pairs, context.placements, kept, known.say)
         if verdict is kept:
             return kept
-        written = [place for place in verdict.evidence if known.has(place, self.writers)]
-        return replace(verdict, advice=_advice((written or verdict.evidence)[0], context.placements))
+        written = (place for place in verdict.evidence if known.has(place, self.writers))
+        return replace(verdict, advice=_advice(next(written, verdict.evidence[0]), context.placements))
 
     def _pairs(self, known: _Known, group: list[_Variable], others: list[_Variable], line: int) -> list[Pair]:
-        """What must keep apart and can be on one line, each pair once."""
+        """What must keep apart and can be on one line, each pair once. Raises CannotTell for too many."""
         pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
         found = [
             both
-            for a, b in product(group, others)
+            for a, b in _close(group, others, line)
             if self._disturb(a, b)
             for both in ([(a, b)] if not a.overlaps(b) else known.next_elements(a, b))
             if both[0].is_near(both[1], line)
@@ -139,10 +143,12 @@ class Neighbours:
         """What is alone, and what its own variable has beside it: other parts, or other elements."""
         excepted = [variable for path in self.except_ for variable in known.meant(path)]
         allowed = {variable.at for variable in excepted if not variable.is_part}
+        own: dict[_At, list[Place]] = {}
+        for variable in (*group, *excepted):
+            own.setdefault(variable.at, []).append(variable.place)
         for variable in group:
             if variable.at not in allowed:
-                own = [each.place for each in (*group, *excepted) if each.at == variable.at]
-                for one, other in known.beside(variable, own, line):
+                for one, other in known.beside(variable, own[variable.at], line):
                     if one.is_near(other, line):
                         yield one, other
 
@@ -202,6 +208,40 @@ class _Variable:
         return mine.offset < its.end + line and its.offset < mine.end + line
 
 
+def _close(
+    group: list[_Variable], others: list[_Variable], line: int
+) -> Iterator[tuple[_Variable, _Variable]]:
+    """Yield what can be on one line, or overlaps, in the order of both. Raises CannotTell for too many."""
+    near = _Spans([(other.place.offset, other.place.end) for other in others])
+    reaches = [(variable.place.offset - line, variable.place.end + line) for variable in group]
+    refuse_many(sum(near.number(*reach) for reach in reaches), "variables")
+    for variable, reach in zip(group, reaches, strict=True):
+        yield from ((variable, others[number]) for number in near.meeting(*reach))
+
+
+class _Spans:
+    """Stretches of memory, found by their place, not each by each: a kernel has 100,000 variables."""
+
+    def __init__(self, spans: list[tuple[int, int]]) -> None:
+        self._spans = spans
+        self._numbers = sorted(range(len(spans)), key=spans.__getitem__)
+        self._starts = [spans[number][0] for number in self._numbers]
+        self._reach = list(accumulate((spans[number][1] for number in self._numbers), max))
+        """The furthest end up to each of them."""
+
+    def meeting(self, start: int, end: int) -> list[int]:
+        """Return the numbers of those that begin before an end and end behind a start, in order."""
+        chosen = self._numbers[self._first(start) : bisect_left(self._starts, end)]
+        return sorted(number for number in chosen if self._spans[number][1] > start)
+
+    def number(self, start: int, end: int) -> int:
+        """Return how many `meeting` looks at."""
+        return max(0, bisect_left(self._starts, end) - self._first(start))
+
+    def _first(self, start: int) -> int:
+        return bisect_right(self._reach, start)
+
+
 def arrays(context: Context, paths: Iterable[str]) -> list[Place]:
     """Return the variables, and parts of variables, that some paths mean in some data.
 
@@ -231,10 +271,13 @@ class _Known:
 
     def __init__(self, context: Context) -> None:
         self._layout, self._line_size = context.layout, context.placements.line_size
-        self._sections = [
-            (p.bit_offset, p.bit_offset + (p.bit_size or 0), p.type.left)
-            for p in context.layout.struct.fields
-        ]
+        sections = context.layout.struct.fields
+        self._section_names = [section.type.left for section in sections]
+        self._sections = _Spans([(s.bit_offset, s.bit_offset + (s.bit_size or 0)) for s in sections])
+        self._by_name: dict[str, list[int]] = {}
+        for number, place in enumerate(context.layout.places):
+            self._by_name.setdefault(place.path, []).append(number)
+        self._matches = 0
         self._uses: dict[tuple[_At, str], _Variable] = {}
         for place in context.layout.places:
             if _QUIET in self._section(place):
@@ -262,20 +305,43 @@ class _Known:
         """Whether there is a variable that a path, a pattern or an access is about."""
         if path.startswith(SELECTOR):
             return bool(self.meant(path))
-        return any(_is_called(place, path) for place in self._layout.places)
+        return bool(self._called(path))
+
+    def _called(self, path: str) -> list[Place]:
+        """The variables of the name that a path begins with; `count.3` of a compiler is a name as a whole."""
+        places, name = self._layout.places, _first(path)
+        if "*" in name or "?" in name:
+            self._refuse_many(len(places))
+            return [place for place in places if place.path == path or fnmatchcase(place.path, name)]
+        numbers = {*self._by_name.get(name, ()), *self._by_name.get(path, ())}
+        return [places[number] for number in sorted(numbers)]
+
+    def _refuse_many(self, number: int) -> None:
+        """Raise CannotTell where patterns were held against too many names."""
+        self._matches += number
+        if self._matches > _MOST_MATCHES:
+            raise CannotTell(
+                f"the rule holds patterns against names more than {_MOST_MATCHES:,} times; use fewer patterns"
+            )
 
     def meant(self, path: str) -> list[_Variable]:
         """Those that a path, a pattern or an access means."""
         if path.startswith(SELECTOR):
+            self._refuse_many(len(self._uses))
             return [v for v in self._uses.values() if any(fnmatchcase(word, path[1:]) for word in v.words)]
         return [self._used(whole, place) for whole, place in self._matched(path)]
 
     def has(self, place: Place, words: tuple[str, ...]) -> bool:
         """Whether one of some accesses is declared of a variable, or of a part of it."""
+        uses, spans = self._used_spans
         return any(
-            v.place.offset < place.end and place.offset < v.place.end and not v.words.isdisjoint(words)
-            for v in self._uses.values()
+            not uses[number].words.isdisjoint(words) for number in spans.meeting(place.offset, place.end)
         )
+
+    @cached_property
+    def _used_spans(self) -> tuple[list[_Variable], _Spans]:
+        uses = self.declared()
+        return uses, _Spans([(v.place.offset, v.place.end) for v in uses])
 
     def _used(self, whole: Place, place: Place) -> _Variable:
         at = whole.path, whole.bit_offset
@@ -285,19 +351,18 @@ class _Known:
     def _matched(self, path: str) -> Iterator[tuple[Place, Place]]:
         """Every variable that has the first name, and what the rest of the path means in it."""
         name = _first(path)
-        for whole in self._layout.places:
-            if _is_called(whole, path):
-                if name == path or whole.path == path:
-                    yield whole, whole
-                    continue
-                found = self._opened(whole, name).match(path)
-                if not found and not whole.field.members:
-                    raise CannotTell(f"what `{whole.path}` is made of is not known")
-                if not found:
-                    raise NoSuchField(f"`{whole.path}` has no part `{path}`")
-                struct = self._opened(whole, name).struct
-                for place in found:
-                    yield from ((whole, each) for each in self._in_elements(struct, place))
+        for whole in self._called(path):
+            if name == path or whole.path == path:
+                yield whole, whole
+                continue
+            found = self._opened(whole, name).match(path)
+            if not found and not whole.field.members:
+                raise CannotTell(f"what `{whole.path}` is made of is not known")
+            if not found:
+                raise NoSuchField(f"`{whole.path}` has no part `{path}`")
+            struct = self._opened(whole, name).struct
+            for place in found:
+                yield from ((whole, each) for each in self._in_elements(struct, place))
 
     def _in_elements(self, struct: Struct, place: Place) -> list[Place]:
         """A part of a variable, in each element where its path leads through arrays without an index."""
@@ -317,8 +382,12 @@ class _Known:
     def rest(self, chosen: list[_Variable]) -> Iterator[_Variable]:
         """The other parts of variables of which only parts are chosen."""
         wholes = {variable.at for variable in chosen if not variable.is_part}
-        for variable in {v.at: v for v in chosen if v.at not in wholes}.values():
-            own = [each.place for each in chosen if each.at == variable.at]
+        parts: dict[_At, list[_Variable]] = {}
+        for variable in chosen:
+            if variable.at not in wholes:
+                parts.setdefault(variable.at, []).append(variable)
+        for (*_, variable) in parts.values():
+            own = [each.place for each in parts[variable.at]]
             layout = self._opened(variable.whole, _first(variable.place.path))
             yield from (replace(variable, place=place) for place in layout.others(own) if not place.is_empty)
 
@@ -359,11 +428,18 @@ class _Known:
         return Layout(replace(self._layout.struct, fields=(field,)))
 
     def _section(self, place: Place) -> str:
-        return next((name for start, end, name in self._sections if start <= place.bit_offset < end), "")
+        at = place.bit_offset
+        return next((self._section_names[number] for number in self._sections.meeting(at, at + 1)), "")
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, int, int | None], _Variable]:
+        """What is declared, by its place; of several the first."""
+        uses = reversed(self.declared())
+        return {(v.place.path, v.place.bit_offset, v.place.bit_size): v for v in uses}
 
     def say(self, place: Place) -> str:
         """A variable with its accesses, its addresses and its section."""
-        variable = next((v for v in self._uses.values() if v.place == place), None)
+        variable = self._by_place.get((place.path, place.bit_offset, place.bit_size))
         words = f" ({', '.join(sorted(variable.words))})" if variable is not None and variable.words else ""
         section, start = self._section(place), self._layout.struct.address
         if start is None:
@@ -380,11 +456,6 @@ def _indices(dims: tuple[int | None, ...], most: int) -> Iterator[str]:
 def _first(path: str) -> str:
     """The variable of a path."""
     return path.partition(".")[0].partition("[")[0]
-
-
-def _is_called(place: Place, path: str) -> bool:
-    """Whether a variable is the one of a path; the compiler's `count.3` can be named as a whole."""
-    return place.path == path or fnmatchcase(place.path, _first(path))
 
 
 def _unjudged(group: list[_Variable]) -> str:

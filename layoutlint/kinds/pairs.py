@@ -34,11 +34,11 @@ def every_pair(some: Collection[Place], others: Collection[Place]) -> Iterator[P
     return product(some, others)
 
 
-def refuse_many(number: int) -> None:
+def refuse_many(number: int, what: str = "fields") -> None:
     """Raise CannotTell for more pairs than are compared."""
     if number > MOST_PAIRS:
-        reason = f"the rule compares {number:,} pairs of fields, and at most {MOST_PAIRS:,} are compared"
-        raise CannotTell(f"{reason}; name fewer fields")
+        reason = f"the rule compares {number:,} pairs of {what}, and at most {MOST_PAIRS:,} are compared"
+        raise CannotTell(f"{reason}; name fewer {what}")
 
 
 def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pair]:

@@ -27,6 +27,10 @@ _BOUNDARY = re.compile(
     r"^_*(?:start|stop|begin|end)_|_(?:start|stop|begin|end|limit)(?:_\w*)?$|^_[se](?:data|init|text)"
 )
 """Names that linker scripts give to places, and that stand for no object (include/asm-generic/sections.h)."""
+_LONGEST = 1 << 12
+"""Bytes of a variable's name that are read."""
+_MOST_MATCHES = 10_000_000
+"""Patterns of rules times names of symbols."""
 _PAGE = 4096
 """Sections that begin on the page on which another one ends can share a line with it."""
 READ_MOSTLY = "read_mostly"
@@ -157,8 +161,7 @@ def _symbols(image: Image) -> list[Symbol] | None:
         else:
             name, address, size, info, _, section = values
         if info & 15 <= _OBJECT and section < len(holding) and holding[section]:
-            end = strings.find(b"\0", name)
-            called = strings[name : end if end >= 0 else None].decode(errors="replace")
+            called = strings[name : name + _LONGEST].partition(b"\0")[0].decode(errors="replace")
             if called and _is_inside(image, section, address, size):
                 found.append(Symbol(called, address, size, section, info & 15 == _OBJECT))
     return found
@@ -176,9 +179,15 @@ def _holds_data(header: Section) -> bool:
 
 
 def _chosen(symbols: list[Symbol], wanted: Wanted, image: Image) -> list[Symbol]:
-    """The variables that are asked for, and those of sections that say what they are for."""
+    """The variables that are asked for, and those of sections that say what they are for.
+
+    Raises ReadError for too many patterns.
+    """
     names = frozenset(map(_first, wanted.variables))
     patterns = [name for name in names if _is_pattern(name)]
+    if len(patterns) * len(symbols) > _MOST_MATCHES:
+        many = f"the rules hold {len(patterns):,} patterns against {len(symbols):,} variables"
+        raise ReadError(image.path, f"{many}, more than is allowed; use fewer patterns")
     quiet = {number for number, header in enumerate(image.headers) if READ_MOSTLY in header.name}
 
     def is_meant(symbol: Symbol) -> bool:
