@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from layoutlint.errors import UsageError
 from layoutlint.layout import is_pattern
 from layoutlint.model import Reading, Wanted
 from layoutlint.rule import VARIABLES, Pack, Rule
 from layoutlint.when import ALWAYS, When, excluded
+
+_MOST_PATTERNS = 1_000
+"""Each is held against every name of an input."""
 
 
 def of_run(
@@ -34,13 +38,19 @@ def of_run(
 
 
 def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
-    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means."""
+    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means.
+
+    Raises UsageError for too many patterns.
+    """
     rules = [rule for pack in packs for rule in pack.rules]
     named = {rule.struct for rule in rules if rule.struct != VARIABLES}
     if only is not None:
         named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
     headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
     patterns = tuple(sorted(name for name in named if is_pattern(name)))
+    if len(patterns) > _MOST_PATTERNS:
+        many = f"the rules name structs by {len(patterns):,} patterns, and {_MOST_PATTERNS:,} are the most"
+        raise UsageError(f"{many}; name the structs, or write wider patterns")
     found = Wanted(
         frozenset(named - set(patterns)),
         patterns,

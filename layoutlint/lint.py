@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from layoutlint import alike, asked, of_places, placed, undecided, unused
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from layoutlint.intent.claims import Claims
     from layoutlint.intent.pack import Intent, Suppression
     from layoutlint.randstruct import Randomisation
+
+_MOST_JUDGED = 2_000_000
+"""Findings of one run, each of about 1 KB; the guesses on a kernel are 100,000."""
 
 
 class Policy(Protocol):
@@ -255,11 +259,18 @@ def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], opti
 def _all_judged(
     readings: Sequence[Reading], active: dict[int, tuple[Pack, ...]], options: Options, around: Surroundings
 ) -> list[Finding]:
-    """All inputs by all of their packs; raises RuleFileError with all mistakes that only the inputs show."""
+    """All inputs by all of their packs; raises RuleFileError with all mistakes that only the inputs show.
+
+    Raises UsageError for too many findings, those that are kept among them.
+    """
     mistakes: list[str] = []
     defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
     told = ((reading, pack) for reading in readings for pack in active[id(reading)])
-    found = [f for reading, pack in told for f in judge(reading, pack, options, defined, around, mistakes)]
+    every = (f for reading, pack in told for f in judge(reading, pack, options, defined, around, mistakes))
+    found = list(islice(every, _MOST_JUDGED + 1))
+    if len(found) > _MOST_JUDGED:
+        many = f"rules with patterns judge structs more than {_MOST_JUDGED:,} times"
+        raise UsageError(f"{many}; write narrower patterns, or choose structs with --struct")
     if mistakes:
         raise RuleFileError(tuple(dict.fromkeys(mistakes)))
     return found

@@ -21,6 +21,9 @@ _RULES = "layoutlint.toml"
 _INLINE = re.compile(r"(?:\"layoutlint:\s*|LAYOUTLINT(?:_STRUCT)?\s*\(\s*)(ignore\s*\[[^\]\"]*\][^\"\n]*)")
 """A suppression in an attribute or macro, on one line with its field."""
 
+_LONGEST, _DEEPEST = 4096, 32
+"""Characters of a line, and structs inside one another, in which suppressions of the base are looked for."""
+
 _Base = tuple[str, frozenset[str] | None, tuple[str, ...]]
 """A suppression of the base: struct, words of the field's declaration (None for the struct), rules."""
 
@@ -141,8 +144,7 @@ def _suppressions(content: bytes) -> Iterator[_Base]:
     """Yield the suppressions in a C text, in comments, attributes and macros."""
     raw = content.decode("utf-8", "replace")
     text, lines = Text(raw), raw.split("\n")
-    for name, offset in definitions_in(raw.encode("utf-8")):
-        head = raw.encode("utf-8").count(b"\n", 0, offset) + 1
+    for name, head in _heads(raw.encode("utf-8")):
         span, attached = text.inside(head) or (range(head, head), [])
         for each in attached:
             words = None if each.lines is None else each.words
@@ -150,11 +152,22 @@ def _suppressions(content: bytes) -> Iterator[_Base]:
                 yield from _ignored(name, words, said)
         for number in span:
             line = lines[number - 1]
-            for found in _INLINE.finditer(line):
+            for found in _INLINE.finditer(line) if len(line) <= _LONGEST else ():
                 before = line[: found.start()]
                 is_struct = number == span[-1] and "}" in before
                 words = None if is_struct else frozenset(re.findall(r"\w+", before))
                 yield from _ignored(name, words, found[1])
+
+
+def _heads(raw: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the structs of a text, each with the line at which it starts; not those in too many others."""
+    line, reached, depth = 1, 0, 0
+    for name, offset in sorted(definitions_in(raw), key=lambda found: found[1]):
+        line += raw.count(b"\n", reached, offset)
+        depth += raw.count(b"{", reached, offset) - raw.count(b"}", reached, offset)
+        reached = offset
+        if depth <= _DEEPEST:
+            yield name, line
 
 
 def _ignored(name: str, words: frozenset[str] | None, said: str) -> Iterator[_Base]:

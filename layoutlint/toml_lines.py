@@ -19,10 +19,11 @@ _MOST_BYTES = 4 * _LONGEST + 4
 _DEEPEST = 50
 _TOKEN = re.compile(
     r'(?P<string>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')'
-    r"|(?P<newline>\n)|(?P<mark>[\[\]{}=,.])|(?P<blank>[ \t\r]+|#[^\n]*)|(?P<word>[^\s\[\]{}=,.#\"']+|.)",
+    r"|(?P<newline>\n)|(?P<mark>[\[\]{}=,.])|(?P<blank>[ \t\r]+|#[^\n]*)"
+    r"|(?P<word>(?:\\.|[^\s\[\]{}=,.#\"'\\])+|.)",
     re.DOTALL,
 )
-_AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
+_AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
 """The name of a table, as tomllib's messages have it: `('build', 'one')`."""
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")

@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from layoutlint import policy, toml_lines
+from layoutlint.intent.comments import Text
+from layoutlint.randstruct import plugins, seed
+from layoutlint.readers.clang import attributes, search
+from layoutlint.reports.show import c_types
 from tests.command import ROOT
 from tests.readers.test_elf import tool
 
-RULE = '[[rule]]\nid = "r"\nstruct = "q"\nkind = "{kind}"\n{keys}\nwhy = "w"\n'
+RULE = '[[rule]]\nid = "r"\n{struct}kind = "{kind}"\nwhy = "w"\n{keys}\n'
 TAG = '__attribute__((annotate("layoutlint: hot-read"))) __attribute__((btf_decl_tag("layoutlint: hot-read")))'
 
 
@@ -36,6 +43,19 @@ def wide(n: int) -> str:
     return "struct q {\n" + "".join(f"long f{i};\n" for i in range(n)) + "} v;\n"
 
 
+def variables(n: int) -> str:
+    return "".join(f"long v{i} = 1;\n" for i in range(n))
+
+
+def overlapping(n: int) -> str:
+    """Variables of one address."""
+    return "long v = 1;\n" + "".join(f'extern long v{i} __attribute__((alias("v")));\n' for i in range(n))
+
+
+def declared(n: int) -> str:
+    return "[variables]\n" + "".join(f'v{i} = {{ access = "hot-{"read" if i % 2 else "write"}" }}\n' for i in range(n))
+
+
 GROWING = [
     # id, text, size, compiler (None: as C), kind, keys, what a refusal says (None: it is judged)
     ("typedefs, C", chain, 10_000, None, "no-straddle", 'fields = ["*"]', "stands for more than 256 typedefs"),
@@ -48,6 +68,10 @@ GROWING = [
     ("separate", wide, 2_000, "gcc", "separate", 'fields = [["f?[02468]*"], ["f?[13579]*"]]', "pairs of fields"),
     ("distance", wide, 2_000, "gcc", "distance", 'fields = ["*"]\nmin = 1', "pairs of fields"),
     ("order", wide, 3_000, "gcc", "order", 'fields = ["f?[02468]*", "f?[13579]*"]', "pairs of fields"),
+    ("neighbours, alone", variables, 20_000, "gcc", "neighbours", 'variables = ["v1"]\nalone = true\nexcept = ["v*"]', None),
+    ("neighbours, all alone", variables, 20_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
+    ("neighbours, declared", variables, 2_000, "gcc", "neighbours", declared(4_000), None),
+    ("neighbours of one address", overlapping, 20_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
     ("isolated", wide, 2_000, "gcc", "isolated", 'fields = ["f?[02468]*"]', "pairs of fields"),
 ]  # fmt: skip
 
@@ -55,7 +79,8 @@ GROWING = [
 def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str) -> tuple[float, int, str]:
     """Processor time of a run, least of three; most memory in KiB; what it printed."""
     (folder / "q.c").write_text(text)
-    (folder / "r.toml").write_text(RULE.format(kind=kind, keys=keys))
+    struct = "" if kind == "neighbours" else 'struct = "q"\n'
+    (folder / "r.toml").write_text(RULE.format(struct=struct, kind=kind, keys=keys))
     source = "q.c"
     if compiler is not None:
         source = "q.o"
@@ -80,10 +105,44 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("text", "size", "compiler", "kind", "keys", "refusal"), [row[1:] for row in GROWING], ids=[row[0] for row in GROWING])
 def test_twice_the_size_takes_about_twice_the_time(tmp_path, text, size, compiler, kind, keys, refusal):
-    start, _, _ = seconds(tmp_path, "struct q { int f0, f1; } v;\n", compiler, kind, keys)
+    start, _, _ = seconds(tmp_path, "struct q { int f0, f1; } v = { 1 };\nlong v1 = 1;\n", compiler, kind, keys)
     once, _, _ = seconds(tmp_path, text(size), compiler, kind, keys)
     twice, memory, told = seconds(tmp_path, text(2 * size), compiler, kind, keys)
     assert twice - start < 3 * (once - start) + 0.3
     assert memory < 1 << 20
     assert (refusal is None) == ("exit 3" not in told), told[-500:]
     assert refusal is None or refusal in " ".join(told.split())
+
+
+TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
+    # id, what reads a text, how the text begins, what is in it again and again
+    ("a struct and spaces", lambda text: search.defined_in(text.encode()), "struct a", " "),
+    ("structs without braces", lambda text: search.defined_in(text.encode()), "", "struct a "),
+    ("a long word", lambda text: search.defined_in(text.encode()), "_", "union"),
+    ("open parentheses", lambda text: search.defined_in(text.encode()), "", "xstruct("),
+    ("escaped apostrophes", Text, "", "\\'"),
+    ("escaped quotes", Text, "", '\\"'),
+    ("quotes and backslashes", Text, "", '"\\'),
+    ("open comments", Text, "", "/*"),
+    ("escaped quotes of attributes", attributes._without_members, "", '\\"'),
+    ("open pragmas", lambda text: attributes.pragmas(text.encode()), "", "#pragma pack("),
+    ("a seed and spaces", lambda text: seed._QUOTED.search(text), "randstruct_seed", " "),
+    ("a seed's index", lambda text: seed._QUOTED.search(text), "randstruct_seed[", " "),
+    ("lines before a hash", lambda text: seed._HASHED.search(text), "", "\n"),
+    ("functions of the plugin", lambda text: plugins._body(text, "f"), "", "f(){"),
+    ("heads of functions", lambda text: plugins._body(text, "f"), "", "f("),
+    ("escaped quotes of TOML", toml_lines._tokens, "", '"\\'),
+    ("strings of TOML", toml_lines._tokens, '"""a', '\\"""\n'),
+    ("spaces in a message", lambda text: toml_lines._not_toml(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
+    ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
+    ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
+    ("qualifiers", c_types.spaced, "", "const a "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reads", "begins", "again"), [row[1:] for row in TEXTS], ids=[row[0] for row in TEXTS])
+def test_no_text_takes_the_square_of_its_length(reads, begins, again):
+    text = begins + again * (100_000 // len(again))
+    before = time.process_time()
+    reads(text)
+    assert time.process_time() - before < 2

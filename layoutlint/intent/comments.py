@@ -12,6 +12,7 @@ _TOKEN = re.compile(
     r"""(?P<block>/\*.*?(?:\*/|\Z))
       |(?P<line>//(?:[^\n\\]|\\.)*)
       |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
+      |\\["']  # begins nothing; a line of them would be searched for its end from each
       |^[ \t]*\#(?:[^\n\\/]|\\.|/(?![*/]))*
       |(?P<mark>[{};])""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,

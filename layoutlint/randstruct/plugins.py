@@ -120,14 +120,14 @@ def of_source(tree: str) -> Plugin | None:
         content = bounded.start(path, _LARGEST).decode("latin-1")
     except OSError as error:
         raise UsageError(f"{path}: {bounded.why(error)}") from error
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", content, flags=re.S)
+    text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", "", content, flags=re.S)
     return Plugin(_possible({name: tells(text) for name, tells in _TELLS.items()}), f"{tree} (source)")
 
 
 def _body(text: str, name: str) -> str:
     """The body of a function; empty where there is none."""
-    found = re.search(rf"\b{name}\([^;{{}}]*\)\s*\{{(.*?)^\}}", text, re.S | re.M)
-    return found[1] if found else ""
+    found = re.search(rf"\b{name}\([^;{{}}]{{0,400}}\)\s*+\{{(.*?)(?:^(\}})|\Z)", text, re.S | re.M)
+    return found[1] if found and found[2] else ""
 
 
 def _stays(text: str) -> tuple[bool, ...]:

@@ -14,9 +14,11 @@ DIGITS = 64
 _LARGEST = 1 << 16
 """Bytes of a file that may hold a seed; the kernel's have less than 200."""
 _HEX = re.compile(r"[0-9a-fA-F]*")
-_QUOTED = re.compile(r'\brandstruct_seed\s*(?:\[\s*\d*\s*\])?\s*=\s*"([^"\n]*)"')
+_QUOTED = re.compile(r'\brandstruct_seed\s*+(?:\[\s*+\d*+\s*+\]\s*+)?=\s*+"([^"\n]*)"')
 _COMMENT = re.compile(r'("[^"\n]*")|/\*.*?(?:\*/|\Z)|//[^\n]*', re.S)
-_HASHED = re.compile(r"^\s*#\s*define\s+RANDSTRUCT_HASHED_SEED\b|\bRANDSTRUCT_(?:PLUGIN_)?[0-9a-f]{64}", re.M)
+_HASHED = re.compile(
+    r"^[ \t]*+#[ \t]*+define[ \t]++RANDSTRUCT_HASHED_SEED\b|\bRANDSTRUCT_(?:PLUGIN_)?[0-9a-f]{64}", re.M
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
 _ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)(?:(\()|(?=[],)]))")
 """Not a member, or a file in the name of its type, that is called so."""
-_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\\"')
 _INNERMOST = re.compile(r"\{[^{}]*\}")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
-_PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]*)\)|\b_Pragma\b")
+_PRAGMA = re.compile(rb"#\s*pragma\s+pack\s*\(([^)]{0,400})\)|\b_Pragma\b")
 _LARGEST = 1 << 28
 _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,

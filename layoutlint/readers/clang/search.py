@@ -24,10 +24,12 @@ MOST_BYTES = 4 << 20
 
 # `struct name {`, also with attributes between (`struct __packed name {`), and macros that open a definition
 # and take its name first, such as context_lock_struct(rw_semaphore) { of Linux v7.0.
+# Spaces and words match in one way only: else a strange text takes the square of its length.
 _OPENS = re.compile(
     rb"\b(?:struct|union)\b"
-    rb"(?:\s+(?:__attribute__\s*\(\(.{0,80}?\)\)|[A-Za-z_]\w*\s*(?:\([^(){};]{0,80}\))?)){0,4}?"
-    rb"\s+([A-Za-z_]\w*)\s*\{|\b\w*(?:struct|union)\w*\s*\(\s*([A-Za-z_]\w*)\s*(?:,[^{};]{0,200})?\)\s*\{"
+    rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|[A-Za-z_]\w*+(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
+    rb"\s++([A-Za-z_]\w*+)\s*+\{"
+    rb"|\b(?>\w*?(?:struct|union))\w*+\s*+\(\s*+([A-Za-z_]\w*+)\s*+(?:,[^{};]{0,200})?\)\s*+\{"
 )
 # Declarations of names: a typedef up to its body or end, and what stands behind a body at the margin.
 _TYPEDEF = re.compile(rb"\btypedef\b([^;{}]{0,400})([;{])")

@@ -13,6 +13,9 @@ _QUALIFIED_POINTEE = re.compile(r"\b((?:const|volatile) (?!\*)[\w ]*\w) (?=[*(])
 _QUALIFIED_PARAMETER = re.compile(r"\b((?:const|volatile) [\w ]*\w)(?=[,)])")
 _NUMBERED = re.compile(r"(?:^|\D)(8|16|32|64)(?:_t)?$")
 
+_LONGEST = 4096
+"""Characters of a type whose blanks are pahole's; damaged inputs have longer ones."""
+
 # Bytes in the storage unit of a bit-field, by the spelling of its type (System V psABI).
 _UNITS = {
     "char": 1, "signed char": 1, "unsigned char": 1, "_Bool": 1, "bool": 1, "u_char": 1,
@@ -41,6 +44,8 @@ def declaration(kind: CType, name: str) -> Declaration:
 
 def spaced(text: str) -> str:
     """A spelled type with pahole's blanks: one between stars, and one more behind a qualified name."""
+    if len(text) > _LONGEST:
+        return text
     text = _QUALIFIED_POINTEE.sub(r"\1  ", _ADJACENT_STARS.sub("* ", text))
     return _QUALIFIED_PARAMETER.sub(r"\1 ", text)
 
