@@ -12,6 +12,8 @@ import re
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from threading import Timer
+from time import monotonic
 from typing import Final
 
 from layoutlint.errors import UsageError
@@ -19,6 +21,8 @@ from layoutlint.errors import UsageError
 _SECONDS: Final = 60
 _LARGEST: Final = 1 << 24
 """Bytes of a file, or of a list of files."""
+_MOST_SAID: Final = 4096
+"""Bytes of its messages."""
 _HARDENING: Final = (
     "--no-replace-objects", "--no-optional-locks", "--literal-pathspecs", "--no-pager",
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null",
@@ -85,7 +89,12 @@ def commit(revision: str) -> Commit:
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise UsageError(f"--policy-from {revision!r} is no revision: give a branch, a tag or a commit")
     here = os.getcwd()
-    top = os.fsdecode(_run(here, "rev-parse", "--show-toplevel")).removesuffix("\n")
+    top = os.path.realpath(os.fsdecode(_run(here, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    if top != _holder(here):
+        raise UsageError(
+            f"--policy-from: the configuration of this repository puts its working tree into {top} "
+            "(core.worktree); run in a checkout of its own"
+        )
     named = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     try:
         found = _run(here, *named).decode().strip()
@@ -96,7 +105,18 @@ def commit(revision: str) -> Commit:
             f"--policy-from {revision!r}: this repository has no such commit; fetch it first "
             f"(`git fetch origin {revision}`)"
         )
-    return Commit(revision, found, os.path.realpath(top))
+    return Commit(revision, found, top)
+
+
+def _holder(folder: str) -> str:
+    """Return the real path of the nearest folder, from this one up, that holds a `.git`.
+
+    With `core.worktree` a repository names any other: its rule files would count as outside of the change.
+    """
+    folder = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(folder, ".git")) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _run(folder: str, *words: str) -> bytes:
@@ -104,20 +124,40 @@ def _run(folder: str, *words: str) -> bytes:
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= {"PATH": _path(), **_ENVIRONMENT}
     try:
-        done = subprocess.run(
+        started = subprocess.Popen(
             [_program(), *_HARDENING, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_SECONDS, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise UsageError(f"git {words[0]} takes more than {_SECONDS} s") from error
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise UsageError(f"git {words[0]} failed: {said or f'status {done.returncode}'}")
-    if len(done.stdout) > _LARGEST:
-        raise UsageError(f"git {words[0]} gives {len(done.stdout):,} bytes, more than {_LARGEST:,}")
-    return done.stdout
+    with started as process:
+        written, said = _written(process, words[0])
+    if process.returncode:
+        first = said.decode(errors="replace").strip().partition("\n")[0]
+        raise UsageError(f"git {words[0]} failed: {first or f'status {process.returncode}'}")
+    return written
+
+
+def _written(process: subprocess.Popen[bytes], word: str) -> tuple[bytes, bytes]:
+    """Return what a process writes to stdout and stderr; raises UsageError for one too large or too slow."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    end, written = monotonic() + _SECONDS, None
+    try:
+        written = process.stdout.read(_LARGEST + 1)
+        said = process.stderr.read(_MOST_SAID) if len(written) <= _LARGEST else b""
+    finally:
+        if written is None or len(written) > _LARGEST:
+            process.kill()  # nobody reads what it still writes
+        process.wait()
+        timer.cancel()
+    if monotonic() >= end:
+        raise UsageError(f"git {word} takes more than {_SECONDS} s")
+    if len(written) > _LARGEST:
+        raise UsageError(f"git {word} gives more than {_LARGEST:,} bytes")
+    return written, said
 
 
 def _path() -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from layoutlint import policy
+from layoutlint.errors import UsageError
 from tests.command import run
 from tests.readers.test_elf import tool
 
@@ -228,6 +230,17 @@ def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration, lac
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("tree", ["/", "../..", "../../empty", "../b"])
+def test_a_repository_that_puts_its_working_tree_elsewhere(project, tree):
+    """Its rule files would be outside of it, and so no part of the change."""
+    committed(project, BASE)
+    write(project, {"b/x": "", "layoutlint.toml": NONE})
+    (project.parent / "empty").mkdir(exist_ok=True)
+    git(project, "config", "core.worktree", tree)
+    code, _, said = check(project, "--policy-from", "HEAD")
+    assert (code, "core.worktree" in said) == (2, True)
+
+
 def test_a_replaced_object_is_the_first_one(project):
     committed(project, BASE)
     good = git(project, "rev-parse", "HEAD:layoutlint.toml").strip()
@@ -254,3 +267,21 @@ def test_no_environment_of_another_repository(project, tmp_path):
     committed(other, {"layoutlint.toml": NONE, "q.h": BROKEN})
     code, report, _ = check(project, "--policy-from", "HEAD", GIT_DIR=str(other / ".git"), GIT_EXTERNAL_DIFF="false")
     assert (code, len(report["findings"])) == (1, 1)
+
+
+SLOW_OR_LARGE = {
+    "too much": ("exec yes", "gives more than"),
+    "no end": ("exec sleep 100", "takes more than"),
+    "talks and talks": ("exec yes >&2", "takes more than"),
+}
+
+
+@pytest.mark.parametrize(("script", "said"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
+def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, said):
+    program = tmp_path / "git"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("layoutlint.git._program", lambda: str(program))
+    monkeypatch.setattr("layoutlint.git._SECONDS", 1)
+    with pytest.raises(UsageError, match=said):
+        policy.of_revision("HEAD", (), ())
