@@ -102,16 +102,22 @@ def _built(folder: Path, compiler: str, code: str, *, is_linked: bool) -> Path:
     return made
 
 
-def _outcome(made: Path, placement: str = "static", *options: str) -> tuple[str, str]:
-    rules = made.with_name("rules.toml")
-    rules.write_text(RULES.format(placement=placement))
-    done = run("check", made, "--rules", rules, "--no-packs", "--format", "json", *options)
+def _outcome(made: Path, placement: str = "static", *options: str, rules: str = RULES) -> tuple[str, str]:
+    path = made.with_name("rules.toml")
+    path.write_text(rules.format(placement=placement))
+    done = run("check", made, "--rules", path, "--no-packs", "--format", "json", *options)
     report = json.loads(done.stdout)
     return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
 
 
-@pytest.mark.parametrize("is_linked", [False, True], ids=["object", "program"])
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    ("compiler", "is_linked"),
+    [
+        pytest.param(compiler, is_linked, marks=() if (compiler, is_linked) == ("gcc-12", False) else pytest.mark.exhaustive)
+        for compiler in COMPILERS
+        for is_linked in (False, True)
+    ],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: bool, tmp_path: Path) -> None:
     case = CASES[name]
@@ -133,3 +139,38 @@ def test_verdicts_on_other_orders_hold_for_each_alignment(
     made = _built(tmp_path, "gcc-12", PLAIN, is_linked=False)
     shuffled = ("--randstruct", "gcc-full", "--kernel-version", "6.12", "--randomized", "s", *seed)
     assert _outcome(made, placement, *shuffled)[0] == outcome
+
+
+IN_A_CONTAINER = PLAIN + "struct c {\n struct s first;\n long more;\n};\nstruct d {\n char x;\n%s\n} d;"
+AROUND = """
+[pack]
+name = "p"
+[struct.s]
+fields = {{ a = {{ access = "hot-write" }} }}
+[struct.t]
+fields = {{ far = {{ access = "hot-read" }} }}
+[struct.c]
+placement = "static"
+[[rule]]
+id = "r"
+struct = "s"
+around = true
+kind = "separate"
+fields = [["a"], ["@hot-read"]]
+severity = "error"
+why = "w"
+"""
+
+
+@pytest.mark.parametrize(("between", "outcome"), [("", "kept"), (" int : 8;", "unknown")], ids=["proved", "open"])
+def test_uses_of_containers_settle_where_an_embedded_struct_can_start(between: str, outcome: str, tmp_path: Path) -> None:
+    made = _built(tmp_path, "gcc-12", IN_A_CONTAINER % f"{between}\n struct c c;".lstrip("\n"), is_linked=False)
+    rules = RULES.replace("[[rule]]", '[struct.c]\nplacement = "static"\n[[rule]]')
+    assert _outcome(made, "embedded", rules=rules)[0] == outcome
+
+
+def test_what_is_declared_in_a_container_counts_for_each_of_its_alignments(tmp_path: Path) -> None:
+    code = PLAIN + "struct t {\n long far;\n};\nstruct c {\n struct s s;\n long gap[4];\n struct t t;\n} c;\n"
+    made = _built(tmp_path, "gcc-12", code, is_linked=False)
+    outcome, message = _outcome(made, rules=AROUND)
+    assert (outcome, "t.far" in message) == ("at-risk", True)
