@@ -93,6 +93,25 @@ def test_folders_without_access(tmp_path):
         (tree / "sub").chmod(0o700)
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_files_without_access(tmp_path):
+    tree = written(tmp_path / "tree", {"a.h": GOOD, "b.h": GOOD})
+    (tree / "b.h").chmod(0)
+    assert report(tmp_path, tree)["exit"] == 3
+
+
+def test_files_that_are_not_searched_to_the_end(tmp_path):
+    tree = written(tmp_path / "tree", {"a.h": GOOD})
+    (tree / "gone.h").symlink_to("nowhere")
+    (tree / "round.h").symlink_to("round.h")
+    assert report(tmp_path, tree)["exit"] == 0
+    os.mkfifo(tree / "pipe.h")
+    written(tree, {"b.h": "\n" * (4 << 20) + GOOD})
+    found = report(tmp_path, tree)
+    assert found["exit"] == 3
+    assert reasons(found) == ["cannot read pipe.h", "searched only in the first 4 MB: b.h"]
+
+
 def test_sources_of_a_database_that_are_gone(tmp_path):
     entries = [{"directory": str(tmp_path), "file": name, "arguments": ["cc", "-c", name]} for name in ("a.c", "b.c", "c.S")]
     written(tmp_path, {"a.c": GOOD, "c.S": "nop\n", "compile_commands.json": json.dumps(entries)})

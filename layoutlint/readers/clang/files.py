@@ -89,8 +89,23 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         outcome = outcome.of_any()
     told = units.reading(path, outcome, wanted, notes(words))
     told = told if found else _nothing(told, path, len(paths))
-    omitted = (*_omissions(path, wanted), *_databases(path, paths, chosen)) if options.omissions else ()
+    if not options.omissions:
+        return told
+    omitted = (*_omissions(path, wanted), *_unsearched(paths), *_databases(path, paths, chosen))
     return replace(told, omissions=(*told.omissions, *omitted))
+
+
+def _unsearched(paths: list[str]) -> Iterator[Omission]:
+    """Yield the files whose text cannot be read, or not to its end; links to nothing are left out."""
+    there = [path for path in paths[: search.MOST_FILES] if os.path.exists(path)]
+    closed = [path for path in there if not os.path.isfile(path) or not os.access(path, os.R_OK)]
+    large = [path for path in there if os.path.getsize(path) > search.MOST_BYTES]
+    if closed:
+        yield Omission(f"cannot read {some_of(closed)}")
+    if large:
+        yield Omission(f"searched only in the first {search.MOST_BYTES >> 20} MB: {some_of(large)}")
+    if len(paths) > search.MOST_FILES:
+        yield Omission(f"{len(paths):,} C files, of which the first {search.MOST_FILES:,} are searched")
 
 
 def _databases(path: str, paths: list[str], chosen: list[str]) -> Iterator[Omission]:
