@@ -21,8 +21,6 @@ ANY = 511
 """What a typedef can give: up to the longest line of any target; nothing of its size follows."""
 _UNNAMED = 15
 """The alignments that those can give: up to that of `long long`."""
-HIDES_USES = Unstated.ALIGNED | Unstated.TYPEDEF | Unstated.RAISED
-"""What hides whether a member, a variable or a typedef of its type is `aligned`."""
 _STRICT = frozenset(
     ("arm", "armeb", "riscv64", "riscv32", "sparc64", "mips", "mipsel", "mips64", "mips64el", "loongarch64")
 )
@@ -107,12 +105,21 @@ def possible(
     return max(likely, every & -every), every
 
 
+def hides_uses(unstated: int) -> bool:
+    """Return whether a member, a variable or a typedef of its type can be `aligned` without being shown.
+
+    Of typedefs that is so where clang hides atomic types, also for structs that go by no typedef.
+    """
+    hidden = Unstated.ALIGNED | Unstated.TYPEDEF | Unstated.RAISED
+    return bool(unstated & hidden) or unstated & (Unstated.ATOMIC | Unstated.KEPT) == Unstated.ATOMIC
+
+
 def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:
     """Yield members behind holes that only the alignment of their types explains, and the least that does.
 
     Nothing follows from a place that is no multiple of an alignment: what holds the member can be packed.
     """
-    if unstated & HIDES_USES:
+    if hides_uses(unstated):
         return
     reached, previous = 0, None
     for member in fields:

@@ -27,7 +27,8 @@ class Evidence:
                 for member, least in _holes(struct):
                     if not hidden or (element_bits(member) or 0) > _WIDEST_ATOMIC * 8:
                         self._take(member, -least)
-            for variable in reading.misplaced:
+            is_hidden = any(alignment.hides_uses(struct.unstated) for struct in reading.structs)
+            for variable in () if is_hidden else reading.misplaced:
                 start = variable.bit_offset >> 3
                 self._take(variable, ((start & -start) << 1) - 1)
 
@@ -35,7 +36,7 @@ class Evidence:
         """Return a struct with the alignments that remain; itself where its uses tell nothing."""
         key = struct.aggregate, struct.bit_size, self._shapes.of(struct.fields)
         mask = self._remaining.get(key)
-        if mask is None or not struct.unstated or struct.realigned:
+        if mask is None or not struct.unstated or struct.realigned or alignment.hides_uses(struct.unstated):
             return struct
         every = sum(Layout(struct).alignments) & mask
         return replace(struct, possible=every) if every else struct
@@ -98,7 +99,7 @@ class Proofs:
 
 def _is_open(struct: Struct) -> bool:
     """Return whether a struct has several possible alignments, of which its uses can tell something."""
-    if not struct.bit_size or struct.problem or struct.unstated & alignment.HIDES_USES:
+    if not struct.bit_size or struct.problem or alignment.hides_uses(struct.unstated):
         return False
     return len(Layout(struct).alignments) > 1
 

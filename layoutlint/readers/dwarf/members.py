@@ -24,7 +24,8 @@ _UNION: Final = tag("union_type")
 _BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
 _ATOMIC: Final = int(Unstated.ATOMIC)
 _KEPT: Final = int(Unstated.KEPT)
-_RAISED: Final = int(Unstated.RAISED)
+_OF_MEMBERS: Final = int(Unstated.RAISED | Unstated.TYPEDEF)
+"""Where a member states what its type, or a typedef of that, asks for and does not state itself."""
 _IS_ROUNDED: Final = int(Unstated.ROUNDED)
 _WIDE: Final = int(Unstated.WIDE)
 _OF_TYPES: Final = int(Unstated.TYPEDEF)
@@ -292,7 +293,7 @@ class Decoder:
         if not self.unstated & _BIT_FIELDS:
             return stated, stated
         # What a type of several possible alignments has is not stated, but where it is what it asks for.
-        is_of_type = stated == kind.align and (kind.possible == 0 or self.unstated & _RAISED)
+        is_of_type = stated == kind.align and (kind.possible == 0 or self.unstated & _OF_MEMBERS)
         return max(stated, kind.align or 1), 0 if is_of_type else stated
 
     def source(self, unit: Unit, values: Values) -> Source | None:
