@@ -88,6 +88,7 @@ def possible(
         natural |= alone
         widest |= own
         found |= cut
+        reached = _reach(previous, reached, start)
         if start > reached and unstated and not is_union:
             least = max(least, _before(previous, member, reached, own, unstated, target))
         reached = max(reached, start + (member.bit_size or 0))
@@ -96,7 +97,7 @@ def possible(
     if not unstated:
         return likely, likely | _highest(widest & fits)
     if most_asked:
-        least = max(least, _gap(reached, bit_size, most_asked))
+        least = max(least, _gap(_reach(previous, reached, bit_size), bit_size, most_asked))
     every = found & fits | 1 | _hidden(fields, fits, size, unstated, target)
     every = every & -least or every
     if stated is not None:  # how far members raise it is not
@@ -123,6 +124,7 @@ def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator
         return
     reached, previous = 0, None
     for member in fields:
+        reached = _reach(previous, reached, member.bit_offset)
         if member.bit_offset > reached and not member.is_bitfield and not member.asked:
             own = member.possible or member.align or 1
             least = _before(previous, member, reached, own, unstated, target)
@@ -130,6 +132,11 @@ def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator
                 yield member, least
         reached = max(reached, member.bit_offset + (member.bit_size or 0))
         previous = member
+
+
+def _reach(last: Field | None, reached: int, behind: int) -> int:
+    """How far members reach: up to what is behind them, where the size of the last is not known."""
+    return reached if last is None or last.bit_size is not None else max(reached, behind)
 
 
 def values(possible: int) -> tuple[int, ...]:
@@ -155,7 +162,7 @@ def _cut_down(own: int, unstated: int) -> int:
 def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
     """The alignments that what is not stated can give, of those that fit the size."""
     if unstated & Unstated.ALIGNED:
-        return fits if size else 0
+        return fits
     found = 0
     if unstated & Unstated.AS_LARGE and size & -size == size <= 2 * target.pointer_size:
         found |= size
@@ -163,9 +170,19 @@ def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target
         found |= _UNNAMED
     if unstated & Unstated.BIT_FIELDS:
         for member in fields:
-            if member.is_bitfield and member.bit_offset % 8 == 0:
+            if not member.is_bitfield and not (unstated & Unstated.WHOLE and _may_be_whole(member)):
+                continue
+            if unstated & Unstated.PRAGMA:  # the struct is then aligned, and the bit-field need not be
+                found |= _LARGEST_PRAGMA * 2 - 1
+            if member.bit_offset % 8 == 0:
                 found |= ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
     return found & fits
+
+
+def _may_be_whole(member: Field) -> bool:
+    """Whether a member can be a bit-field that is as wide as its type."""
+    is_plain = member.aggregate is None and not member.dims and not member.is_function_pointer
+    return is_plain and bool(member.bit_size) and "*" not in str(member.type)
 
 
 def _before(

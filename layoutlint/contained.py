@@ -31,6 +31,10 @@ def of(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions)
     troubles = [f"which struct `{typedef}` stands for cannot be told" for typedef in left]
     for index in indices:
         for struct in index.definitions(name):
+            untyped = index.untyped(struct)
+            if untyped is not None:
+                called = f"{struct.aggregate} {struct.name}"
+                troubles.append(f"the type of {untyped} is not in the input, and {called} may be there")
             try:
                 found.append(Embedded(struct, tuple(index.containers(name, struct, is_direct))))
             except TooManyWays as error:

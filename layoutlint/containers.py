@@ -105,6 +105,8 @@ class Index:
         """What a field holds, by the spelling and the members of its type."""
         self._unsettled: dict[str, dict[Node, None]] = {}
         """Typedefs of fields that could stand for several structs alike, and so lead to none of them."""
+        self._untyped: list[tuple[int, str]] = []
+        """Of fields whose type the input lacks the bits up to what is behind, and what to call them."""
         for struct in structs:
             self._define(struct)
         while self._unscanned:
@@ -136,6 +138,11 @@ class Index:
             every |= {node, *_below(node, is_direct=False)}
         concerned = {id(nodes): not every.isdisjoint(nodes) for nodes in self._unsettled.values()}
         return {typedef for typedef, nodes in self._unsettled.items() if concerned[id(nodes)]}
+
+    def untyped(self, struct: Struct) -> str | None:
+        """A field whose type the input lacks, and which is large enough to hold a struct; None for none."""
+        size = struct.bit_size or 0
+        return next((name for room, name in self._untyped if room >= size), None)
 
     def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
         """The containers of one of the `definitions` of a name, by their name and the offset.
@@ -182,6 +189,10 @@ class Index:
         """Takes the fields of a definition, or of a type without a name that stands in one."""
         for member in fields:
             if member.aggregate is None:
+                if member.bit_size is None and member.type.left.split()[-1:] == ["void"]:
+                    after = (one.bit_offset for one in fields if one.bit_offset > member.bit_offset)
+                    room = min(after, default=of.bit_size or 0) - member.bit_offset
+                    self._untyped.append((room, f"`{member.name}` in {of.aggregate} {of.name}"))
                 continue
             key = (member.type.left, id(member.members))
             if key not in self._held:

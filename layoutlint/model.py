@@ -126,6 +126,8 @@ class Unstated(IntFlag):
     """`-malign-double`, on i386."""
     TYPEDEF = 2048
     """`aligned` on typedefs; of a struct, that it goes by one that may have some alignment of its own."""
+    WHOLE = 4096
+    """Which members are bit-fields as wide as their types."""
 
 
 @dataclass(frozen=True, slots=True)

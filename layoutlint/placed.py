@@ -44,6 +44,10 @@ class Surroundings:
         left = sorted(index.unsettled(struct.name))
         if left:
             raise CannotTell(f"which struct `{left[0]}` stands for cannot be told")
+        untyped = index.untyped(struct)
+        if untyped is not None:
+            called = f"{struct.aggregate} {struct.name}"
+            raise CannotTell(f"the type of {untyped} is not in the input, and {called} may be there")
         try:
             return index.containers(struct.name, index.same(struct))
         except TooManyWays as error:
@@ -162,7 +166,8 @@ class Where:
         storage = self.pack.storage(struct)
         if storage is not None:
             called = f"{struct.aggregate} {struct.name}"
-            wrong = allocators.contradiction(storage, called, placement.wanting(layout), struct.align)
+            least = None if struct.align is None else layout.alignments[0]
+            wrong = allocators.contradiction(storage, called, placement.wanting(layout), least)
             if wrong is not None:
                 raise RuleFileError((f"{storage.source}: {wrong}",))
         return storage
@@ -185,9 +190,10 @@ class Where:
         return tuple(self._in_any(outer))
 
     def _in_any(self, outer: list[tuple[Container, Storage | None]]) -> Iterator[Case]:
-        """The placements in containers, and in those aligned as little and as much as they can be.
+        """The placements in containers, for each alignment that these can have: their own next to it.
 
-        A larger alignment leaves some of the bases of a smaller one: what holds for both holds between.
+        A larger alignment leaves some of the bases of a smaller one, so that what holds for the smallest and
+        the largest holds between; but not where elements of arrays stand beside one another.
         """
         layouts = [Layout(way.struct) for way, _ in outer]
         likely = [self._inside(way, storage, None) for way, storage in outer]
@@ -195,10 +201,14 @@ class Where:
         if all(len(layout.alignments) == 1 for layout in layouts):
             return
         known, different = {_places(first)}, dict[str, None]()
-        for at, what in ((0, "the smallest possible"), (-1, "the largest possible")):
+        smallest, *between, largest = sorted({each for layout in layouts for each in layout.alignments})
+        steps = [(smallest, "the smallest possible"), (largest, "the largest possible")]
+        if any(one.rows for one in likely):
+            steps[1:1] = [(each, str(each)) for each in between]
+        for step, what in steps:
             found = []
             for (way, storage), layout, usual in zip(outer, layouts, likely, strict=True):
-                value = layout.alignments[at]
+                value = max([layout.alignments[0], *(a for a in layout.alignments if a <= step)])
                 one = usual
                 if value != layout.align.value:
                     one = self._inside(way, storage, Alignment(value, "one that it may have"))

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -249,3 +249,98 @@ def test_what_the_message_says_to_state_gives_the_verdict_that_it_says(build: st
     said = {align: outcome.replace(" ", "-") for outcome, aligns in OUTCOMES.findall(told[1]) for align in re.findall(r"\d+", aligns)}
     settled = case._replace(placement=f'placement = "aligned:{told[2]}"')
     assert _outcome(made, tmp_path, settled, *reader) == said[told[2]]
+
+
+SHAPES = {
+    # compiler and flags, the type and its alignment, code
+    "gcc, an array of a typedef that lowers": (
+        ("gcc-12",), "struct s", 4, "typedef long u __attribute__((aligned(4))); struct s { u m[5]; };"),
+    "gcc, an array of arrays of it": (
+        ("gcc-12",), "struct s", 8, "typedef const long u __attribute__((aligned(4))); struct s { u m[5][1]; };"),
+    "gcc, an array of a typedef that lowers, and is const": (
+        ("gcc-12",), "struct s", 8, "typedef const long u __attribute__((aligned(4))); struct s { u m[5]; };"),
+    "gcc, an array of a typedef that raises, and is const": (
+        ("gcc-12",), "struct s", 8,
+        "typedef const struct { long a[2]; } u __attribute__((aligned(16))); struct s { u m[5]; };"),
+    "gcc, a struct without tag and two typedefs of it, the first": (
+        ("gcc-12",), "t", 1,
+        "typedef struct { int a; } __attribute__((aligned(128))) t __attribute__((aligned(1)));\n"
+        "typedef volatile t more __attribute__((aligned(128))); more other;"),
+    "gcc, a struct without tag and two typedefs of it, the second": (
+        ("gcc-12",), "more", 128,
+        "typedef struct { int a; } __attribute__((aligned(128))) t __attribute__((aligned(1)));\n"
+        "typedef volatile t more __attribute__((aligned(128))); t other;"),
+    "old clang, an aligned bit-field as wide as its type": (
+        ("clang-14",), "struct s", 64, "struct s { short a; int b : 32 __attribute__((aligned(64))); };"),
+    "old clang, an aligned bit-field under a pragma": (
+        ("clang-14",), "struct s", 16,
+        "#pragma pack(16)\nstruct s { char a : 2; unsigned char b : 6 __attribute__((aligned(32))); long c; };"),
+    "clang with DWARF 4, an atomic typedef": (
+        ("clang-22", "-gdwarf-4"), "struct s", 64,
+        "typedef struct { long a[8]; } u __attribute__((aligned(64))); struct s { _Atomic(u) m; };"),
+    "clang with DWARF 4, a typedef aligned to more than the member asks for": (
+        ("clang-22", "-gdwarf-4"), "struct s", 64,
+        "typedef void *u __attribute__((aligned(64))); struct s { u m __attribute__((aligned(4))); };"),
+    "clang with DWARF 4, a packed member of an aligned typedef": (
+        ("clang-22", "-gdwarf-4"), "union s", 1,
+        "typedef short u __attribute__((aligned(4))); union __attribute__((packed)) s { u m; double d; };"),
+    "clang with DWARF 4, a bit-field of an aligned typedef": (
+        ("clang-22", "-gdwarf-4"), "struct s", 32,
+        "typedef unsigned u __attribute__((aligned(32))); struct s { u a : 28; };"),
+    "pahole, an empty struct": (
+        ("gcc-12", "pahole"), "struct s", 8, "struct __attribute__((aligned(8))) s { long long : 0; };"),
+}  # fmt: skip
+
+
+def _shown(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[str, Any]:
+    """A struct of compiled code, as `show` has it."""
+    compiler, *flags = (word for word in words if word != "pahole")
+    if {compiler, *words} & {"gcc-12", "clang-14", "clang-22", "pahole"} - _tools():
+        pytest.skip(f"needs {', '.join(words)}")
+    (folder / "x.c").write_text(code + "\n")
+    subprocess.run([compiler, "-g", *flags, "-c", "x.c"], cwd=folder, check=True)
+    reader = ("--reader", "btf") if "pahole" in words else ()
+    if reader:
+        subprocess.run(["pahole", "-J", "x.o"], cwd=folder, check=True)
+    done = run("show", folder / "x.o", name, "--format", "json", *reader)
+    ((struct),) = (one for one in json.loads(done.stdout)["structs"] if one["name"] == name)
+    return cast("dict[str, Any]", struct)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_alignment_is_one_of_those_that_are_possible(name: str, tmp_path: Path) -> None:
+    words, of, align, code = SHAPES[name]
+    code += f'\n_Static_assert(_Alignof({of}) == {align}, "");\n{of} object;'
+    struct = _shown(tmp_path, words, code, of.split()[-1])
+    assert align in struct["align_possible"] or struct["align"] == align
+
+
+FIELDS = {
+    # compiler and flags, the size of member `a` of struct `s` in bytes, its first bit, what is read of both
+    "gcc, a bit-field of a union whose type is aligned to less than its size": (
+        ("gcc-12", "-m32", "-gdwarf-4"), None, 0, (6, 0),
+        "typedef unsigned long long u __attribute__((aligned(1))); union s { u a : 43; char b[64]; } object;"),
+    "clang with DWARF 4, an atomic empty struct": (
+        ("clang-22", "-gdwarf-4"), 1, 0, (None, 0), "struct e {}; struct s { _Atomic(struct e) a; char b[3]; } object;"),
+    "clang with DWARF 4, an empty struct with room behind it": (
+        ("clang-22", "-gdwarf-4"), 0, 0, (None, 0), "struct e {}; struct s { struct e a; int : 24; char b; } object;"),
+    "clang with DWARF 4, an empty struct": (
+        ("clang-22", "-gdwarf-4"), 0, 0, (0, 0), "struct e {}; struct s { struct e a; char b[3]; } object;"),
+    "clang, an array of arrays that are aligned to more than their size": (
+        ("clang-22",), 192, 0, (None, 0),
+        "typedef char u[2] __attribute__((aligned(64))); struct s { u a[3][3]; } object;"),
+    "clang with DWARF 4, the same": (
+        ("clang-22", "-gdwarf-4"), 192, 0, (None, 0),
+        "typedef char u[2] __attribute__((aligned(64))); struct s { u a[3][3]; } object;"),
+    "pahole, an integer of a size that BTF lacks": (
+        ("clang-14", "-m32", "pahole"), 12, 0, (None, 0), "struct s { unsigned _BitInt(92) a; } object;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_size_that_the_input_does_not_tell_is_unknown(name: str, tmp_path: Path) -> None:
+    words, size, start, read, code = FIELDS[name]
+    if size is not None:
+        code += f'\n_Static_assert(sizeof object.a == {size} && __builtin_offsetof(struct s, a) == {start}, "");'
+    field = _shown(tmp_path, words, code, "s")["fields"][0]
+    assert (field["size"], field["bit_offset"] or field["offset"]) == read

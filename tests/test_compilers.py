@@ -30,11 +30,14 @@ PROFILE = settings(
 
 
 def differences(
-    structs: tuple[CStruct, ...], reading: Reading, facts: dict[str, Facts], loses_full: bool = False
-) -> Iterator[str]:
+    structs: tuple[CStruct, ...], reading: Reading, facts: dict[str, Facts], loses_full: bool = False,
+    hides_atomics: bool = False,
+) -> Iterator[str]:  # fmt: skip
     """Everything in which a reading differs from the facts, a line each.
 
     `loses_full`: the input shows a bit-field as wide as its type as an ordinary field, at the byte where it starts.
+    `hides_atomics`: structs look the same where they are atomic, and with clang larger (tests/test_alignments.py),
+    so that the size of one with room behind it is not known.
     """
     read_structs = {struct.name: struct for struct in reading.structs}
     for struct in structs:
@@ -42,10 +45,10 @@ def differences(
         if got is None or got.bit_size is None or got.problem is not None:
             yield f"{struct.tag}: not read ({got and got.problem})"
         else:
-            yield from _different(struct, got, facts[struct.name], loses_full)
+            yield from _different(struct, got, facts[struct.name], loses_full, hides_atomics)
 
 
-def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool) -> Iterator[str]:
+def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool, hides_atomics: bool) -> Iterator[str]:
     layout = Layout(got)
     if layout.size != facts.size:
         yield f"{struct.tag}: size {layout.size}, compiled {facts.size}"
@@ -64,7 +67,8 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool) -> 
             yield f"{struct.tag}.{path}: at bit {place.bit_offset}, compiled {offset}"
         if place.field.is_bitfield != wanted[path].is_bitfield and not (lost and place.bit_size in (8, 16, 32, 64, 128)):
             yield f"{struct.tag}.{path}: read as {'a' if place.field.is_bitfield else 'no'} bit-field"
-        if length is not None and place.bit_size != length:
+        is_open = hides_atomics and place.bit_size is None and place.field.aggregate is not None
+        if length is not None and place.bit_size != length and not is_open:
             yield f"{struct.tag}.{path}: {place.bit_size} bits, compiled {length}"
 
 
@@ -74,11 +78,11 @@ def names(structs: tuple[CStruct, ...]) -> Wanted:
 
 def agree(
     structs: tuple[CStruct, ...], path: Path, facts: dict[str, Facts], *flags: str,
-    reader: str | None = None, loses_full: bool = False,
+    reader: str | None = None, loses_full: bool = False, hides_atomics: bool = False,
 ) -> None:  # fmt: skip
     reading = read(str(path), names(structs), ReadOptions(flags=flags, reader=reader))
     assert not reading.unread
-    found = list(differences(structs, reading, facts, loses_full))
+    found = list(differences(structs, reading, facts, loses_full, hides_atomics))
     assert found == [], "\n".join([*found, *(s.define() for s in structs if any(f" {s.name}" in line for line in found))])
 
 
@@ -89,7 +93,8 @@ def test_dwarf_says_what_the_program_says(compiler, tmp_path, structs):
     facts = ask(compiler, structs, tmp_path)
     for version in (2, 3, 4, 5):
         built = compile_c(compiler, source(structs), tmp_path / f"dwarf{version}.o", "-c", f"-gdwarf-{version}")
-        agree(structs, built, facts, loses_full=compiler == "clang")
+        is_clang = compiler == "clang"
+        agree(structs, built, facts, loses_full=is_clang, hides_atomics=is_clang and version < 5)
 
 
 @PROFILE
@@ -118,7 +123,7 @@ def test_btf_says_what_the_program_says(tmp_path, structs):
     built = compile_c("gcc", source(structs), tmp_path / "btf.o", "-c", "-g")
     done = subprocess.run([need("pahole"), "-J", "--btf_gen_floats", str(built)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    agree(structs, built, facts, reader="btf")
+    agree(structs, built, facts, reader="btf", hides_atomics=True)
 
 
 TARGETS = [
@@ -145,7 +150,8 @@ def test_other_targets(compiler, flags, pointer_size, without, tmp_path):
         facts = ask_object(compiler, structs, tmp_path, *flags)
         for version in (3, 5):
             built = compile_c(compiler, source(structs), tmp_path / "other.o", "-c", f"-gdwarf-{version}", *flags)
-            agree(structs, built, facts, loses_full=compiler == "clang")
+            is_clang = compiler == "clang"
+            agree(structs, built, facts, loses_full=is_clang, hides_atomics=is_clang and version < 5)
         path = tmp_path / "structs.h"
         path.write_text(source(structs))
         if compiler == "clang":

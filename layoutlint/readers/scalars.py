@@ -121,6 +121,11 @@ def padded(bit_size: int | None, most: int) -> int:
     return 1 << bit_size.bit_length()
 
 
+def atomic_bits(bit_size: int) -> int:
+    """The bits of a struct or union that clang rounds up where it is atomic; 0 where it does not."""
+    return padded(bit_size, _MOST_ROUNDED) if bit_size else 8
+
+
 def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, is_union: bool) -> list[bool]:
     """Which members may have another size, given in bits, 0 for none: it fits, and says what is behind them.
 
@@ -128,9 +133,11 @@ def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, 
     """
     starts = sorted({field.bit_offset for field in fields})
     found = []
-    for field, size in zip(fields, sizes, strict=True):
+    for number, (field, size) in enumerate(zip(fields, sizes, strict=True), 1):
         behind = (start for start in starts if start > field.bit_offset and not is_union)
         end = next(behind, bit_size)
+        if not is_union and number < len(fields):
+            end = min(end, fields[number].bit_offset)
         fits = size > 0 and field.bit_offset + size <= end
         found.append(fits and (_is_natural(field, size) or not _is_explained(fields, field, end)))
     return found

@@ -85,7 +85,7 @@ def _words(name: str, bits: int) -> Words:
     if "linux" not in name:
         more += ("__float128", "_Complex float")
     if is_clang:
-        return Words(bits, more, True, True, 128 if version >= 16 or bits == 64 else 64)
+        return Words(bits, more, True, True, 128 if version >= 16 or bits == 64 else 64, version >= 17)
     return Words(bits, more, True, False, 64 if version >= 14 and bits == 64 else 0)
 
 

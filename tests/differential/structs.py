@@ -43,6 +43,8 @@ class Words:
     is_clang: bool = False
     bit_int: int = 0
     """The widest `_BitInt`; 0 for none."""
+    bool_vectors: bool = False
+    """Whether vectors of `_Bool` are laid out as in libclang: clang 15 and 16 give those of up to 4 elements no size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class Maker:
         align = align if chance.random() < 0.3 else ""
         self.scalars.append(name)
         if self.words.is_clang and chance.random() < 0.4:
-            if chance.random() < 0.2:
+            if chance.random() < 0.2 and self.words.bool_vectors:
                 return f"typedef _Bool {name} __attribute__((ext_vector_type({chance.choice((3, 8, 16, 40))}))) {align};"
             return f"typedef {of} {name} __attribute__((ext_vector_type({chance.choice((2, 3, 3, 4, 5, 8))}))) {align};"
         return (

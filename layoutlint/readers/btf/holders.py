@@ -15,7 +15,8 @@ class Holders:
     def __init__(self, source: Blob, names: frozenset[str]) -> None:
         """Raises Damaged."""
         self._source = source
-        self._told: dict[int, bool] = {}
+        self._told: dict[int, bool] = {0: True}
+        """`void` is what pahole makes of a type that it cannot write: a member of it can hold anything."""
         while source.base is not None:
             self._mark(source, names)
             source = source.base

@@ -25,8 +25,7 @@ DEEPEST: Final = 100
 _DOUBLE: Final = 8
 """Bytes of a `double`; wider ones are `long double` and `__float128`."""
 _WIDEST_VECTOR: Final = 256
-_WIDEST_ATOMIC: Final = 16
-"""Bytes of the largest vectors and atomic types that are padded."""
+"""Bytes of the largest vectors that are padded."""
 _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
 _MOST_FIELDS: Final = 1 << 16
@@ -70,7 +69,8 @@ class Type:
     is_number: bool = False
     """Whether vectors can be made of it."""
     padded: int = 0
-    """Bits that it has if it is a vector, or an atomic struct of clang's; 0 where that is the same."""
+    """The least bits that it has if it is larger: a vector, an atomic struct of clang's, an array of elements
+    aligned to more than their size. 0 for none."""
     possible: int = 0
     """The alignments that it can have, as `Field.possible`."""
 
@@ -169,6 +169,8 @@ class Decoder:
         wide = element.padded * count
         if element.is_number:
             wide = scalars.padded(bits, _WIDEST_VECTOR)
+        if bits and element.stands_for:  # clang rounds up to what a typedef aligns the elements to
+            wide = min(filter(None, (wide, bits + (bits & -bits))))
         return replace(
             element, spelling=spelled, bit_size=bits, dims=dims, part=None, is_number=False, padded=wide
         )
@@ -179,7 +181,7 @@ class Decoder:
         bits, is_union = record.value * 8, record.kind == blob.UNION
         align, every = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
         possible = 0 if every == align else every
-        wide = scalars.padded(bits, _WIDEST_ATOMIC)
+        wide = scalars.atomic_bits(bits)
         return Type(
             spelled,
             bits,
@@ -224,6 +226,8 @@ class Decoder:
             raise Damaged(f"type {record.id}: member {name} starts within a byte, at bit {offset}")
         if name is None and (bits or not kind.members):
             return None
+        if bits and record.kind == blob.UNION:
+            offset = 0  # where all members start; of some gcc states another place, and pahole hands it on
         size = bits or kind.bit_size
         if offset + (size or 0) > record.value * 8:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")

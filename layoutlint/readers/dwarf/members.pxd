@@ -20,14 +20,14 @@ cdef class _Members:
 
     cdef path(self, Unit unit, number)
     cdef once(self, dict known)
-    cdef add(self, name, Type kind, bit_offset, bit_size, bint is_bitfield, align, path, line, asked=*)
+    cdef add(self, name, Type kind, bit_offset, bit_size, bint is_bitfield, align, path, line, asked=*, possible=*)
 
 
 @cython.final
 cdef class Decoder:
     cdef public object target
     cdef public int unstated
-    cdef public bint hides_atomics
+    cdef public bint hides_atomics, hides_typedefs
     cdef public object is_rounded
     cdef public Spelling spelling
     cdef public Shapes shapes
@@ -47,7 +47,7 @@ cdef class Decoder:
     @cython.locals(shape="unsigned long long", plan=Plan, plain=Plain, start=Py_ssize_t)
     cpdef Type at(self, Unit unit, Py_ssize_t position, int depth=*)
     cdef Type _decode(self, Unit unit, Plan plan, dict values, tuple where, int depth)
-    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*, possible=*)
+    cdef Type _type(self, spelled, bit_size, align, aggregate=*, tuple dims=*, tuple members=*, Py_ssize_t count=*, bint calls=*, tuple stands_for=*, possible=*, plain=*)
     @cython.locals(inner=Type)
     cdef Type _renamed(self, Unit unit, Plan plan, dict values, spelled, int depth, bint is_typedef)
     @cython.locals(element=Type, counts=tuple)

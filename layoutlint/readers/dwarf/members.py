@@ -29,6 +29,7 @@ _OF_MEMBERS: Final = int(Unstated.RAISED | Unstated.TYPEDEF)
 _IS_ROUNDED: Final = int(Unstated.ROUNDED)
 _WIDE: Final = int(Unstated.WIDE)
 _OF_TYPES: Final = int(Unstated.TYPEDEF)
+_WHOLE: Final = int(Unstated.WHOLE)
 _BIT_SIZE: Final = at("bit_size")
 _BIT_OFFSET: Final = at("bit_offset")
 _DATA_BIT_OFFSET: Final = at("data_bit_offset")
@@ -43,8 +44,6 @@ _DECIMAL: Final = 0xF  # DW_ATE_decimal_float
 _VENDOR: Final = 0x80  # DW_ATE_lo_user, which gcc gives complex integers
 _DOUBLE: Final = 8
 """Bytes of a `double`; i386 aligns wider ones and decimals to their size."""
-_WIDEST_ATOMIC: Final = 16
-"""Bytes of the largest atomic type that clang rounds up."""
 _PLUS_UCONST: Final = 0x23
 _CONSTU: Final = 0x10
 _PLUS: Final = 0x22
@@ -112,12 +111,11 @@ class _Members:
 
     def add(
         self, name: str | None, kind: Type, bit_offset: int, bit_size: int | None, is_bitfield: bool,
-        align: int | None, path: str | None, line: object, asked: int = 0,
+        align: int | None, path: str | None, line: object, asked: int = 0, possible: int = 0,
     ) -> None:  # fmt: skip
         """Adds a member: its name, its type, its place, and where it is declared."""
         line = None if path is None else line
         source = None if path is None else Source(path, line if isinstance(line, int) else None)
-        possible = 0 if is_bitfield or asked else kind.possible
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
             align, source, kind.calls, kind.stands_for, asked, possible,
@@ -125,7 +123,7 @@ class _Members:
         self.fields.append(field)
         self.key += (name, kind, bit_offset, path, line)
         if is_bitfield or asked or align != kind.align:
-            self.key += (bit_size, align, asked)
+            self.key += (bit_size, align, asked, possible)
         self.count += 1 + kind.field_count
 
     def once(self, known: dict[tuple[object, ...], tuple[Field, ...]]) -> tuple[Field, ...]:
@@ -143,10 +141,13 @@ class Decoder:
     def __init__(
         self, target: Target, unstated: int = Unstated.NOTHING, has_atomics: bool = True
     ) -> None:
-        """`has_atomics`: that there can be atomic types, of which Linux has none."""
+        """`has_atomics`: that there can be atomic types, and typedefs with alignments that are not stated, of
+        which Linux is taken to have none.
+        """
         self.target = target
         self.unstated = int(unstated)
         self.hides_atomics = has_atomics and bool(self.unstated & _ATOMIC)
+        self.hides_typedefs = has_atomics and bool(self.unstated & _OF_TYPES)
         is_kept, is_rounded = bool(self.unstated & _KEPT), bool(self.unstated & _IS_ROUNDED)
         self.is_rounded = is_rounded if is_kept != is_rounded else None
         """Whether atomic types are rounded up to powers of two; None where that is not known."""
@@ -179,6 +180,8 @@ class Decoder:
         found = self._members(unit, behind, depth) if plan.has_children else _Members()
         is_union = plan.tag == _UNION
         fields = found.once(self._fields)
+        if is_union:
+            fields = self._from_start(fields)
         if self.hides_atomics and self.is_rounded is not False:
             fields = self._doubted(fields, size * 8, is_union)
         key = (size, align, id(fields), is_union)
@@ -196,12 +199,27 @@ class Decoder:
             )
         return known
 
+    def _from_start(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+        """Members of a union, all of which start with it.
+
+        GCC does not write the byte from which it counts to a bit-field whose type is aligned to less than
+        its size (DWARF 4).
+        """
+        if not any(field.bit_offset for field in fields if field.is_bitfield):
+            return fields
+        key = (id(fields), "from start")
+        known = self._fields.get(key)
+        if known is None:
+            known = tuple([replace(one, bit_offset=0) if one.is_bitfield else one for one in fields])
+            self._fields[key] = known
+        return known
+
     def _doubted(self, fields: tuple[Field, ...], bit_size: int, is_union: bool) -> tuple[Field, ...]:
         """Members of a struct, without the sizes of those that may be atomic, and larger than they seem."""
         key = (id(fields), bit_size, is_union, "doubted")
         known = self._fields.get(key)
         if known is None:
-            larger = scalars.may_be_larger(fields, [_rounded(one) for one in fields], bit_size, is_union)
+            larger = scalars.may_be_larger(fields, [self._larger(one) for one in fields], bit_size, is_union)
             if not any(larger):
                 known = fields
             else:
@@ -209,6 +227,19 @@ class Decoder:
                 known = tuple([replace(one, bit_size=None) if more else one for one, more in told])
             self._fields[key] = known
         return known
+
+    def _larger(self, member: Field) -> int:
+        """The least bits that a member can have instead of those that it seems to; 0 for none.
+
+        Clang rounds an array up to the alignment of its elements, where a typedef aligns these to more than
+        their size, which it takes of arrays, and before 16 of all (ASTContext::getTypeInfoImpl()).
+        """
+        sizes = [_rounded(member)]
+        inside = len(member.dims) - member.type.right.count("[")
+        is_taken = bool(self.unstated & _WHOLE) or (inside > 0 and len(member.dims) > 1)
+        if member.dims and member.stands_for and is_taken and (bits := member.bit_size):
+            sizes.append(bits + (bits & -bits))
+        return min(filter(None, sizes), default=0)
 
     def realigned(self, body: Body, align: int | None, bit_size: int | None) -> Body:
         """The same struct with the alignment of a typedef, and the size of an atomic type."""
@@ -258,7 +289,7 @@ class Decoder:
         if plain.line_at >= 0:
             line = unit.number(start + plain.line_at, plain.line_width)
         path = found.path(unit, file)
-        found.add(name, kind, byte * 8, kind.bit_size, False, kind.align, path, line)
+        found.add(name, kind, byte * 8, kind.bit_size, False, kind.align, path, line, 0, kind.possible)
 
     def _member(self, unit: Unit, plan: Plan, start: int, found: _Members, depth: int) -> None:
         """Adds any member, but for unnamed bit-fields, which are padding."""
@@ -274,27 +305,30 @@ class Decoder:
             return
         path, line, offset = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE), 8 * _location(values)
         if bits is None:
-            align, asked = self._own(values, kind)
-            found.add(name, kind, offset, kind.bit_size, False, align, path, line, asked)
+            align, asked, possible = self._own(values, kind)
+            found.add(name, kind, offset, kind.bit_size, False, align, path, line, asked, possible)
         else:
             offset += self._bit_offset(values, kind)
             align = None if ALIGNMENT in values else kind.align  # one of its own counts otherwise
-            found.add(name, kind, offset, bits, True, align, path, line)
+            found.add(name, kind, offset, bits, True, align, path, line, 0, kind.possible)
 
-    def _own(self, values: Values, kind: Type) -> tuple[int | None, int]:
-        """The alignment of a member, and what of it is its own. Raises Damaged.
+    def _own(self, values: Values, kind: Type) -> tuple[int | None, int, int]:
+        """The alignment of a member, what of it is its own, and those that are possible. Raises Damaged.
 
         GCC states where the member stands. Clang states what it asks for, which lowers nothing unless the
         struct is packed; or else what its type does.
         """
-        stated = _alignment(values, None)
+        stated, every = _alignment(values, None), kind.possible
         if stated is None:
-            return kind.align, 0
+            return kind.align, 0, every
         if not self.unstated & _BIT_FIELDS:
-            return stated, stated
+            return stated, stated, 0
+        align = max(stated, kind.align or 1)
         # What a type of several possible alignments has is not stated, but where it is what it asks for.
-        is_of_type = stated == kind.align and (kind.possible == 0 or self.unstated & _OF_MEMBERS)
-        return max(stated, kind.align or 1), 0 if is_of_type else stated
+        is_of_type = stated == kind.align and (every == 0 or self.unstated & _OF_MEMBERS)
+        if is_of_type or (self.hides_typedefs and every):
+            return align, 0, every and every | stated
+        return align, stated, every
 
     def source(self, unit: Unit, values: Values) -> Source | None:
         """Where an entry is declared; None when it does not say. Raises Damaged."""
@@ -349,13 +383,13 @@ class Decoder:
     def _type(
         self, spelled: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
-        calls: bool = False, stands_for: tuple[CType, ...] = (), possible: int = 0,
+        calls: bool = False, stands_for: tuple[CType, ...] = (), possible: int = 0, plain: int = 0,
     ) -> Type:  # fmt: skip
-        key = (spelled, bit_size, align, aggregate, dims, id(members), calls, possible)
+        key = (spelled, bit_size, align, aggregate, dims, id(members), calls, possible, plain)
         known = self._types.get(key)
         if known is None:
             known = self._types[key] = Type(
-                spelled, bit_size, align, aggregate, dims, members, count, calls, stands_for, possible
+                spelled, bit_size, align, aggregate, dims, members, count, calls, stands_for, possible, plain
             )
         return known
 
@@ -381,11 +415,15 @@ class Decoder:
         if plan.tag == types.ATOMIC and natural is not None:
             every = every or natural
             size, natural, every = scalars.atomic(self.target, size, natural, every, self.is_rounded)
-        align = _alignment(values, natural)
+        align, plain = _alignment(values, natural), inner.plain
+        if ALIGNMENT in values:
+            every, plain = 0, plain or inner.align or 0
+        elif is_typedef and self.hides_typedefs and natural is not None:
+            every = alignment.ANY
         meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
         return self._type(
             spelled, size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
-            inner.calls, meant, 0 if ALIGNMENT in values else every,
+            inner.calls, meant, every, plain,
         )  # fmt: skip
 
     def _array(self, unit: Unit, plan: Plan, values: Values, shape: tuple[CType, int], depth: int) -> Type:
@@ -398,8 +436,10 @@ class Decoder:
         if types.COMPUTED in counts:
             raise Damaged("an array whose length is computed when the program runs", behind)
         bits = element.bit_size
-        for count in counts:
+        for count in reversed(counts):
             bits = None if bits is None else bits * (count or 0)
+            if element.plain and bits and bits % (8 * (element.align or 1)):
+                bits = None  # clang rounds up what gcc refuses
         if types.GNU_VECTOR in values:
             size = values.get(BYTE_SIZE, None if bits is None else bits // 8)
             if not isinstance(size, int) or size < 0:
@@ -408,10 +448,15 @@ class Decoder:
             align = _alignment(values, natural)
             every = 0 if ALIGNMENT in values else every
             return self._type(spelled, size * 8, align, None, (), (), 0, False, (), every)
+        every = element.possible
+        if element.plain and self.is_rounded is not True:
+            # An array of gcc's can have lost what the typedef of its elements states: where that is `const`,
+            # or an array of arrays, or by what the unit has besides (build_array_type_1 in gcc/tree.cc).
+            every = (every or element.align or 1) | element.plain
         return self._type(
             spelled, bits, _alignment(values, element.align), element.aggregate, counts + element.dims,
             element.members, element.field_count, element.calls, element.stands_for,
-            0 if ALIGNMENT in values else element.possible,
+            0 if ALIGNMENT in values or every == element.align else every, element.plain,
         )  # fmt: skip
 
     def _aggregate(
@@ -517,7 +562,7 @@ def _rounded(member: Field) -> int:
     count = 1
     for dimension in member.dims:
         count *= dimension or 0
-    return scalars.padded(member.bit_size // count, _WIDEST_ATOMIC) * count if count else 0
+    return scalars.atomic_bits(member.bit_size // count) * count if count else 0
 
 
 def stated(values: Values) -> int | None:

@@ -21,6 +21,8 @@ _GCC_STATES: Final = 8
 _CLANG_STATES: Final = 15
 _DWARF_5: Final = 5
 _CLANG_STATES_PRAGMA: Final = 19
+# constructMemberDIE() in llvm/lib/CodeGen/AsmPrinter/DwarfUnit.cpp takes them for ordinary members before 16.
+_CLANG_STATES_WHOLE: Final = 16
 
 EVERYTHING: Final = (
     Unstated.PACKED | Unstated.PRAGMA | Unstated.ALIGNED | Unstated.ATOMIC | Unstated.WIDE | Unstated.TYPEDEF
@@ -68,6 +70,8 @@ def _of_clang(version: int) -> Unstated:
     found = Unstated.PACKED | Unstated.BIT_FIELDS | Unstated.ROUNDED | Unstated.WIDE
     if version < _CLANG_STATES:
         found |= Unstated.RAISED
+    if version < _CLANG_STATES_WHOLE:
+        found |= Unstated.WHOLE
     if version < _CLANG_STATES_PRAGMA:
         found |= Unstated.PRAGMA | Unstated.CAPPED
     return found

@@ -72,10 +72,13 @@ class _Other:
     """In bytes; None where it is not known."""
     bit_size: int | None
     """That of an atomic type; None where it is the struct's."""
+    named_align: int | None = None
+    """What the typedef that names a struct without a tag states, in bytes; None for nothing, or a tag."""
 
     def changes(self, body: Body) -> bool:
-        """Whether it differs from the struct as that is laid out."""
-        return self.align != body.align or self.bit_size not in (None, body.bit_size)
+        """Whether it differs from the struct as that is laid out, or as the typedef that names it has it."""
+        usual = body.align if self.named_align is None else self.named_align
+        return {self.align} != {usual, body.align} or self.bit_size not in (None, body.bit_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,16 +261,18 @@ class Selection:
         own = meaning.name if tag is None else tag
         if own != name and name not in self._asked and self._gives_more:
             return  # everything has its own name already; only what is asked for gets others
-        self._add(target, own, name if own != name else None, tag is not None, self._other(entry, meaning))
+        other = self._other(entry, meaning, tag is not None)
+        self._add(target, own, name if own != name else None, tag is not None, other)
 
-    def _other(self, entry: Entry, meaning: Meaning) -> _Other | None:
+    def _other(self, entry: Entry, meaning: Meaning, is_tagged: bool) -> _Other | None:
         """What a typedef changes of the struct that it stands for; None for nothing."""
         align, aligned, size = meaning.align, meaning.aligned, None
         if meaning.is_atomic:
             kind = self._decoder.at(entry.unit, entry.position)
             size = kind.bit_size
             return _Other(aligned, None if kind.possible else kind.align, size)
-        return None if align is None else _Other(aligned, align, size)
+        named_align = None if is_tagged else meaning.named_align
+        return None if align is None else _Other(aligned, align, size, named_align)
 
     def _add(
         self, entry: Entry, name: str, alias: str | None, is_tagged: bool, other: _Other | None = None
@@ -370,6 +375,8 @@ class Meaning:
     aligned: str = ""
     """The typedef next to the struct that gives this alignment, or has the atomic type."""
     is_atomic: bool = False
+    named_align: int | None = None
+    """What the typedef next to the struct states."""
 
 
 def followed(entry: Entry, name: str) -> Meaning:
@@ -385,7 +392,11 @@ def followed(entry: Entry, name: str) -> Meaning:
             defined = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
             align, aligned = _aligned(outside or steps)
             found = entry if defined is None else _struct(*defined)
-            return Meaning(found, steps[-1][0], align, aligned or (outside or steps)[-1][0], bool(outside))
+            naming = steps[-1][0]
+            named_align, _ = _aligned([step for step in steps if step[0] == naming])
+            return Meaning(
+                found, naming, align, aligned or (outside or steps)[-1][0], bool(outside), named_align
+            )
         if entry.plan.tag == TYPEDEF:
             naming = entry.unit.text(entry.plan, entry.values, NAME) or steps[-1][0]
             steps.append((naming, stated(entry.values)))

@@ -147,7 +147,7 @@ class Type:
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
         dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
-        stands_for: tuple[CType, ...], possible: int,
+        stands_for: tuple[CType, ...], possible: int, plain: int,
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -163,6 +163,8 @@ class Type:
         """What it, or the element of an array, is a typedef of; of equal types that of the first."""
         self.possible = possible
         """The alignments that it can have, as `Field.possible`."""
+        self.plain = plain
+        """The alignment without what a typedef states; 0 where none states one."""
 
 
 class Spelling:
