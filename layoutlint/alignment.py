@@ -69,7 +69,7 @@ def possible(
         return stated, stated
     size = bit_size >> 3
     fits = ((size & -size) << 1) - 1 if size else _FOR_EMPTY * 2 - 1
-    natural, widest, found, most_asked, least = 1, 1, 1, 0, 1
+    natural, widest, found, least = 1, 1, 1, 1
     reached, previous = 0, None
     for member in fields:
         start = member.bit_offset
@@ -81,10 +81,8 @@ def possible(
                 own &= ((start & -start) >> 2) - 1
                 alone &= ((start & -start) >> 2) - 1
                 cut &= ((start & -start) >> 2) - 1
-            if member.asked:
-                most_asked = max(most_asked, member.asked)
-                if not unstated & Unstated.CAPPED:
-                    least = max(least, member.asked)
+            if not unstated & Unstated.CAPPED:
+                least = max(least, member.asked)
         natural |= alone
         widest |= own
         found |= cut
@@ -96,8 +94,6 @@ def possible(
     likely = _highest(natural & fits)
     if not unstated:
         return likely, likely | _highest(widest & fits)
-    if most_asked:
-        least = max(least, _gap(_reach(previous, reached, bit_size), bit_size, most_asked))
     every = found & fits | 1 | _hidden(fields, fits, size, unstated, target)
     every = every & -least or every
     if stated is not None:  # how far members raise it is not
@@ -199,8 +195,6 @@ def _before(
         is_next = member.bit_offset == -(-reached // align) * align
         is_whole = target.max_align >= 8 or align < 32  # as large as it is aligned to
         return align >> 3 if is_whole and crosses and is_next and _adjacent(previous, member) else 1
-    if member.asked and (found := _gap(reached, member.bit_offset, member.asked)) > 1:
-        return found
     most = 1 << 30 if unstated & Unstated.ALIGNED else _highest(own) if own else 1
     return _gap(reached, member.bit_offset, most) if _adjacent(previous, member) else 1
 

@@ -218,6 +218,10 @@ class Index:
         """The definition that a field holds; None where it cannot be told, or holds nothing."""
         keyword, name = _name(member)
         if name == _NO_TAG:
+            # Of what a typedef names, where gcc writes that of an atomic type without it (DWARF 4).
+            named = fitting(self._definitions.identical(member), member) if member.members else []
+            if len(named) == 1:
+                return named[0]
             return self._opened(Node(None), member.members, of) if member.members else None
         nodes = self._definitions.alike((name,) if keyword else (name, ANY), member)
         found = fitting(nodes, member)

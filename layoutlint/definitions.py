@@ -72,6 +72,10 @@ class Definitions:
             nodes = self._found(self._alike, names, member, self._shapes.of(member.members))
         return nodes
 
+    def identical(self, member: Field) -> dict[Node, None]:
+        """The definitions whose very fields a field has, whatever its type is called."""
+        return self._same.get((ANY, member.aggregate, id(member.members)), {})
+
     @staticmethod
     def _found(table: _Table, names: tuple[str, ...], member: Field, fields: int) -> dict[Node, None]:
         found = (table.get((name, member.aggregate, fields)) for name in names)

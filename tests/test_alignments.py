@@ -98,7 +98,15 @@ CASES = {
         'placement = "static"',
     ),
     "a member aligned to 64": Case(
-        "struct s { long c; long a __attribute__((aligned(64))); };", 'kind = "line-start"\nfields = ["a"]', "kept", "===?",
+        "struct s {\n long c;\n long a __attribute__((aligned(64)));\n};", 'kind = "line-start"\nfields = ["a"]',
+        "kept", "===?",
+    ),
+    "a member aligned to 64 on the line of the one before": Case(
+        "struct s { long c; long a __attribute__((aligned(64))); };", 'kind = "line-start"\nfields = ["a"]', "kept", "=???",
+    ),
+    "unnamed bit-fields in the place of what a pragma cuts down": Case(
+        "#pragma pack(8)\nstruct s { long c, : 64, : 64, : 64, : 64, : 64, : 64, : 64; long a __attribute__((aligned(64))); };",
+        'kind = "line-start"\nfields = ["a"]', "at-risk", "??=?",
     ),
     "aligned to 64": Case(
         "struct s { long c[7], a; } __attribute__((aligned(64)));", 'kind = "line-start"\nfields = ["c"]', "kept", "===?",
@@ -275,6 +283,10 @@ SHAPES = {
     "old clang, an aligned bit-field under a pragma": (
         ("clang-14",), "struct s", 16,
         "#pragma pack(16)\nstruct s { char a : 2; unsigned char b : 6 __attribute__((aligned(32))); long c; };"),
+    "clang, a flag that packs all structs, which it writes nowhere": (
+        ("clang-22", "-fpack-struct=4"), "struct s", 4, "struct s { char x; long a; };"),
+    "clang, the same, and a member aligned to more": (
+        ("clang-22", "-fpack-struct=1"), "struct s", 1, "struct s { int a __attribute__((aligned(2))); };"),
     "clang with DWARF 4, an atomic typedef": (
         ("clang-22", "-gdwarf-4"), "struct s", 64,
         "typedef struct { long a[8]; } u __attribute__((aligned(64))); struct s { _Atomic(u) m; };"),

@@ -55,7 +55,7 @@ CASES = {
         PLAIN + "struct c {\n int x;\n struct s s;\n} c;", "=?=",
     ),
     "a pragma that cuts the hole down": Case(
-        PLAIN + "#pragma pack(4)\nstruct c {\n char x;\n struct s s;\n} c;", "??=",
+        PLAIN + "#pragma pack(4)\nstruct c {\n char x;\n struct s s;\n} c;", "???",  # clang: or -fpack-struct=4
     ),
     "no hole, as what holds it is packed": Case(
         PLAIN + "struct __attribute__((packed)) c {\n char x;\n struct s s;\n} c;", "???",

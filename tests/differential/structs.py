@@ -64,7 +64,13 @@ class Spot:
     """A field that rules can name."""
 
     path: str
-    is_bits: bool = False
+    bits: int = 0
+    """Of a bit-field; 0 for other fields."""
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether it is a bit-field, of which C tells no address."""
+        return self.bits > 0
 
 
 @dataclass(slots=True)
@@ -355,8 +361,8 @@ class _Body:
         if chance.random() < 0.15:
             return f"{of} : {chance.choice((0, 0, chance.randint(1, width)))};"
         name = self._name()
-        self.spots.append(Spot(prefix + name, True))
         bits = width if chance.random() < 0.15 else chance.randint(1, width)
+        self.spots.append(Spot(prefix + name, bits))
         return f"{of} {name} : {bits}{self._suffix() if chance.random() < 0.6 else ''};"
 
     def _atomic(self, prefix: str) -> str:
@@ -387,7 +393,7 @@ class _Body:
         self.held.append(Held(f"{prefix}{name}{'[0]' * len(counts)}", of, tuple(firsts)))
         if not dims:
             for spot in chance.sample(old.spots, min(2, len(old.spots))):
-                self.spots.append(Spot(f"{prefix}{name}.{spot.path}", spot.is_bits))
+                self.spots.append(Spot(f"{prefix}{name}.{spot.path}", spot.bits))
         return f"{chance.choice(('', '', '', 'const '))}{old.c_name} {name}{dims}{self._suffix()};"
 
     def _nested(self, depth: int, prefix: str) -> str:

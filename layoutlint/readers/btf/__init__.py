@@ -60,16 +60,20 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         source = _on_base(image.path, data, options.btf_base)
         base = options.btf_base if source.base is not None else None
         notes = (*image.notes, *_shared(base))
-    return _reading(image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base)
+    # Pahole makes BTF of DWARF that stands beside it, clang for BPF.
+    is_gcc = not (image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown"))
+    return _reading(
+        image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base, is_gcc
+    )
 
 
 def _reading(
     path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
-    build_id: str | None = None, is_kernel: bool = False, base: str | None = None,
+    build_id: str | None = None, is_kernel: bool = False, base: str | None = None, is_gcc: bool = False,
 ) -> Reading:  # fmt: skip
     called: frozenset[str] = frozenset()
     try:
-        found = structs(source, wanted, target, path, is_kernel)
+        found = structs(source, wanted, target, path, is_kernel, is_gcc)
         if wanted.names_only:
             called = names(source)
     except Damaged as error:

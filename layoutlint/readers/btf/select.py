@@ -32,11 +32,13 @@ class _Target:
 
 
 def structs(
-    source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False
-) -> tuple[Struct, ...]:
+    source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False,
+    moves_first: bool = False,
+) -> tuple[Struct, ...]:  # fmt: skip
     """The wanted structs of a blob, in its order; incomplete ones only where nothing completes them.
 
-    Raises Damaged.
+    `moves_first`: it can be of gcc's own, where the first member with a name is at 0 also behind bit-fields
+    without one (ctf_add_member() in gcc/ctfc.cc). Raises Damaged.
     """
     decoder = Decoder(source, target, is_kernel)
     annotations = Annotations(source) if wanted.annotated else None
@@ -50,6 +52,8 @@ def structs(
         else:
             key = found.name, found.record.id
             built = complete.get(key) or _complete(found, decoder, target, origin)
+            if moves_first and built.problem is None and _may_be_moved(built.fields, built):
+                built = complete[key] = replace(built, problem=_MOVED)
             if annotations and not built.annotations and found.record.id in owners:
                 built = complete[key] = replace(built, annotations=tuple(annotations.of(found.record)))
             _add(complete, key, found, built)
@@ -137,6 +141,19 @@ def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> 
     return Struct(
         found.name, kind, size, None, fields, target, None, origin, (), problem, (), tagged, unstated=UNSTATED
     )
+
+
+_MOVED = "BTF of gcc does not tell whether unnamed bit-fields stand before its first member, or a member's"
+
+
+def _may_be_moved(fields: tuple[Field, ...], of: Struct | Field) -> bool:
+    """Whether the first member of a struct, or of one in it, has room behind it, and so can stand there."""
+    if of.aggregate == "struct" and fields:
+        end = fields[1].bit_offset if len(fields) > 1 else of.bit_size
+        size = fields[0].bit_size
+        if end is None or size is None or fields[0].bit_offset + size < end:
+            return True
+    return any(member.members and _may_be_moved(member.members, member) for member in fields)
 
 
 def _problem(fields: tuple[Field, ...]) -> str | None:

@@ -32,7 +32,7 @@ cdef class Holders:
     @cython.locals(code=Py_ssize_t, plan=Plan, is_inside=bint)
     cdef Plan _plan(self, Unit unit, Py_ssize_t position)
     @cython.locals(target=Py_ssize_t)
-    cdef bint _is_struct(self, Unit unit, Plan plan, Py_ssize_t position) except -1
+    cdef bint _marks_struct(self, Unit unit, Plan plan, Py_ssize_t position) except -1
     @cython.locals(target=Py_ssize_t)
     cdef int _is_made(self, Unit unit, Plan plan, Py_ssize_t position, int depth) except -1
     @cython.locals(

@@ -105,7 +105,7 @@ class Holders:
         for position in held:
             try:
                 plan = self._plan(unit, position)
-                if plan.role == _STRUCT or self._is_struct(unit, plan, unit.behind):
+                if plan.role == _STRUCT or self._marks_struct(unit, plan, unit.behind):
                     self._told[position - unit.offset] = self._base + _YES
             except DAMAGE:
                 continue  # told when the type itself is read
@@ -210,8 +210,10 @@ class Holders:
                 unit.behind = position
                 return _NO
 
-    def _is_struct(self, unit: Unit, plan: Plan, position: int) -> bool:
-        """Whether a typedef stands for a struct or union. Raises Damaged, Crossing."""
+    def _marks_struct(self, unit: Unit, plan: Plan, position: int) -> bool:
+        """Whether a typedef stands for a struct or union; marks that, which gcc refers to by itself in atomic
+        types (DWARF 4). Raises Damaged, Crossing.
+        """
         for _ in range(_DEEPEST):
             target = _target(unit, plan, position)
             if target == _NOWHERE:
@@ -219,6 +221,7 @@ class Holders:
             plan = self._plan(unit, target)
             position = unit.behind
             if plan.role == _STRUCT:
+                self._told[target - unit.offset] = self._base + _YES
                 return True
             if plan.tag != _TYPEDEF and plan.tag not in QUALIFIERS:
                 return False

@@ -17,10 +17,9 @@ _CLANG: Final = re.compile(r"clang version (\d+)")
 # add_alignment_attribute() in gcc/dwarf2out.cc, since gcc 8.
 _GCC_STATES: Final = 8
 # getTypeAlignIfRequired() in clang/lib/CodeGen/CGDebugInfo.cpp: what structs have since 15, not what they ask
-# for; and of those after `#pragma pack` as well, by 19.
+# for; and of those after `#pragma pack` as well, by 19, but not under -fpack-struct, which it names nowhere.
 _CLANG_STATES: Final = 15
 _DWARF_5: Final = 5
-_CLANG_STATES_PRAGMA: Final = 19
 # constructMemberDIE() in llvm/lib/CodeGen/AsmPrinter/DwarfUnit.cpp takes them for ordinary members before 16.
 _CLANG_STATES_WHOLE: Final = 16
 
@@ -67,11 +66,10 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
 
 
 def _of_clang(version: int) -> Unstated:
-    found = Unstated.PACKED | Unstated.BIT_FIELDS | Unstated.ROUNDED | Unstated.WIDE
+    found = Unstated.PACKED | Unstated.PRAGMA | Unstated.CAPPED
+    found |= Unstated.BIT_FIELDS | Unstated.ROUNDED | Unstated.WIDE
     if version < _CLANG_STATES:
         found |= Unstated.RAISED
     if version < _CLANG_STATES_WHOLE:
         found |= Unstated.WHOLE
-    if version < _CLANG_STATES_PRAGMA:
-        found |= Unstated.PRAGMA | Unstated.CAPPED
     return found
