@@ -24,6 +24,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, default=2000, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--per-unit", type=int, default=250, metavar="N", help="structs in one file")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time")
     parser.add_argument("--only", default="", metavar="TEXT", help="configurations whose name has it")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where what contradicts is kept")
     given = parser.parse_args(words)
@@ -36,7 +37,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return 3
     begun = time.monotonic()
     keep = given.keep or Path(tempfile.mkdtemp(prefix="differential-"))
-    run = Run(found, given.seed, given.per_unit, keep)
+    run = Run(found, given.seed, given.per_unit, keep, given.jobs)
     for _ in run.steps(given.cases):
         print(run.line(), file=sys.stderr, flush=True)
     print(run.table())
