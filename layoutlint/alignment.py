@@ -12,7 +12,7 @@ from layoutlint.model import Field, Struct, Target, Unstated
 
 _LARGEST_PRAGMA = 16
 """What `#pragma pack` can say at most, in bytes (gcc and clang)."""
-_FOR_EMPTY = 32
+_FOR_EMPTY = 256
 """A bound for a struct of no bytes."""
 _ALIGNED_BY_UNNAMED = frozenset(("aarch64", "aarch64_be", "arm", "armeb"))
 """Targets where bit-fields without a name, which no debug information shows, align what they stand in (AAPCS,
