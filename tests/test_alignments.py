@@ -344,6 +344,9 @@ FIELDS = {
     "clang with DWARF 4, the same": (
         ("clang-22", "-gdwarf-4"), 192, 0, (None, 0),
         "typedef char u[2] __attribute__((aligned(64))); struct s { u a[3][3]; } object;"),
+    "clang with DWARF 4, an atomic struct at the end of a packed one": (
+        ("clang-22", "-gdwarf-4"), 8, 0, (None, 0),
+        "struct i { char x[5]; }; struct __attribute__((packed)) s { _Atomic(struct i) a; char b; } object;"),
     "pahole, an integer of a size that BTF lacks": (
         ("clang-14", "-m32", "pahole"), 12, 0, (None, 0), "struct s { unsigned _BitInt(92) a; } object;"),
 }  # fmt: skip

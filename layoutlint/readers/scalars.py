@@ -155,4 +155,5 @@ def _is_explained(fields: Sequence[Field], field: Field, end: int) -> bool:
     """Whether the gap behind a member is what the next one's alignment asks for."""
     gap = end - field.bit_offset - (field.bit_size or 0)
     aligns = [(other.align or 1) * 8 for other in fields if other.bit_offset == end]
-    return not aligns or any(gap < align and end % align == 0 for align in aligns)
+    aligns = aligns or [end & -end]  # what the size of the whole allows
+    return any(gap < align and end % align == 0 for align in aligns)
