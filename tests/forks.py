@@ -36,9 +36,9 @@ class Forks:
     def __init__(self, root: Path) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._server = subprocess.Popen(
+            subprocess.run(
                 [sys.executable, "-m", "tests.forks", str(theirs.fileno())],
-                cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
             )  # fmt: skip
 
     def run(self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float) -> Ended:
@@ -70,6 +70,8 @@ def _whole(descriptor: int) -> bytes:
 
 def serve(number: int) -> None:
     """Answers every request with the child's number, then with its status, until the client is gone."""
+    if os.fork():
+        os._exit(0)  # the server is no child of the client, which may look whether it has any
     _import_everything()
     gc.freeze()
     with socket.socket(fileno=number) as requests:
