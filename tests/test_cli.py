@@ -187,6 +187,7 @@ def test_progress_and_troubles_stay_off_stdout(project):
     assert "layoutlint: ring.h: struct rung is not there (did you mean `ring`?)\n" in done.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
 def test_the_bytes_are_the_same_for_any_jobs(project, format_):
     inputs = ["ring.h", "ring-fixed.h", "missing.h", "declared.h"]

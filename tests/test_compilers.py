@@ -142,6 +142,7 @@ TARGETS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("compiler", "flags", "pointer_size", "without"), TARGETS, ids=[" ".join((t[0], *t[1])) for t in TARGETS])
 def test_other_targets(compiler, flags, pointer_size, without, tmp_path):
     count: Counter[str] = Counter()
@@ -197,6 +198,7 @@ def test_pahole_says_what_the_program_says(tmp_path, structs):
             assert known.keys() >= {path for path in told.spots if "." not in path and told.spots[path][1] is not None}
 
 
+@pytest.mark.exhaustive
 @PROFILE
 @given(structs=programs())
 def test_constants_in_an_object_say_what_the_program_says(tmp_path, structs):

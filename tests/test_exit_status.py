@@ -61,7 +61,9 @@ def starts(limit) -> bool:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("number", [4, 5, 6, 7, 8, 10, 12, 16, 20])
+@pytest.mark.parametrize(
+    "number", [5, 8, *(pytest.param(number, marks=pytest.mark.exhaustive) for number in (4, 6, 7, 10, 12, 16, 20))]
+)
 def test_descriptors(tree, command, number):
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))

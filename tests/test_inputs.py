@@ -106,6 +106,7 @@ def test_files_given_one_by_one_are_told_the_same(made):
     assert report["coverage"]["structs"] == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
 def test_the_bytes_are_the_same_for_any_jobs(made, format_):
     outputs = {

@@ -50,6 +50,7 @@ def judged(folder, *words: str):
     return finding
 
 
+@pytest.mark.exhaustive
 def test_each_build_comes_out_as_alone(project):
     (project / "matrix.toml").write_text(
         '[defaults]\ninput = "structs.c"\n' + "".join(f"[build.{name}]\n{keys}\n" for name, (keys, _) in BUILDS.items())

@@ -94,6 +94,7 @@ RUNS = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("hook", "args", "files", "status", "said"), [case[1:] for case in RUNS], ids=[case[0] for case in RUNS])
 def test_hook(hooks, cache, tmp_path, hook, args, files, status, said):
     git(tmp_path, "init", "-q")

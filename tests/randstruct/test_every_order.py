@@ -202,6 +202,7 @@ def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatc
     assert abs(found.orders.share - share) <= found.orders.error + off
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", ["gcc-full", "gcc-performance", "clang"])
 @pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(12, ["separate", "together", "order", "size"], (4, 5), False)))
 def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypatch):
