@@ -14,7 +14,7 @@ from math import prod
 
 from layoutlint.definitions import ANY, Definitions, Node, element_bits, fitting
 from layoutlint.errors import LayoutlintError
-from layoutlint.model import Field, Struct
+from layoutlint.model import Field, Struct, Unstated
 
 MOST_WAYS = 1 << 18
 """Ways into one struct that are written out."""
@@ -218,8 +218,10 @@ class Index:
         """The definition that a field holds; None where it cannot be told, or holds nothing."""
         keyword, name = _name(member)
         if name == _NO_TAG:
-            # Of what a typedef names, where gcc writes that of an atomic type without it (DWARF 4).
-            named = fitting(self._definitions.identical(member), member) if member.members else []
+            # Of what a typedef names, where gcc writes that of an atomic type without it (DWARF 4). BTF keeps
+            # the typedef, and has one struct for all that are alike.
+            is_hidden = bool(member.members and of.unstated & Unstated.ATOMIC)
+            named = fitting(self._definitions.identical(member), member) if is_hidden else []
             if len(named) == 1:
                 return named[0]
             return self._opened(Node(None), member.members, of) if member.members else None

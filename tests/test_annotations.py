@@ -13,6 +13,7 @@ import pytest
 from layoutlint.unused import Unused
 from tests.command import ROOT, run
 from tests.oracles import need
+from tests.randstruct.golden import newest_clang
 from tests.variants import compilers
 
 FIXTURES = ROOT / "fixtures" / "annotations"
@@ -39,7 +40,7 @@ VEHICLES = {
     "comments": lambda at: (COMMENTS,),
     "comments beside DWARF": lambda at: (made(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
     "macros in libclang": lambda at: (MACROS, "--", HEADER),
-    "DWARF of clang": lambda at: (made(at, "clang", "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
+    "DWARF of clang": lambda at: (made(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
     "BTF of pahole": lambda at: (with_btf(at), "--reader", "btf"),
     "BTF of clang": lambda at: (made(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
     "rule file": lambda at: (BARE, "--rules", str(FIXTURES / "ring.toml")),

@@ -86,13 +86,14 @@ def test_the_notes_and_their_order(text, tmp_path, reader):
     need("gcc")
     report = told(*READERS[reader](text, tmp_path / "a.o"), "--pack", "generic")
     found = notes(report)
-    assert [name for name, *_ in found] == HIGHEST
-    if reader == "BTF":  # which does not state that a row starts on a line, where the rule is broken as well
-        found = [(*note[:3], 1, 1) if note[0] == "row" else note for note in found]
-    assert sorted(found) == sorted(NOTES)
+    # To BTF, the room behind the array may be that of elements that a typedef aligns to more than their size (clang).
+    hidden = {"row"} if reader == "BTF" else set()
+    assert [name for name, *_ in found] == [name for name in HIGHEST if name not in hidden]
+    assert sorted(found) == sorted(note for note in NOTES if note[0] not in hidden)
     ranks = [finding["rank"] for finding in report["findings"]]
-    assert [(rank["place"], rank["of"]) for rank in ranks] == [(place, 4) for place in (1, 2, 3, 4)]
-    assert [rank["score"] for rank in ranks] == [1.75, 1.0, 0.75, 0.5]
+    places = range(1, 5 - len(hidden))
+    assert [(rank["place"], rank["of"]) for rank in ranks] == [(place, len(places)) for place in places]
+    assert [rank["score"] for rank in ranks] == [1.75, *([] if hidden else [1.0]), 0.75, 0.5]
     assert {f["severity"] for f in report["findings"]} == {"note"}
     assert (report["kept"], report["unread"], report["coverage"]["unresolved"]) == ([], [], [])
 

@@ -114,8 +114,9 @@ class Redoer:
         if self._input.tells_arrays or not members[-1].dims:
             return order
         last = members[-1]
-        # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round.
-        for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1]):
+        # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round;
+        # pahole writes `[1][3]` and `[3][1]` as `[3]`.
+        for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1], *_unflattened(last)):
             if ordered((*members[:-1], replace(last, dims=dims))) != order:
                 raise CannotLayOut(
                     f"BTF does not tell how long the array `{last.name}` is, which may stay last"
@@ -269,3 +270,8 @@ _UNEXPLAINED = (
     "its declared layout is not what the members that this input shows give: "
     "there is an attribute, or a bit-field without a name, that it does not show"
 )
+
+
+def _unflattened(array: Field) -> tuple[tuple[int | None, ...], ...]:
+    """The dimensions that decide on its place and that an array can have, of which one length was made."""
+    return ((1, *array.dims),) if array.is_flattened else ()

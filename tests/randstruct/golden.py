@@ -31,7 +31,7 @@ INPUTS = {
     "DWARF 5": ("gcc", "-gdwarf-5"),
     "DWARF 4": ("gcc", "-gdwarf-4"),
     "clang's DWARF": ("clang", "-gdwarf-5"),
-    "BTF": ("gcc", "-gbtf"),
+    "BTF": ("gcc", "-gdwarf-5"),
     "C": (),
 }
 
@@ -74,7 +74,20 @@ def compiled(source: str, compiler: str, *flags: str) -> Path:
 
 def input_of(kind: str, source: str) -> Path:
     """The input of a kind that has the structs of a source."""
+    if kind == "BTF":
+        return _with_btf(source)
     return compiled(source, *INPUTS[kind]) if INPUTS[kind] else FOLDER / source
+
+
+@functools.cache
+def _with_btf(source: str) -> Path:
+    """An object with pahole's BTF alone: gcc's own misplaces first members."""
+    plain = compiled(source, *INPUTS["BTF"])
+    path = plain.with_suffix(".btf.o")
+    path.write_bytes(plain.read_bytes())
+    subprocess.run([need("pahole"), "-J", path], check=True, capture_output=True)
+    subprocess.run([need("objcopy"), "--strip-debug", path], check=True, capture_output=True)
+    return path
 
 
 def show(path: Path, structs: list[str], *options: str) -> tuple[dict[str, Any], str, int]:

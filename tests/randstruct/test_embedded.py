@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
-from tests.c_probe import compile_c
+from tests.c_probe import compile_c, need
 from tests.randstruct import golden
 
 SEEDS = ("0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988", "7".zfill(64))
@@ -27,12 +29,14 @@ STRUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("flags", [("-gdwarf-5",), ("-gbtf",)])
+@pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize(("inner", "outer", "first", "second"), STRUCTS)
-def test_offsets_are_those_of_the_compiler(inner, outer, first, second, flags, tmp_path):
-    built = compile_c("gcc", f"{inner}\n{outer}\nstruct out out;\n", tmp_path / "probe.o", *flags, "-c")
+def test_offsets_are_those_of_the_compiler(inner, outer, first, second, reader, tmp_path):
+    built = compile_c("gcc", f"{inner}\n{outer}\nstruct out out;\n", tmp_path / "probe.o", "-g", "-c")
+    if reader == "btf":
+        subprocess.run([need("pahole"), "-J", built], check=True)
     for seed, wanted in zip(SEEDS, (first, second), strict=True):
-        words = ("--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.12", "--randomized", "out")
+        words = ("--randstruct", "gcc-full", "--seed", seed, "--kernel-version", "6.12", "--randomized", "out", "--reader", reader)
         told, said, status = golden.show(built, ["out"], *words)
         assert status == 0, said
         starts = golden.bits(told["out"])

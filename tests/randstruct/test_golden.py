@@ -60,7 +60,7 @@ def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
         wanted = {key: build["layouts"][name][key] for key in ("size", "bit_offsets")}
         assert golden.placed(one, wanted) == wanted, name
     vectors = _vectors(shown) if kind == "BTF" else set()
-    assert len(vectors) * 8 <= len(shown)
+    assert len(vectors) * 3 <= len(shown)
     assert (len(told) + len(vectors)) * 10 >= len(shown) * (7 if kind == "BTF" else 10)
     assert "this input does not show bit-fields without a name" in said
 
@@ -80,7 +80,10 @@ def test_every_alignment(build, kind):
 
 @BUILD
 def test_btf_tells_the_same_or_nothing(build):
-    """BTF does not have `aligned`: what it cannot tell is unknown, and nothing that it tells is wrong."""
+    """BTF does not have `aligned`, and pahole's has one length for all dimensions of an array, on which its place can depend.
+
+    What it cannot tell is unknown, and nothing that it tells is wrong.
+    """
     path = golden.input_of("BTF", build["source"])
     shown, said, status = golden.show(path, list(build["layouts"]), *golden.options(build, "BTF"))
     told = {name: one for name, one in shown.items() if one["problem"] is None}
@@ -88,7 +91,7 @@ def test_btf_tells_the_same_or_nothing(build):
         wanted = build["layouts"][name]
         found = golden.bits(one)
         assert (one["size"], {path: found[path] for path in wanted["bit_offsets"]}) == (wanted["size"], wanted["bit_offsets"])
-    assert set(build["layouts"]) - set(told) - _vectors(shown) <= {"aligned_member", "algn", "flex", "zero0"}
+    assert set(build["layouts"]) - set(told) - _vectors(shown) <= {"aligned_member", "algn", "flex", "zero0", "big", "mixed"}
     assert len(told) > len(shown) // 2
     assert status == (3 if len(told) < len(shown) else 0), said
 

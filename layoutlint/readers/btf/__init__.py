@@ -61,7 +61,8 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
         base = options.btf_base if source.base is not None else None
         notes = (*image.notes, *_shared(base))
     # Pahole makes BTF of DWARF that stands beside it, clang for BPF.
-    is_gcc = not (image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown"))
+    is_made = image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown")
+    is_gcc = not is_made and source.may_be_of_gcc
     return _reading(
         image.path, source, wanted, image.target, notes, image.build_id, image.is_kernel, base, is_gcc
     )

@@ -26,6 +26,9 @@ _NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3
 _STANDS_FOR: Final = frozenset((TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG))
 _RECORD: Final = 3
 _ARRAYS: Final = frozenset((ARRAY,))
+_FUNCTIONS: Final = frozenset((FUNC,))
+_TYPES: Final = frozenset((*range(INT, FUNC), FUNC_PROTO, FLOAT, TYPE_TAG, ENUM64))
+_VARIABLES: Final = frozenset((VAR,))
 _KINDS_POSSIBLE: Final = 128
 _LONGEST_NAME: Final = 1 << 12
 """Bytes of a name, which a blob holds once and reports repeat with every use; Linux's longest has 65."""
@@ -181,6 +184,20 @@ class Blob:
         for number, kind in enumerate(self.kinds):
             if kind in kinds:
                 yield first + number, words[starts[number]]
+
+    @cached_property
+    def may_be_of_gcc(self) -> bool:
+        """Whether gcc, and not pahole, can have written it.
+
+        gcc writes the variables, and functions behind all types. Pahole writes the variables of processors
+        alone, and each function behind its type. Only pahole splits blobs.
+        """
+        if self.base is not None:
+            return False
+        functions = [each for each, _ in self.own(_FUNCTIONS)]
+        last = max((each for each, _ in self.own(_TYPES)), default=0)
+        is_behind = bool(functions) and functions[0] > last
+        return is_behind or any(True for _ in self.own(_VARIABLES))
 
     @cached_property
     def keeps_dimensions(self) -> bool:

@@ -377,7 +377,9 @@ class Decoder:
             raise Damaged(f"a type of {size} bytes", behind)
         natural, every = self._natural(size, values.get(_ENCODING), spelled)
         align = _alignment(values, natural)
-        every = 0 if ALIGNMENT in values else every
+        if ALIGNMENT in values:
+            # gcc takes arrays of an atomic type for ones of a typedef of it that has an alignment.
+            every = align | natural if align and self.hides_atomics else 0
         return self._type(spelled, size * 8, align, None, (), (), 0, calls, (), every)
 
     def _type(
