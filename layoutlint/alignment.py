@@ -165,6 +165,7 @@ def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target
     if target.name in _ALIGNED_BY_UNNAMED:
         found |= _UNNAMED
     if unstated & Unstated.BIT_FIELDS:
+        found |= 0 if fields else _UNNAMED  # of bit-fields without a name alone, which count for `ms_struct`
         for member in fields:
             if not member.is_bitfield and not (unstated & Unstated.WHOLE and _may_be_whole(member)):
                 continue

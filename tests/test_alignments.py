@@ -290,6 +290,14 @@ SHAPES = {
         ("clang-22", "-fpack-struct=4"), "struct s", 4, "struct s { char x; long a; };"),
     "clang, the same, and a member aligned to more": (
         ("clang-22", "-fpack-struct=1"), "struct s", 1, "struct s { int a __attribute__((aligned(2))); };"),
+    "gcc with DWARF 4, an array of an atomic type, and one of a typedef that lowers it": (
+        ("gcc-12", "-gdwarf-4"), "struct s", 4,
+        "typedef _Atomic(float) u __attribute__((aligned(1)));\n"
+        "struct other { u m[1][3]; } other; struct s { _Atomic(float) m[5][3]; };"),
+    "clang, a flag with which typedefs do not lower members": (
+        ("clang-22", "-mms-bitfields"), "struct s", 8, "typedef long u __attribute__((aligned(2))); struct s { u m; };"),
+    "clang, the same, and a bit-field without a name in a packed struct": (
+        ("clang-22", "-mms-bitfields"), "struct s", 4, "struct __attribute__((packed)) s { unsigned : 1; };"),
     "clang with DWARF 4, an atomic typedef": (
         ("clang-22", "-gdwarf-4"), "struct s", 64,
         "typedef struct { long a[8]; } u __attribute__((aligned(64))); struct s { _Atomic(u) m; };"),

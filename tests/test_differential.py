@@ -26,8 +26,6 @@ def test_no_verdict_contradicts_the_compiled_code(tmp_path):
     assert contradictions(tmp_path, 100, 60, everywhere=False) == []
 
 
-# Known contradictions are in docs/contributing.md; each is to be mended, and this mark then goes.
-@pytest.mark.xfail(strict=False, reason="a few verdicts on rare alignments contradict the compiler: docs/contributing.md")
 @pytest.mark.exhaustive
 def test_no_verdict_contradicts_any_compiler(tmp_path):
     assert contradictions(tmp_path, 2000, 60, everywhere=True) == []

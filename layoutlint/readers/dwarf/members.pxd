@@ -27,7 +27,7 @@ cdef class _Members:
 cdef class Decoder:
     cdef public object target
     cdef public int unstated
-    cdef public bint hides_atomics, hides_typedefs
+    cdef public bint hides_atomics, hides_typedefs, can_ignore_typedefs
     cdef public object is_rounded
     cdef public Spelling spelling
     cdef public Shapes shapes

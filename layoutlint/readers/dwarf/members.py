@@ -148,6 +148,8 @@ class Decoder:
         self.unstated = int(unstated)
         self.hides_atomics = has_atomics and bool(self.unstated & _ATOMIC)
         self.hides_typedefs = has_atomics and bool(self.unstated & _OF_TYPES)
+        self.can_ignore_typedefs = has_atomics and bool(self.unstated & _BIT_FIELDS)
+        """Whether `ms_struct` may have aligned scalars to their size, whatever their typedefs ask for (clang)."""
         is_kept, is_rounded = bool(self.unstated & _KEPT), bool(self.unstated & _IS_ROUNDED)
         self.is_rounded = is_rounded if is_kept != is_rounded else None
         """Whether atomic types are rounded up to powers of two; None where that is not known."""
@@ -306,6 +308,8 @@ class Decoder:
         path, line, offset = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE), 8 * _location(values)
         if bits is None:
             align, asked, possible = self._own(values, kind)
+            if self.can_ignore_typedefs and align and kind.aggregate is None and kind.plain > align:
+                possible = (possible or align) | kind.plain
             found.add(name, kind, offset, kind.bit_size, False, align, path, line, asked, possible)
         else:
             offset += self._bit_offset(values, kind)
