@@ -149,7 +149,7 @@ class Decoder:
         self.hides_atomics = has_atomics and bool(self.unstated & _ATOMIC)
         self.hides_typedefs = has_atomics and bool(self.unstated & _OF_TYPES)
         self.can_ignore_typedefs = has_atomics and bool(self.unstated & _BIT_FIELDS)
-        """Whether `ms_struct` may have aligned scalars to their size, whatever their typedefs ask for (clang)."""
+        """Whether `ms_struct` may have aligned scalars to their size, whatever typedefs ask for (clang)."""
         is_kept, is_rounded = bool(self.unstated & _KEPT), bool(self.unstated & _IS_ROUNDED)
         self.is_rounded = is_rounded if is_kept != is_rounded else None
         """Whether atomic types are rounded up to powers of two; None where that is not known."""
