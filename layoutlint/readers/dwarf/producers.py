@@ -58,7 +58,7 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
     found = Unstated.PACKED | Unstated.PRAGMA | Unstated.KEPT
     if version < _DWARF_5:
         found |= Unstated.ATOMIC
-    if "-malign-double" in text:
+    if "-malign-double" in text or "-mms-bitfields" in text:  # with which `double` is aligned to 8 as well
         found |= Unstated.WIDE
     if alignment.strict(target) or "-mstrict-align" in text:
         found |= Unstated.AS_LARGE

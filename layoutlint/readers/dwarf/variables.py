@@ -44,9 +44,11 @@ def described(
     index = Index(image, options)
     decoder = Decoder(image.target, unstated, not image.is_kernel)
     found: dict[tuple[int, str], Field] = {}
-    for hit in (*_direct(image, content, known), *_numbered(image, index, content, known)):
+    hits = sorted((*_direct(image, content, known), *_numbered(image, index, content, known)))
+    reached: dict[int, int] = {}
+    for hit in hits:
         try:
-            variable = _variable(index.holding(hit.position), hit.position, hit.location, decoder)
+            variable = _variable(index.holding(hit.position), hit, decoder, reached)
         except DAMAGE:
             continue  # a part of other data that looks like a location, or an entry that tells nothing
         if variable is not None and (hit.address, variable.name or "") in wanted:
@@ -54,7 +56,7 @@ def described(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _Hit:
     """What looks like the location of a variable."""
 
@@ -111,16 +113,16 @@ def _uleb(number: int) -> Iterator[int]:
     yield number
 
 
-def _variable(unit: Unit, hit: int, location: bytes, decoder: Decoder) -> Field | None:
+def _variable(unit: Unit, hit: _Hit, decoder: Decoder, reached: dict[int, int]) -> Field | None:
     """The variable whose entry has its location at a place; None where another entry is there."""
-    place = _entry_at(unit, hit)
+    place = _entry_at(unit, hit.position, reached)
     if place is None:
         return None
     plan, behind = unit.entry(place)
     if plan is None or plan.tag != _VARIABLE:
         return None
     values, _ = unit.read(plan, behind)
-    if values.get(_LOCATION) != location:
+    if values.get(_LOCATION) != hit.location:
         return None
     name, kind, source, asked = None, None, None, 0
     for _ in range(_MOST_ORIGINS):
@@ -145,11 +147,15 @@ def _variable(unit: Unit, hit: int, location: bytes, decoder: Decoder) -> Field 
     )  # fmt: skip
 
 
-def _entry_at(unit: Unit, hit: int) -> int | None:
-    """Where the entry starts among whose attributes a place is; None when there is none. Raises DAMAGE."""
+def _entry_at(unit: Unit, hit: int, reached: dict[int, int]) -> int | None:
+    """Where the entry starts among whose attributes a place is; None when there is none. Raises DAMAGE.
+
+    `reached`: by the offset of a unit, the entry up to which it was searched for a place before this one.
+    """
     _, _, position = unit.root
+    position = reached.get(unit.offset, position)
     while position <= hit:
-        start = position
+        start = reached[unit.offset] = position
         plan, behind = unit.entry(position)
         if plan is None:
             position = behind
