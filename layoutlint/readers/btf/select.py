@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from layoutlint.model import Field, Struct, Target, Unstated, Wanted
 from layoutlint.readers.btf import blob
@@ -11,6 +10,7 @@ from layoutlint.readers.btf.annotated import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
+from layoutlint.readers.overlaps import Overlaps
 
 _Key = tuple[str, int]
 _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
@@ -43,6 +43,7 @@ def structs(
     decoder = Decoder(source, target, is_kernel)
     annotations = Annotations(source) if wanted.annotated else None
     owners = annotations.owners if annotations else frozenset()
+    overlaps = Overlaps()
     complete: dict[tuple[str, int], Struct] = {}
     incomplete: dict[_Key, Struct] = {}
     for found in _found(source, wanted, owners):
@@ -51,7 +52,7 @@ def structs(
                 _add(incomplete, (found.name, 0), found, _incomplete(found, target, origin))
         else:
             key = found.name, found.record.id
-            built = complete.get(key) or _complete(found, decoder, target, origin)
+            built = complete.get(key) or _complete(found, decoder, target, origin, overlaps)
             if moves_first and built.problem is None and _may_be_moved(built.fields, built):
                 built = complete[key] = replace(built, problem=_MOVED)
             if annotations and not built.annotations and found.record.id in owners:
@@ -132,10 +133,12 @@ def _asked_for(wanted: Wanted, name: str) -> bool:
     return Wanted(wanted.names | wanted.held, wanted.patterns).matches(name)
 
 
-def _complete(found: _Target, decoder: Decoder, target: Target, origin: str) -> Struct:
+def _complete(
+    found: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps
+) -> Struct:
     record = found.record
     fields = decoder.at(record.id).members
-    problem = _problem(fields) if record.kind == blob.STRUCT else None
+    problem = overlaps.within(fields, record.kind == blob.UNION)
     kind, size = AGGREGATES[record.kind], record.value * 8
     tagged = found.is_tagged
     return Struct(
@@ -154,18 +157,6 @@ def _may_be_moved(fields: tuple[Field, ...], of: Struct | Field) -> bool:
         if end is None or size is None or fields[0].bit_offset + size < end:
             return True
     return any(member.members and _may_be_moved(member.members, member) for member in fields)
-
-
-def _problem(fields: tuple[Field, ...]) -> str | None:
-    """What no compiler lays out so; None if all is well.
-
-    Clang up to 15 leaves out the place of a bit-field as wide as its type (`packed`); pahole hands that on.
-    """
-    ordered = sorted(fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
-    for low, high in pairwise(ordered):
-        if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
-            return f"`{low.name}` and `{high.name}` overlap in the debug information"
-    return None
 
 
 def _incomplete(found: _Target, target: Target, origin: str) -> Struct:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from layoutlint import alignment
@@ -18,6 +17,7 @@ from layoutlint.readers.dwarf.plain import Plain
 from layoutlint.readers.dwarf.shapes import Shapes
 from layoutlint.readers.dwarf.types import ALIGNMENT, BYTE_SIZE, KEYWORDS, SIGNATURE, TYPE, Spelling, Type
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+from layoutlint.readers.overlaps import Overlaps
 
 _MEMBER: Final = tag("member")
 _UNION: Final = tag("union_type")
@@ -71,7 +71,7 @@ class Body:
         """Whether it is a union of some size and of no members."""
         return aggregate == "union" and bool(self.bit_size) and not self.fields
 
-    def problem(self, aggregate: Aggregate) -> str | None:
+    def problem(self, aggregate: Aggregate, overlaps: Overlaps) -> str | None:
         """What no compiler lays out so, and the debug information must lack; None if all is well.
 
         GCC leaves out the members of a union that a typedef makes transparent (`transparent_union`), clang
@@ -79,14 +79,7 @@ class Body:
         """
         if self.lacks_members(aggregate):
             return f"the debug information has none of the members of its {(self.bit_size or 0) // 8} bytes"
-        if aggregate == "union":
-            return None
-        end = 0
-        for field in self.fields:
-            if field.bit_offset < end:
-                return _overlap(self.fields)
-            end = field.bit_offset + (field.bit_size or 0)
-        return None
+        return overlaps.within(self.fields, aggregate == "union")
 
 
 class _Members:
@@ -550,15 +543,6 @@ def _fill(fields: list[Field], last: int, stop: int) -> None:
                 start += fields[index].bit_size or 0
         if start + need <= stop:
             return
-
-
-def _overlap(fields: tuple[Field, ...]) -> str | None:
-    """Which members of a struct overlap, None for none."""
-    ordered = sorted(fields, key=lambda f: (f.bit_offset, f.bit_size or 0))
-    for low, high in pairwise(ordered):
-        if low.bit_size and high.bit_size and low.bit_offset + low.bit_size > high.bit_offset:
-            return f"`{low.name}` and `{high.name}` overlap in the debug information"
-    return None
 
 
 def _rounded(member: Field) -> int:

@@ -17,6 +17,7 @@ from layoutlint.readers.dwarf.scan import SHORTEST, Names, Positions, places, wa
 from layoutlint.readers.dwarf.sections import Sections
 from layoutlint.readers.dwarf.types import ATOMIC, DEEPEST, KEYWORDS, QUALIFIERS, SIGNATURE, TYPE, TYPEDEF
 from layoutlint.readers.dwarf.unit import NAME, Unit, Values
+from layoutlint.readers.overlaps import Overlaps
 
 Local = tuple[str, str]
 """A struct that is local to a function: its name, and where it stands."""
@@ -45,11 +46,11 @@ class _Found:
     left_out: Unstated | None = None
     """What is not stated that decides on its alignment, where that is not what its compiler leaves out."""
 
-    def struct(self, target: Target, unstated: Unstated) -> Struct:
+    def struct(self, target: Target, unstated: Unstated, overlaps: Overlaps) -> Struct:
         body, aliases = self.body, tuple(sorted(self.aliases))
         return Struct(
             self.name, self.aggregate, body.bit_size, body.align, body.fields, target, self.source,
-            self.origin, aliases, body.problem(self.aggregate), (), self.is_tagged, self.realigned,
+            self.origin, aliases, body.problem(self.aggregate, overlaps), (), self.is_tagged, self.realigned,
             annotations=self.annotations, unstated=unstated if self.left_out is None else self.left_out,
         )  # fmt: skip
 
@@ -234,7 +235,8 @@ class Selection:
         rest = [found for name, found in self._incomplete.items() if name not in complete]
         shown = [found for found in self._found.values() if not self._is_left_out(found)]
         left_out = self._left_out & ~Unstated.TYPEDEF
-        return tuple(found.struct(self._target, left_out) for found in (*shown, *rest))
+        overlaps = Overlaps()
+        return tuple(found.struct(self._target, left_out, overlaps) for found in (*shown, *rest))
 
     def notes(self) -> tuple[str, ...]:
         """What everything does not include, as sentences."""
