@@ -296,6 +296,11 @@ SHAPES = {
         "struct other { u m[1][3]; } other; struct s { _Atomic(float) m[5][3]; };"),
     "clang, a flag with which typedefs do not lower members": (
         ("clang-22", "-mms-bitfields"), "struct s", 8, "typedef long u __attribute__((aligned(2))); struct s { u m; };"),
+    "clang, the same, and a typedef that only repeats the alignment in structs": (
+        ("clang-22", "-m32", "-mms-bitfields"), "struct s", 8,
+        "typedef double u __attribute__((aligned(4))); struct s { u m; };"),
+    "gcc, a flag with which double is aligned to its size": (
+        ("gcc-12", "-m32", "-mms-bitfields"), "struct s", 8, "struct s { double m; };"),
     "clang, the same, and a bit-field without a name in a packed struct": (
         ("clang-22", "-mms-bitfields"), "struct s", 4, "struct __attribute__((packed)) s { unsigned : 1; };"),
     "clang with DWARF 4, an atomic typedef": (

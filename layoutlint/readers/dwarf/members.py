@@ -416,7 +416,7 @@ class Decoder:
             size, natural, every = scalars.atomic(self.target, size, natural, every, self.is_rounded)
         align, plain = _alignment(values, natural), inner.plain
         if ALIGNMENT in values:
-            every, plain = 0, plain or inner.align or 0
+            every, plain = 0, plain or inner.possible or inner.align or 0
         elif is_typedef and self.hides_typedefs and natural is not None:
             every = alignment.ANY
         meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
