@@ -300,7 +300,7 @@ SHAPES = {
         ("clang-22", "-m32", "-mms-bitfields"), "struct s", 8,
         "typedef double u __attribute__((aligned(4))); struct s { u m; };"),
     "gcc, a flag with which double is aligned to its size": (
-        ("gcc-12", "-m32", "-mms-bitfields"), "struct s", 8, "struct s { double m; };"),
+        ("gcc-12", "-m32", "-mms-bitfields"), "struct s", 8, "struct s { double m; char b : 3; };"),
     "clang, the same, and a bit-field without a name in a packed struct": (
         ("clang-22", "-mms-bitfields"), "struct s", 4, "struct __attribute__((packed)) s { unsigned : 1; };"),
     "clang with DWARF 4, an atomic typedef": (
