@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from layoutlint.model import Field, Target
 
+_LONG_DOUBLE = 12
+"""Bytes of it on i386."""
 _WORDS = ("i386",)
 """Targets whose integers and `double` are aligned to a word in structs, and other scalars to their size."""
 _NARROW_VECTORS = {"arm": 8, "armeb": 8, "aarch64": 16, "aarch64_be": 16}
@@ -46,12 +48,16 @@ def natural(target: Target, size: int, is_integer: bool, is_wide: bool | None = 
         if is_wide is None:
             return target.max_align, target.max_align | 8
         return (8 if is_wide else target.max_align), 0
+    if target.name in _WORDS and is_wide is None and size == _LONG_DOUBLE and not is_integer:
+        return align, align | 8  # clang's, with the flag
     return min(align, target.max_align) or 1, 0
 
 
-def bit_int(target: Target, size: int) -> tuple[int, int]:
-    """The alignment of a `_BitInt` in so many bytes, and those that are possible."""
+def bit_int(target: Target, size: int, is_wide: bool | None = False) -> tuple[int, int]:
+    """The alignment of a `_BitInt` in so many bytes, and those that are possible; `is_wide` as above."""
     align = min(size & -size or 1, target.pointer_size if target.name in _WORDS else 8)
+    if target.name in _WORDS and size & -size > align:
+        return (8, 0) if is_wide else (align, align | 8 if is_wide is None else 0)
     if size <= 8:
         return align, 0
     if target.name in ("aarch64", "aarch64_be"):

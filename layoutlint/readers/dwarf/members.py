@@ -394,12 +394,12 @@ class Decoder:
 
     def _natural(self, size: int, encoding: object, spelled: CType) -> tuple[int, int]:
         """The alignment of a scalar in a struct, and those that are possible."""
+        is_wide = None if self.unstated & _WIDE or self.hides_atomics else False
         if "_BitInt" in spelled.left:
-            return scalars.bit_int(self.target, size)
+            return scalars.bit_int(self.target, size, is_wide)
         if encoding == _COMPLEX or (encoding == _VENDOR and spelled.left.startswith("complex")):
             size //= 2
         is_integer = encoding != _DECIMAL and (encoding not in (_FLOAT, _COMPLEX) or size <= _DOUBLE)
-        is_wide = None if self.unstated & _WIDE or self.hides_atomics else False
         return scalars.natural(self.target, size, is_integer, is_wide)
 
     def _renamed(
