@@ -96,7 +96,9 @@ def test_what_is_read_is_what_was_compiled(builds, name):
     result = with_compiler(found, made.facts)
     assert result.structs > 75
     shall = explained.expected(explained.FROM_COMPILER, variant, made)
-    assert {key: said for key, said in result.differences.items() if key not in shall} == {}
+    hidden = {key for key, said in result.differences.items() if explained.hides(variant, said)}
+    assert len(hidden) < result.structs // 2
+    assert {key: said for key, said in result.differences.items() if key not in shall | hidden} == {}
     assert shall - result.differences.keys() == set(), "explained, and no longer there"
 
 
