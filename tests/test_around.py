@@ -34,6 +34,7 @@ why = "a test"
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(12))
 def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
     need("gcc")

@@ -108,6 +108,7 @@ def test_libclang_says_what_the_program_says(tmp_path, structs):
     agree(structs, path, facts)
 
 
+@pytest.mark.exhaustive
 @PROFILE
 @given(structs=programs())
 def test_libclang_says_what_gcc_compiles(tmp_path, structs):
@@ -181,6 +182,7 @@ def test_readers_say_the_same(tmp_path, structs):
     assert found == []
 
 
+@pytest.mark.exhaustive
 @PROFILE
 @given(structs=programs(without=NOT_IN_PAHOLE))
 def test_pahole_says_what_the_program_says(tmp_path, structs):

@@ -74,7 +74,9 @@ def test_descriptors(tree, command, number):
 
 
 @pytest.mark.parametrize("command", ["version", "rules", "header", "object", "show"])
-@pytest.mark.parametrize("megabytes", [14, 16, 18, 20, 24, 28, 32, 40, 60, 100])
+@pytest.mark.parametrize(
+    "megabytes", [16, 40, 100, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (14, 18, 20, 24, 28, 32, 60))]
+)
 def test_memory(tree, command, megabytes):
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))

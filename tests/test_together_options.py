@@ -47,6 +47,7 @@ RANDOM = ((), ("--randstruct", "clang", "--randomized", "conn"))
 MORE = ((), ("--pack", "generic"), ("--pack", "generic", "--comments", "--sources", ".", "--unused"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("inputs", "random", "more"), list(product([("a.c",), ("a.c", "b.c"), ("--matrix", "m.toml")], RANDOM, MORE)))
 def test_no_combination_is_an_internal_error(inputs, random, more, tmp_path):
     (tmp_path / "a.c").write_text(SOURCE)

@@ -303,6 +303,7 @@ def test_no_text_takes_long(piece):
         find(f"int f(void)\n{{\nstruct s *p;\nkmalloc(sizeof(*p), 0);\n{text}", "f.c")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("before", "piece", "behind"), [
     ("", "struct s p __s\n", ""), ("", "\nstruct s p" + " " * 50, ""), ("", "static\n", ""), ("struct s p ", "__s", "("),
     ("struct s p ____cacheline_aligned ", "__s", "("), ("struct s ", "__s", " __cacheline_aligned"), ("struct s ", "* ", ""),

@@ -36,6 +36,7 @@ def notes(path, *more):
     return " ".join(told.stdout.split())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", [(), ("--seed", "0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988")])
 @pytest.mark.parametrize(("inner", "outer", "of_any", "of_one"), TEXTS)
 def test_what_is_taken_as_not_packed_is_named(inner, outer, of_any, of_one, seed, tmp_path):

@@ -212,6 +212,7 @@ why = "a test"
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["source", "compiled"])
 @pytest.mark.parametrize(("names", "notes"), VAIN)
 def test_names_that_mean_nothing_are_said(kind, names, notes, request, tmp_path):

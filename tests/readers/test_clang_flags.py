@@ -110,6 +110,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("words", "condition"), DEFINING, ids=lambda row: " ".join(row) if isinstance(row, tuple) else None
 )

@@ -80,6 +80,7 @@ def index(path: Path, wanted: Wanted, jobs: int = 1) -> Index:
     return Index(read(str(path), wanted, ReadOptions(jobs=jobs)).structs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=IDS)
 @pytest.mark.parametrize("text", SOURCES.values(), ids=SOURCES.keys())
 def test_every_struct_has_the_containers_that_it_has_among_everything(tmp_path, compiler, flags, text):
