@@ -70,7 +70,7 @@ GROWING = [
     ("order", wide, 3_000, "gcc", "order", 'fields = ["f?[02468]*", "f?[13579]*"]', "pairs of fields"),
     ("neighbours, alone", variables, 4_000, "gcc", "neighbours", 'variables = ["v1"]\nalone = true\nexcept = ["v*"]', None),
     ("neighbours, all alone", variables, 4_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
-    ("neighbours, declared", variables, 2_000, "gcc", "neighbours", declared(4_000), None),
+    ("neighbours, declared", variables, 500, "gcc", "neighbours", declared(1_000), None),
     ("neighbours of one address", overlapping, 4_000, "gcc", "neighbours", 'variables = ["v*"]\nalone = true', None),
     ("isolated", wide, 2_000, "gcc", "isolated", 'fields = ["f?[02468]*"]', "pairs of fields"),
 ]  # fmt: skip
