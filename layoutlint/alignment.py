@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from layoutlint.model import Field, Struct, Target, Unstated
 
+# As plain numbers: the operators of flags take most of the time where thousands of structs are looked at.
+_ALIGNED: Final = int(Unstated.ALIGNED)
+_AS_LARGE: Final = int(Unstated.AS_LARGE)
+_ATOMIC: Final = int(Unstated.ATOMIC)
+_BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
+_CAPPED: Final = int(Unstated.CAPPED)
+_KEPT: Final = int(Unstated.KEPT)
+_PRAGMA: Final = int(Unstated.PRAGMA)
+_RAISED: Final = int(Unstated.RAISED)
+_TYPEDEF: Final = int(Unstated.TYPEDEF)
+_WHOLE: Final = int(Unstated.WHOLE)
 _LARGEST_PRAGMA = 16
 """What `#pragma pack` can say at most, in bytes (gcc and clang)."""
 _FOR_EMPTY = 256
@@ -36,7 +48,7 @@ def of(struct: Struct, bit_size: int) -> tuple[int, int]:
     likely, every = possible(
         struct.fields, bit_size, struct.aggregate == "union", struct.align, struct.unstated, struct.target
     )
-    if struct.unstated & Unstated.ALIGNED and (struct.aliases or not struct.is_tagged):
+    if struct.unstated & _ALIGNED and (struct.aliases or not struct.is_tagged):
         every |= ANY  # the typedef may be `aligned`
     if struct.possible:
         every = every & struct.possible or every if struct.unstated else struct.possible
@@ -62,10 +74,11 @@ def possible(
 
     `unstated` is what its input leaves out, `stated` the alignment that it states.
     """
-    if unstated & Unstated.TYPEDEF:
-        likely, _ = possible(fields, bit_size, is_union, stated, unstated & ~Unstated.TYPEDEF, target)
+    unstated = int(unstated)
+    if unstated & _TYPEDEF:
+        likely, _ = possible(fields, bit_size, is_union, stated, unstated & ~_TYPEDEF, target)
         return likely, ANY
-    if stated is not None and not unstated & Unstated.RAISED:
+    if stated is not None and not unstated & _RAISED:
         return stated, stated
     size = bit_size >> 3
     fits = ((size & -size) << 1) - 1 if size else _FOR_EMPTY * 2 - 1
@@ -81,7 +94,7 @@ def possible(
                 own &= ((start & -start) >> 2) - 1
                 alone &= ((start & -start) >> 2) - 1
                 cut &= ((start & -start) >> 2) - 1
-            if not unstated & Unstated.CAPPED:
+            if not unstated & _CAPPED:
                 least = max(least, member.asked)
         natural |= alone
         widest |= own
@@ -107,8 +120,8 @@ def hides_uses(unstated: int) -> bool:
 
     Of typedefs that is so where clang hides atomic types, also for structs that go by no typedef.
     """
-    hidden = Unstated.ALIGNED | Unstated.TYPEDEF | Unstated.RAISED
-    return bool(unstated & hidden) or unstated & (Unstated.ATOMIC | Unstated.KEPT) == Unstated.ATOMIC
+    hidden = _ALIGNED | _TYPEDEF | _RAISED
+    return bool(unstated & hidden) or unstated & (_ATOMIC | _KEPT) == _ATOMIC
 
 
 def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:
@@ -152,24 +165,24 @@ def _highest(found: int) -> int:
 
 def _cut_down(own: int, unstated: int) -> int:
     """The alignments to which a pragma cuts some down; members can then stand where types could not."""
-    return min(_highest(own), _LARGEST_PRAGMA) * 2 - 1 if unstated & Unstated.PRAGMA else 0
+    return min(_highest(own), _LARGEST_PRAGMA) * 2 - 1 if unstated & _PRAGMA else 0
 
 
 def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
     """The alignments that what is not stated can give, of those that fit the size."""
-    if unstated & Unstated.ALIGNED:
+    if unstated & _ALIGNED:
         return fits
     found = 0
-    if unstated & Unstated.AS_LARGE and size & -size == size <= 2 * target.pointer_size:
+    if unstated & _AS_LARGE and size & -size == size <= 2 * target.pointer_size:
         found |= size
     if target.name in _ALIGNED_BY_UNNAMED:
         found |= _UNNAMED
-    if unstated & Unstated.BIT_FIELDS:
+    if unstated & _BIT_FIELDS:
         found |= 0 if fields else _UNNAMED  # of bit-fields without a name alone, which count for `ms_struct`
         for member in fields:
-            if not member.is_bitfield and not (unstated & Unstated.WHOLE and _may_be_whole(member)):
+            if not member.is_bitfield and not (unstated & _WHOLE and _may_be_whole(member)):
                 continue
-            if unstated & Unstated.PRAGMA:  # the struct is then aligned, and the bit-field need not be
+            if unstated & _PRAGMA:  # the struct is then aligned, and the bit-field need not be
                 found |= _LARGEST_PRAGMA * 2 - 1
             if member.bit_offset % 8 == 0:
                 found |= ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
@@ -196,7 +209,7 @@ def _before(
         is_next = member.bit_offset == -(-reached // align) * align
         is_whole = target.max_align >= 8 or align < 32  # as large as it is aligned to
         return align >> 3 if is_whole and crosses and is_next and _adjacent(previous, member) else 1
-    most = 1 << 30 if unstated & Unstated.ALIGNED else _highest(own) if own else 1
+    most = 1 << 30 if unstated & _ALIGNED else _highest(own) if own else 1
     return _gap(reached, member.bit_offset, most) if _adjacent(previous, member) else 1
 
 
