@@ -20,9 +20,12 @@ def main() -> None:
     # and one look at what a kernel's containers are made of ten milliseconds.
     gc.set_threshold(300_000, 20, 100)
     try:
-        from layoutlint import cli, processes  # not before: importing makes objects that stay as well
+        from layoutlint import cli
+        from layoutlint.readers.processes.guard import (
+            allow_guard,  # not before: importing makes objects that stay as well
+        )
 
-        processes.allow_guard()
+        allow_guard()
         cli.main()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else EXIT_INTERNAL if end.code else 0

@@ -21,6 +21,7 @@ from layoutlint.commands.init import init
 from layoutlint.commands.rules import rules_group
 from layoutlint.commands.rules_asserts import rules_asserts
 from layoutlint.commands.rules_import import rules_import
+from layoutlint.commands.schema import schema
 from layoutlint.commands.show import show
 from layoutlint.errors import (
     EXIT_UNKNOWN,
@@ -39,9 +40,9 @@ EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, likewise: `layoutlint show vmlinux --al
 def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     """Prints the version; click's own option would look for the compiled modules in every run."""
     if asked and not ctx.resilient_parsing:
-        from layoutlint import compiled
+        from layoutlint.commands import version
 
-        click.echo(f"layoutlint {__version__} (DWARF scanner: {compiled.state()})")
+        click.echo(f"layoutlint {__version__} (DWARF scanner: {version.state()})")
         ctx.exit()
 
 
@@ -111,7 +112,7 @@ def app() -> None:
     """
 
 
-for command in (check, show, containers, allocations, explain, rules_group, init):
+for command in (check, show, containers, allocations, explain, schema, rules_group, init):
     app.add_command(command)
 for command in (rules_import, rules_asserts):
     rules_group.add_command(command)

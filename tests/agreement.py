@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field, Struct
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field, Struct
 from layoutlint.readers.losses import LOSSES
 
 _VECTOR = re.compile(r"__attribute__\(\(__vector_size__\((\d+) \* sizeof\((.*)\)\)\)\) ")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from layoutlint.ctype import CType
-from layoutlint.layout import Layout
-from layoutlint.model import Field, Source, Struct, Target, target_named
-from layoutlint.placement import of
-from layoutlint.rule import Access, Context
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import of
+from layoutlint.judgement.context import Access, Context
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.target import Target, target_named
 
 X86_64 = target_named("x86_64")
 

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
+from tests import json_schemas
 from tests.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,13 +20,26 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
 def run(
     *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in."""
+    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in.
+
+    What it prints as JSON is held against the schema that layoutlint publishes for it.
+    """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     words = [os.fsdecode(argument) for argument in arguments]
     if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
-        return _started(words, cwd, {**kept, **environment}, seconds)
+        return _valid(_started(words, cwd, {**kept, **environment}, seconds))
     ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)
-    return subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode())
+    return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
+
+
+def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return a run whose JSON, if it printed all of it, is valid."""
+    words: list[str] = ended.args
+    asks_json = "--format=json" in words or ("--format", "json") in pairwise(words)
+    if asks_json and (ended.stdout.endswith("}\n") or ended.returncode in (0, 1)) and "--help" not in words:
+        mistakes = json_schemas.mistakes(ended.stdout)
+        assert not mistakes, f"not valid by its schema: {mistakes}"
+    return ended
 
 
 @cache
@@ -36,7 +51,8 @@ def _forks(process: int) -> Forks:
 def _started(
     words: list[str], cwd: Path, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-m", "layoutlint", *words], cwd=cwd, env=environment, capture_output=True, encoding="utf-8",
         timeout=seconds, stdin=subprocess.DEVNULL,
     )  # fmt: skip
+    return subprocess.CompletedProcess(words, ended.returncode, ended.stdout, ended.stderr)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from layoutlint.readers.clang import flags, native
+from layoutlint.readers.clang import flags, libclang
 
 GCCS = ("gcc-11", "gcc-12", "gcc-13", "gcc-14")
 CROSS = (
@@ -196,7 +196,7 @@ def effects(compiler: str, target_only: bool = False, jobs: int = 2, share: int 
 
 def by_libclang(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str] | None:
     """What libclang has some macros as under some words; None where it does not take them."""
-    lib = native.library()
+    lib = libclang.library()
     text = "".join(f'#ifdef {name}\n#pragma message("@@{name} " S({name}))\n#endif\n' for name in names)
     text = f"#define S_(...) #__VA_ARGS__\n#define S(...) S_(__VA_ARGS__)\n{text}"
     return (
@@ -208,8 +208,8 @@ def by_libclang(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str
 
 def _messages(lib: Any, words: tuple[str, ...], text: str) -> list[str] | None:
     index, handle = lib.clang_createIndex(0, 0), ctypes.c_void_p()
-    every = [os.fsencode(word) for word in (native.driver(lib), "-xc", *flags.for_driver(words))]
-    unsaved = native.Unsaved(b"probe.c", text.encode(), len(text.encode()))
+    every = [os.fsencode(word) for word in (libclang.driver(lib), "-xc", *flags.for_driver(words))]
+    unsaved = libclang.Unsaved(b"probe.c", text.encode(), len(text.encode()))
     failed = lib.clang_parseTranslationUnit2FullArgv(
         index,
         b"probe.c",
@@ -224,8 +224,8 @@ def _messages(lib: Any, words: tuple[str, ...], text: str) -> list[str] | None:
     if not failed and handle.value is not None:
         unit = handle.value
         each = [lib.clang_getDiagnostic(unit, n) for n in range(lib.clang_getNumDiagnostics(unit))]
-        wrong = any(lib.clang_getDiagnosticSeverity(one) >= native.ERROR for one in each)
-        texts = [native.text(lib, lib.clang_getDiagnosticSpelling(one)) for one in each]
+        wrong = any(lib.clang_getDiagnosticSeverity(one) >= libclang.ERROR for one in each)
+        texts = [libclang.text(lib, lib.clang_getDiagnosticSpelling(one)) for one in each]
         found = None if wrong else [one for one in texts if one.startswith("@@")]
         lib.clang_disposeTranslationUnit(handle)
     lib.clang_disposeIndex(index)
@@ -323,7 +323,7 @@ def _plain(value: str) -> list[str]:
 
 def holds(words: tuple[str, ...], place: str, value: int) -> bool:
     """Whether libclang has a size or offset of PROBE so under some words."""
-    return _messages(native.library(), words, f'{PROBE}_Static_assert(({place}) == {value}, "");') is not None
+    return _messages(libclang.library(), words, f'{PROBE}_Static_assert(({place}) == {value}, "");') is not None
 
 
 def _main(folder: Path) -> None:

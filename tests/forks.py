@@ -93,9 +93,7 @@ def serve(number: int) -> None:
 def _import_everything() -> None:
     """What commands import when they need it, as far as it starts nothing."""
     import layoutlint.cli
-    import layoutlint.lint
-    import layoutlint.readers
-    import layoutlint.rulefile  # noqa: F401
+    import layoutlint.intent.toml.rule_file  # noqa: F401
 
 
 def _become(request: dict, outputs: list[int]) -> NoReturn:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field, Struct
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field, Struct
 from tests.build import X86_64
 
 _SCALARS = (1, 2, 4, 8, 16)

@@ -1,6 +1,6 @@
 """A slow model of an object in memory: every bit of every field is laid out, and one looks where it is.
 
-It knows nothing of `layoutlint.layout` and `layoutlint.placement`: it walks the fields as the input gives them and
+It knows nothing of `layoutlint.geometry.layout` and `layoutlint.geometry.placement`: it walks the fields as the input gives them and
 enumerates, for each base, which bytes are on which line.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from layoutlint.model import Field, Struct
+from layoutlint.model.structs import Field, Struct
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field, Source
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field, Source
 from layoutlint.readers.losses import LOSSES
 from tests.agreement import agreeing, differences
 from tests.build import struct

@@ -13,15 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layoutlint import allocators, placement
-from layoutlint.allocators import ANY, Storage, Wanting, kmalloc_class
-from layoutlint.containers import Array, Container
+from layoutlint.geometry import placement
+from layoutlint.geometry.allocators import Wanting, contradiction, kmalloc_class
+from layoutlint.geometry.containers import Array, Container
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.no_straddle import NoStraddle
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
-from layoutlint.layout import Layout
-from layoutlint.model import TARGETS, Source, target_named
-from layoutlint.rule import Context, Outcome
+from layoutlint.model.storage import ANY, Storage
+from layoutlint.model.structs import Source
+from layoutlint.model.target import TARGETS, target_named
 from tests.build import flexible, member, struct
 from tests.c_probe import compile_c, need
 from tests.command import ROOT
@@ -310,13 +313,13 @@ class TestWhy:
 ])  # fmt: skip
 def test_a_placement_that_a_struct_cannot_have(said, stated, message):
     wanted = Wanting(200, stated or 8, target_named("x86_64"))
-    assert allocators.contradiction(said, "struct s", wanted, stated) == message
+    assert contradiction(said, "struct s", wanted, stated) == message
 
 
 def test_what_ends_with_a_flexible_array_is_no_element():
     wanted = Wanting(200, 8, target_named("x86_64"), is_open=True)
     message = "`array`: struct s ends with a flexible array, and is no element of an array"
-    assert allocators.contradiction(storage("kmalloc", array=3), "struct s", wanted, 8) == message
+    assert contradiction(storage("kmalloc", array=3), "struct s", wanted, 8) == message
 
 
 VARIABLES = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.unused import Unused
+from layoutlint.lint.unused import Unused
 from tests.command import ROOT, run
 from tests.oracles import need
 from tests.randstruct.golden import newest_clang

@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 
-from layoutlint import lint, rulefile
-from layoutlint.lint import Options
-from layoutlint.rule import Outcome
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
 from tests import address_oracle, around_oracle
 from tests.c_probe import need
 from tests.command import run
@@ -43,8 +44,8 @@ def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
     assert expected
     (tmp_path / "a.c").write_text(address_oracle.source(made))
     subprocess.run(["gcc", "-w", "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True)
-    pack = rulefile.parse(address_oracle.rules(made) + RULES, "r.toml")
-    report = lint.check((str(tmp_path / "a.o"),), (pack,), (), Options())
+    pack = rule_file.parse(address_oracle.rules(made) + RULES, "r.toml")
+    report = check((str(tmp_path / "a.o"),), (pack,), (), Options())
     by_rule = {rule: {} for rule in ("read", "anything")}
     for finding in (*report.findings, *report.kept):
         if finding.around is None:  # nothing is declared anywhere
@@ -258,9 +259,9 @@ def test_of_long_arrays_only_what_is_near_is_looked_at(tmp_path):
     code = "struct c { struct sem a[300000]; long op; struct sem b[64][64][64]; } *c; int f(void) { return sizeof(*c); }\n"
     (tmp_path / "a.c").write_text(HELD + code)
     subprocess.run([need("gcc"), "-g", "-c", "-o", tmp_path / "a.o", tmp_path / "a.c"], check=True, timeout=60)
-    rules = rulefile.parse(table("c", "slab", op="cold") + rule("isolated", fields=f"[{OWNER}]", neighbours="true"), "r.toml")
+    rules = rule_file.parse(table("c", "slab", op="cold") + rule("isolated", fields=f"[{OWNER}]", neighbours="true"), "r.toml")
     with within(5):
-        report = lint.check((str(tmp_path / "a.o"),), (rules,), (), Options())
+        report = check((str(tmp_path / "a.o"),), (rules,), (), Options())
     assert {finding.verdict.outcome for finding in report.findings} == {Outcome.BROKEN}
 
 
@@ -322,8 +323,8 @@ def agrees_with_bytes(seed: int, folder) -> None:
     (folder / "a.c").write_text(around_oracle.source(one))
     subprocess.run(["gcc", "-g", "-w", "-c", "-o", folder / "a.o", folder / "a.c"], check=True)
     for kind, text in AROUND_KINDS.items():
-        pack = rulefile.parse(around_oracle.rules(one) + text, "r.toml")
-        report = lint.check((str(folder / "a.o"),), (pack,), (), Options())
+        pack = rule_file.parse(around_oracle.rules(one) + text, "r.toml")
+        report = check((str(folder / "a.o"),), (pack,), (), Options())
         told = {
             ".".join(part.partition("[")[0] for part in found.around.path.split(".")): frozenset(found.verdict.bases)
             for found in (*report.findings, *report.kept) if found.around is not None

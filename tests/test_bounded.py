@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import bounded
+from layoutlint import files
 from tests.command import run
 from tests.damaged import compiled
 
@@ -184,21 +184,21 @@ def test_a_pipe_without_end_is_cut(project: Path) -> None:
 
 
 def test_a_writer_who_writes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "_WRITER_SECONDS", 0.1)
-    monkeypatch.setattr(bounded, "_PIPE_SECONDS", 0.3)
+    monkeypatch.setattr(files, "_WRITER_SECONDS", 0.1)
+    monkeypatch.setattr(files, "_PIPE_SECONDS", 0.3)
     os.mkfifo("x")
     writer = os.open("x", os.O_RDWR)
     with pytest.raises(OSError, match="is a pipe that did not end in 0 seconds"):
-        bounded.start("x", 100, through_pipe=True)
+        files.start("x", 100, through_pipe=True)
     os.close(writer)
 
 
 def test_what_has_more_than_is_read_says_so(project: Path) -> None:
     Path("x").write_bytes(b"12345")
-    assert bounded.content("x", 5) == b"12345"
-    assert bounded.start("x", 3) == b"123"
+    assert files.content("x", 5) == b"12345"
+    assert files.start("x", 3) == b"123"
     with pytest.raises(OSError, match="has 5 bytes, more than the 4 that are read"):
-        bounded.content("x", 4)
+        files.content("x", 4)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +208,10 @@ def test_what_has_more_than_is_read_says_so(project: Path) -> None:
 )  # fmt: skip
 def test_only_regular_files_are_opened(make: Callable[[Path], None], why: str, project: Path) -> None:
     make(project / "x")
-    for read in (bounded.opened, lambda path: bounded.start(path, 9), lambda path: bounded.content(path, 9)):
+    for read in (files.opened, lambda path: files.start(path, 9), lambda path: files.content(path, 9)):
         with pytest.raises(OSError, match=f"(?i:{why})") as caught:
             read("x")
-        assert bounded.why(caught.value) == why
+        assert files.why(caught.value) == why
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from layoutlint.builds import Build, named
-from layoutlint.model import Source
+from layoutlint.model.build import Build, named
+from layoutlint.model.structs import Source
 from tests.pace import within
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import casefile, rulefile
 from layoutlint.errors import RuleFileError
-from layoutlint.model import Source
-from layoutlint.rule import Outcome
+from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.structs import Source
 from tests.command import ROOT
 
-PACK = rulefile.parse(
+PACK = rule_file.parse(
     '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
     '[[rule]]\nid = "small"\nstruct = "s"\nkind = "size"\nmax = 64\nwhy = "w"\n',
     "locks.toml",
 )
 
 
-def cases(text: str) -> tuple[casefile.Case, ...]:
-    return casefile.parse(text, "locks.cases.toml", PACK)
+def cases(text: str) -> tuple[case_file.Case, ...]:
+    return case_file.parse(text, "locks.cases.toml", PACK)
 
 
 def test_a_file():
@@ -78,7 +78,7 @@ def test_mistakes(text, messages):
 
 
 def test_a_rule_file_without_cases_has_none(tmp_path):
-    assert casefile.load(PACK, str(tmp_path / "locks.toml")) == ()
+    assert case_file.load(PACK, str(tmp_path / "locks.toml")) == ()
 
 
 UNREADABLE = [("a folder", None, "is a directory"), ("latin-1", b'prelude = "\xe9"', "not UTF-8 (byte 0xe9)")]
@@ -89,7 +89,7 @@ def test_unreadable(tmp_path, content, reason):
     path = tmp_path / "locks.cases.toml"
     path.mkdir() if content is None else path.write_bytes(content)
     with pytest.raises(RuleFileError) as error:
-        casefile.load(PACK, str(tmp_path / "locks.toml"))
+        case_file.load(PACK, str(tmp_path / "locks.toml"))
     assert error.value.messages in ((f"{path}: {reason}",), (f"{path}:1: {reason}",))
 
 
@@ -98,11 +98,11 @@ def test_case_files_are_no_rule_files(tmp_path, as_folder):
     for name in ("layoutlint.toml", "layoutlint.cases.toml"):
         (tmp_path / name).write_text((ROOT / "docs/example" / name).read_text())
     if as_folder:
-        assert [pack.name for pack in rulefile.load([str(tmp_path)])] == ["example"]
+        assert [pack.name for pack in rule_file.load([str(tmp_path)])] == ["example"]
         return
     path = tmp_path / "layoutlint.cases.toml"
     with pytest.raises(RuleFileError, match=f"{path}: holds the cases of {tmp_path / 'layoutlint.toml'}"):
-        rulefile.load([str(path)])
+        rule_file.load([str(path)])
 
 
 def test_cases_of_no_rule_file(tmp_path):
@@ -110,7 +110,7 @@ def test_cases_of_no_rule_file(tmp_path):
     path = tmp_path / "locks.cases.toml"
     path.write_text("")
     with pytest.raises(RuleFileError) as error:
-        rulefile.load([str(tmp_path)])
+        rule_file.load([str(tmp_path)])
     assert error.value.messages == (f"{path}: holds the cases of {tmp_path}/locks.toml, which is not there",)
 
 
@@ -119,7 +119,7 @@ def test_mistakes_of_all_case_files_at_once(tmp_path):
         (tmp_path / f"{name}.toml").write_text("")
         (tmp_path / f"{name}.cases.toml").write_text("[[cases]]\n")
     with pytest.raises(RuleFileError) as error:
-        casefile.load_all(rulefile.load([str(tmp_path)]))
+        case_file.load_all(rule_file.load([str(tmp_path)]))
     assert [message.partition(" (")[0] for message in error.value.messages] == [
         f"{tmp_path}/{name}.cases.toml:1: unknown key `cases` in a case file" for name in ("a", "b")
     ]
@@ -127,4 +127,4 @@ def test_mistakes_of_all_case_files_at_once(tmp_path):
 
 def test_every_key_is_in_the_manual():
     manual = (ROOT / "docs/rules.md").read_text()
-    assert [key for key in (*casefile.CASE_KEYS, "prelude") if f"\n| `{key}` |" not in manual] == []
+    assert [key for key in (*case_file.CASE_KEYS, "prelude") if f"\n| `{key}` |" not in manual] == []

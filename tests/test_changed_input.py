@@ -20,18 +20,20 @@ SAID = "changed while it was read; run again when nothing writes to it"
 
 START = """
 import os, sys, time
-from layoutlint.readers import elf
-before = elf.Image.__init__
+from layoutlint.readers.elf import elf_file
+before = elf_file.Image.__init__
 
 def opened(image, path, *more):
     before(image, path, *more)
     {act}
 
-elf.Image.__init__ = opened
+elf_file.Image.__init__ = opened
 from layoutlint.__main__ import main
 sys.argv = ["layoutlint", *{words!r}]
 main()
 """
+HEARD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+"""A job in the background ignores both."""
 SHRINK = "os.truncate(path, 4096)"
 TOUCH = "os.utime(path, ns=(1, 1))"
 
@@ -99,7 +101,7 @@ def test_the_status_is_that_of_the_run(tree, what, words):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_signals_end_both(tree, number):
-    code = START.format(act="time.sleep(600)", words=("check", "large.o", *CHECK))
+    code = HEARD + START.format(act="time.sleep(600)", words=("check", "large.o", *CHECK))
     with subprocess.Popen([sys.executable, "-c", code], cwd=tree, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE) as run:
         assert wait_until(lambda: bool(descendants(run.pid)), 30)
         time.sleep(0.2)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import cli, lint, outputs
+from layoutlint import cli
+from layoutlint.commands import output_files as outputs
+from layoutlint.lint import run as run_lint
 from tests.command import ROOT, run
 
 EXAMPLE = ROOT / "docs" / "example"
@@ -253,7 +255,7 @@ def test_an_internal_error_is_4_and_no_finding(project, monkeypatch, capsys):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.chdir(project)
-    monkeypatch.setattr(lint, "check", crash)
+    monkeypatch.setattr(run_lint, "check", crash)
     monkeypatch.setattr(sys, "argv", ["layoutlint", "check", "ring.h"])
     monkeypatch.delenv("LAYOUTLINT_DEBUG", raising=False)
     with pytest.raises(SystemExit) as exit_:
@@ -267,7 +269,7 @@ def test_an_interrupted_run_is_no_finding(project, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.chdir(project)
-    monkeypatch.setattr(lint, "check", interrupt)
+    monkeypatch.setattr(run_lint, "check", interrupt)
     monkeypatch.setattr(sys, "argv", ["layoutlint", "check", "ring.h"])
     with pytest.raises(SystemExit) as exit_:
         cli.main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import re
 import statistics
 from pathlib import Path
@@ -12,11 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from layoutlint import casefile, kinds, reports, rulefile
-from layoutlint.model import TARGETS
+from layoutlint import kinds, reports
+from layoutlint.commands import schema
+from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.model.target import TARGETS
 from layoutlint.readers.losses import LOSSES
-from tests import cli_doc
-from tests.command import ROOT, run
+from tests import cli_doc, json_schemas
+from tests.command import ROOT
 
 MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -106,9 +107,9 @@ class TestCommandLine:
 
 def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
-    shipped = {pack.path for pack in rulefile.shipped()}
+    shipped = {pack.path for pack in rule_file.shipped()}
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
-    assert shipped <= files <= shipped | {casefile.beside(path) for path in shipped}
+    assert shipped <= files <= shipped | {case_file.beside(path) for path in shipped}
 
 
 LINKS = [
@@ -133,12 +134,17 @@ def test_every_anchor_exists():
     assert [(path.name, anchor) for path, target, anchor in aimed if anchor not in anchors(target)] == []
 
 
-CODE_NAMES = re.findall(r"`(?!layoutlint\.)((?:[a-z_]+\.)+[A-Za-z_]+)(?:\(\))?`", (ROOT / "docs/start-to-finish.md").read_text())
+def test_every_document_is_in_the_list():
+    listed = {target for path, target, _ in LINKS if path == ROOT / "docs/README.md"}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed == {"README.md"}
+
+
+CODE_NAMES = re.findall(r"`(?!layoutlint\.)((?:[A-Za-z_]+\.)+[A-Za-z_]+)(?:\(\))?`", (ROOT / "docs/start-to-finish.md").read_text())
 
 
 @pytest.mark.parametrize("name", sorted(set(CODE_NAMES)))
 def test_the_narrated_code_exists(name):
-    """`lint.check` is a name in layoutlint/lint.py; `kinds.separate.Separate.check` one in a class there."""
+    """`lint.check` is a name in layoutlint/lint/run.py; `kinds.separate.Separate.check` one in a class there."""
     words = name.split(".")
     for cut in range(len(words), 0, -1):
         try:
@@ -171,78 +177,14 @@ class TestReaders:
         ]
 
 
-def keys(value: object, path: str = "") -> set[str]:
-    """Every key of a JSON value, as docs/json.md spells it."""
-    if isinstance(value, list):
-        return {key for entry in value for key in keys(entry, f"{path}[]")}
-    if not isinstance(value, dict):
-        return set()
-    own = {f"{path}.{key}".lstrip(".") for key in value}
-    return own | {key for name, inner in value.items() for key in keys(inner, f"{path}.{name}".lstrip("."))}
-
-
 class TestJson:
     SECTIONS = re.split(r"^## ", (ROOT / "docs/json.md").read_text(), flags=re.M)[1:]
 
-    def documented(self, command: str) -> set[str]:
-        section = next(text for text in self.SECTIONS if text.startswith(command))
-        return set(re.findall(r"^\| `(\S+)` \|", section, re.M))
-
-    AROUND = '[[rule]]\nid = "alone"\nstruct = "lock"\nkind = "isolated"\nfields = ["*"]\naround = true\nwhy = "w"\n'
-
-    def test_check(self, tmp_path):
-        (tmp_path / "held.h").write_text("struct lock { long word; };\nstruct queue { long head; struct lock lock; };\n")
-        (tmp_path / "around.toml").write_text(self.AROUND)
-        inputs = ("docs/example/ring.h", "docs/example/none.h", tmp_path / "held.h")
-        done = run("check", *inputs, "--rules", "docs/example", "--rules", tmp_path, "--format", "json")
-        report = json.loads(done.stdout)
-        found = keys(report)
-        for seed in ((), ("--seed", "0" * 64)):
-            how = ("--randstruct", "gcc-full", "--randomized", "ring", *seed)
-            found |= keys(json.loads(run("check", inputs[0], "--rules", "docs/example", "--format", "json", *how).stdout))
-        (tmp_path / "guess.h").write_text("typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2]; };\nstruct t { gone_t x; };\n")
-        found |= keys(json.loads(run("check", tmp_path / "guess.h", "--pack", "generic", "--format", "json").stdout))
-        assert report["findings"]
-        assert report["unread"]
-        assert report["builds"] == []
-        assert report["findings"][0]["builds"] == {}
-        documented = {key for key in self.documented("layoutlint check") if not key.startswith(("builds[]", "findings[].builds."))}
-        assert found == documented
-
-    def test_check_of_builds(self, tmp_path):
-        (tmp_path / "builds.toml").write_text(f"build.NAME.input = ['{ROOT}/docs/example/ring.h', 'none.h']\n")
-        done = run("check", "--matrix", tmp_path / "builds.toml", "--rules", "docs/example", "--format", "json")
-        unused = (".around.", ".rank.", ".randomised.", ".placements.orders.", ".not_covered[].")
-        documented = {key for key in self.documented("layoutlint check") if not any(part in key for part in unused)}
-        placements = {key.replace("[].", "[].builds.NAME.") for key in documented if key.startswith("findings[].placements.")}
-        assert keys(json.loads(done.stdout)) == documented | placements
-
-    def test_show(self, tmp_path):
-        (tmp_path / "holed.h").write_text("struct holed { char a; long b; };\n")
-        names = ("holed", "--randstruct", "gcc-full", "--seed", "0" * 64, "--randomized", "holed")
-        shown = json.loads(run("show", tmp_path / "holed.h", *names, "--format", "json").stdout)
-        assert keys(shown) == self.documented("layoutlint show")
-
-    def test_containers(self, tmp_path):
-        (tmp_path / "held.h").write_text("struct held { long a; };\nstruct holder { char a; struct held many[3]; };\n")
-        listed = json.loads(run("containers", tmp_path / "held.h", "held", "--format", "json").stdout)
-        assert keys(listed) == self.documented("layoutlint containers")
-
-
-    def test_rules_test(self, tmp_path):
-        for name in ("layoutlint.toml", "layoutlint.cases.toml"):
-            text = (ROOT / "docs/example" / name).read_text()
-            (tmp_path / name).write_text(text.replace("ring-producer-on-one-line = ", "# "))
-        tested = json.loads(run("rules", "test", tmp_path, "--format", "json").stdout)
-        assert tested["packs"][0]["uncovered"]
-        assert keys(tested) == self.documented("layoutlint rules test")
-
-
-    def test_allocations(self, tmp_path):
-        (tmp_path / "made.c").write_text("int f(void)\n{\n\tkmalloc(sizeof(struct s), 0);\n}\n")
-        (tmp_path / "gone.c").symlink_to(tmp_path / "nowhere.c")
-        listed = json.loads(run("allocations", tmp_path, "--format", "json").stdout)
-        assert keys(listed) == self.documented("layoutlint allocations")
+    @pytest.mark.parametrize("name", schema.NAMES)
+    def test_the_tables_say_what_the_schemas_say(self, name):
+        command = {"report": "check", "rules-test": "rules test"}.get(name, name)
+        section = next(text for text in self.SECTIONS if text.startswith(f"layoutlint {command}"))
+        assert dict(re.findall(r"^\| `(\S+)` \| ([^|]+) \|", section, re.M)) == json_schemas.rows(name)
 
 
 def test_every_document_that_the_code_names_exists():
@@ -268,7 +210,7 @@ WHOLE_RULES = [(place, text) for place, text in blocks("toml") if "[[rule]]" in 
 
 @pytest.mark.parametrize(("place", "text"), WHOLE_RULES, ids=[place for place, _ in WHOLE_RULES])
 def test_every_rule_in_a_document_is_valid(place, text):
-    assert rulefile.parse(text, place).rules
+    assert rule_file.parse(text, place).rules
 
 
 @pytest.mark.parametrize(("place", "text"), blocks("yaml"), ids=[place for place, _ in blocks("yaml")])

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import __version__, compiled
+from layoutlint import __version__
+from layoutlint.commands import version
 from tests import interpreted
 from tests.command import ROOT, run
 
@@ -44,7 +45,7 @@ def test_a_module_counts_as_compiled_when_importing_finds_it_so(files: tuple[str
         path = tmp_path / (stem + EXTENSION_SUFFIXES[0] if suffix == "so" else file)
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    assert compiled.state(tmp_path) == state
+    assert version.state(tmp_path) == state
 
 
 @pytest.mark.parametrize(("module", "sources"), MADE_OF, ids=str)

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from layoutlint.layout import Layout
-from layoutlint.model import Reading, ReadOptions, Struct, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests import agreement, pahole
 from tests.c_probe import Facts, ask, ask_object, compile_c, need
 from tests.c_structs import INT128, CStruct, leaves, programs, settled, source
+from tests.samples import one_in
 
 EXAMPLES = int(os.environ.get("LAYOUTLINT_EXAMPLES", "15"))
 """Programs per test, of about six structs each; more find more."""
@@ -88,7 +91,7 @@ def agree(
     assert found == [], "\n".join([*found, *(s.define() for s in structs if any(f" {s.name}" in line for line in found))])
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", one_in(2, ["gcc", "clang"]))
 @PROFILE
 @given(structs=programs())
 def test_dwarf_says_what_the_program_says(compiler, tmp_path, structs):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import contained
-from layoutlint.model import ReadOptions
+from layoutlint.listing import containers
+from layoutlint.model.reading import ReadOptions
 from tests.c_probe import need
 from tests.command import run
 
@@ -192,6 +192,20 @@ def test_units_with_definitions_of_their_own(tmp_path, compiler):
     ] == [(8, [("user_one", 8)]), (1, [("user_two", 1)])]  # fmt: skip
 
 
+@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-m32", "-gdwarf-4"), ("-m32", "-gdwarf-5")], ids=" ".join)
+def test_an_atomic_type_without_a_tag_is_that_of_the_typedef(tmp_path, flags):
+    """Where gcc aligns it to more, as to 16 with -m32, it writes the type without the typedef."""
+    (tmp_path / "x.c").write_text(
+        "typedef struct { int a; short b; void *c; unsigned d; } two;\n"
+        "struct __attribute__((packed)) atomic { char c; volatile _Atomic(two) m; };\n"
+        "struct plain { two m; };\nstruct atomic a; struct plain p;\n"
+    )
+    subprocess.run([need("gcc"), *flags, "-c", "x.c"], cwd=tmp_path, check=True)
+    found = json.loads(run("containers", tmp_path / "x.o", "two", "--format", "json").stdout)
+    ((definition,),) = [found["structs"]]
+    assert [one["name"] for one in definition["containers"]] == ["atomic", "plain"]
+
+
 def test_a_typedef_that_only_its_name_tells(tmp_path):
     """Structs without members look alike; the input is asked for their typedefs."""
     (tmp_path / "empty.h").write_text(
@@ -293,8 +307,8 @@ def test_c_text_is_read_once_for_the_nearest_name(folder, monkeypatch, input, ti
     if input == "pool.o":
         need("gcc")
         subprocess.run(["gcc", "-g", "-xc", "-c", "-fno-eliminate-unused-debug-types", "pool.h", "-o", input], cwd=folder, check=True)
-    read, asked = contained.inputs.read, []
-    monkeypatch.setattr(contained.inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))
-    found = contained.of((str(folder / input),), "loc", False, ReadOptions())
+    read, asked = containers.inputs.read, []
+    monkeypatch.setattr(containers.inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))
+    found = containers.list_containers((str(folder / input),), "loc", False, ReadOptions())
     assert found.troubles == (f"{folder / input}: struct loc is not there (did you mean `lock`?)",)
     assert len(asked) == times

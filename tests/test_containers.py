@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.containers import MOST_WAYS, Container, Index, TooManyWays
-from layoutlint.ctype import CType
-from layoutlint.model import Field, ReadOptions, Struct, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry.containers import MOST_WAYS, Container, Index, TooManyWays
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Field, Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.build import X86_64, member, struct
 from tests.c_probe import compile_c, need
 from tests.pace import within

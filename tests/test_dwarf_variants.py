@@ -14,10 +14,12 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.ctype import CType
 from layoutlint.errors import ReadError
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
-from layoutlint.readers import read
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.structs import Field, Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests import agreement, command, pahole
 from tests.build import X86_64
 from tests.c_probe import need

@@ -12,6 +12,7 @@ import pytest
 from layoutlint import escapes
 from tests.command import run
 from tests.readers.test_elf import tool
+from tests.samples import one_in
 
 CHARACTERS = [
     # id, character, as it is shown
@@ -175,7 +176,7 @@ class TestRuns:
         assert plain != done.stdout
         assert not any(row.lstrip().startswith("::") for row in plain.split("\n"))
 
-    @pytest.mark.parametrize("form", CHECKED)
+    @pytest.mark.parametrize("form", one_in(4, CHECKED))
     def test_file_names(self, vehicles, form):
         for path in vehicles.glob("*forged.h"):
             harmless(run("check", path.name, "--rules", "rules.toml", "--format", form, cwd=vehicles), form)

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, rulefile
-from layoutlint.model import ReadOptions
-from layoutlint.rule import Pack
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.rule import Pack
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
 from tests.c_probe import need
 from tests.command import ROOT
 
@@ -30,10 +32,10 @@ def block(text: str, name: str) -> str:
 
 def packs(path: str, text: str) -> tuple[Pack, ...]:
     named = re.findall(r"check-pack: (\S+)", text)
-    shipped = tuple(pack for pack in rulefile.shipped() if pack.name in named)
+    shipped = tuple(pack for pack in rule_file.shipped() if pack.name in named)
     assert len(shipped) == len(named)
     rules = block(text, "rule")
-    return (*shipped, rulefile.parse(rules, path)) if rules else shipped
+    return (*shipped, rule_file.parse(rules, path)) if rules else shipped
 
 
 def compiled(path: str, folder: Path) -> Path:
@@ -49,7 +51,7 @@ def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     text = Path(path).read_text()
     given = str(compiled(path, tmp_path)) if "check-compiled" in text else path
-    report = lint.check([given], packs(path, text), (), lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
+    report = check([given], packs(path, text), (), Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
     found = [
         f"{finding.rule.id} {finding.verdict.outcome.value} {finding.verdict.message}"
         for finding in (*report.findings, *report.kept)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import groups
-from layoutlint.layout import Layout
-from layoutlint.markers import Marker, Use, marker, use
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry import groups
+from layoutlint.geometry.group_marks import Marker, Use, marker, use
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.c_probe import compile_c, need
 from tests.command import ROOT
 

@@ -11,13 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import policy, toml_lines
-from layoutlint.intent.comments import Text
-from layoutlint.randstruct import plugins, seed
-from layoutlint.readers.clang import attributes, search
+from layoutlint.errors import ReadError
+from layoutlint.intent import policy
+from layoutlint.intent.c_comments import Text
+from layoutlint.intent.toml import document, rule_file
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.wanted import Wanted
+from layoutlint.randstruct import gcc_plugin, seed
+from layoutlint.readers.clang import attributes, compdb, parse, text_search
+from layoutlint.readers.clang.flags import normalised
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.reports.check import text as as_text
 from layoutlint.reports.show import c_types
 from tests.command import ROOT
+from tests.pace import within
 from tests.readers.test_elf import tool
+from tests.samples import one_in
 
 RULE = '[[rule]]\nid = "r"\n{struct}kind = "{kind}"\nwhy = "w"\n{keys}\n'
 TAG = '__attribute__((annotate("layoutlint: hot-read"))) __attribute__((btf_decl_tag("layoutlint: hot-read")))'
@@ -114,12 +124,26 @@ def test_twice_the_size_takes_about_twice_the_time(tmp_path, text, size, compile
     assert refusal is None or refusal in " ".join(told.split())
 
 
+@pytest.mark.parametrize("kind", ["no-straddle", "together"])
+def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
+    """A field for each rule: a rule that looked at all fields would take the square of their number."""
+    count = 3_000
+    named = {"no-straddle": '"f{0}"', "together": '"f{0}", "f{1}"'}[kind]
+    rules = (RULE.format(struct='struct = "q"\n', kind=kind, keys=f"fields = [{named.format(n, (7 * n + 1) % count)}]") for n in range(count))
+    (tmp_path / "r.toml").write_text("".join(rule.replace('"r"', f'"r{n}"') for n, rule in enumerate(rules)))
+    (tmp_path / "q.h").write_text(wide(count))
+    with within(6):
+        report = check([str(tmp_path / "q.h")], rule_file.load([str(tmp_path / "r.toml")]), (), Options())
+        assert as_text.render(report)
+    assert len(report.findings) + len(report.kept) == count
+
+
 TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     # id, what reads a text, how the text begins, what is in it again and again
-    ("a struct and spaces", lambda text: search.defined_in(text.encode()), "struct a", " "),
-    ("structs without braces", lambda text: search.defined_in(text.encode()), "", "struct a "),
-    ("a long word", lambda text: search.defined_in(text.encode()), "_", "union"),
-    ("open parentheses", lambda text: search.defined_in(text.encode()), "", "xstruct("),
+    ("a struct and spaces", lambda text: text_search.defined_in(text.encode()), "struct a", " "),
+    ("structs without braces", lambda text: text_search.defined_in(text.encode()), "", "struct a "),
+    ("a long word", lambda text: text_search.defined_in(text.encode()), "_", "union"),
+    ("open parentheses", lambda text: text_search.defined_in(text.encode()), "", "xstruct("),
     ("escaped apostrophes", Text, "", "\\'"),
     ("escaped quotes", Text, "", '\\"'),
     ("quotes and backslashes", Text, "", '"\\'),
@@ -129,11 +153,11 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("a seed and spaces", lambda text: seed._QUOTED.search(text), "randstruct_seed", " "),
     ("a seed's index", lambda text: seed._QUOTED.search(text), "randstruct_seed[", " "),
     ("lines before a hash", lambda text: seed._HASHED.search(text), "", "\n"),
-    ("functions of the plugin", lambda text: plugins._body(text, "f"), "", "f(){"),
-    ("heads of functions", lambda text: plugins._body(text, "f"), "", "f("),
-    ("escaped quotes of TOML", toml_lines._tokens, "", '"\\'),
-    ("strings of TOML", toml_lines._tokens, '"""a', '\\"""\n'),
-    ("spaces in a message", lambda text: toml_lines._not_toml(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
+    ("functions of the plugin", lambda text: gcc_plugin._body(text, "f"), "", "f(){"),
+    ("heads of functions", lambda text: gcc_plugin._body(text, "f"), "", "f("),
+    ("escaped quotes of TOML", document._tokens, "", '"\\'),
+    ("strings of TOML", document._tokens, '"""a', '\\"""\n'),
+    ("spaces in a message", lambda text: document._not_toml(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
     ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
     ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
     ("qualifiers", c_types.spaced, "", "const a "),
@@ -146,3 +170,29 @@ def test_no_text_takes_the_square_of_its_length(reads, begins, again):
     before = time.process_time()
     reads(text)
     assert time.process_time() - before < 2
+
+
+FLAGS = ("-DM{}=1", "-I/x{}", "-Wno-x{}", "-ffoo{}", "-fsanitize=a{}", "-fpack-struct={}", "-mavx{}", "-fdenormal-fp-math=a{}", "-Wp,-DM{}", "@no{}")
+
+
+@pytest.mark.parametrize("spelled", one_in(5, FLAGS))
+def test_flags_take_time_by_their_number(spelled):
+    read = normalised(tuple(spelled.format(number) for number in range(20_000)))
+    unit = Unit("/q.c", read.kept[:100], "/", ("/",), "q.c", "struct q { int a; };", doubts=read.doubts)
+    with within(1):
+        normalised(tuple(spelled.format(number) for number in range(20_000)))
+        assert parse.read(unit, Wanted(frozenset(("q",)))).structs
+
+
+@pytest.mark.parametrize("given", [("-DA",) * 100_000, ("-Wp" + ",-DA" * 100_000,), ("-Xclang", "-DA") * 100_000])
+def test_more_flags_than_any_project_has_are_refused(given):
+    assert "more than the 20,000 that are read" in (normalised(given).refusal or "")
+
+
+@pytest.mark.parametrize(("text", "said"), [("[" + "{}," * 2_000_000 + "{}]", "objects and lists"), ("[" + '"",' * 20_000_001 + '""]', "values")])
+def test_a_database_of_many_small_values_is_refused(tmp_path, text, said):
+    """Python's objects take many times as much memory as their text."""
+    path = tmp_path / "compile_commands.json"
+    path.write_text(text)
+    with within(1), pytest.raises(ReadError, match=f"{said}, more than the"):
+        compdb.load(str(path))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import rulefile
 from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import rule_file
 from tests.c_probe import need
 from tests.command import run
 from tests.test_annotations import made
@@ -205,7 +205,7 @@ def test_placements_that_a_rule_file_states_count(text, tmp_path):
 ])  # fmt: skip
 def test_mistakes(text, said):
     with pytest.raises(RuleFileError) as caught:
-        rulefile.parse(text, "mine.toml")
+        rule_file.parse(text, "mine.toml")
     assert caught.value.messages == (said,)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import inputs, readers
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch, inputs
 from tests.c_probe import need
 from tests.command import run
 from tests.readers.btf_blob import BASE, SPLIT
@@ -201,7 +202,7 @@ class TestWhatCannotBeRead:
 
 
     def test_a_process_that_dies(self, made, monkeypatch):
-        monkeypatch.setattr(readers, "read", lambda *_: os._exit(9))
+        monkeypatch.setattr(dispatch, "read", lambda *_: os._exit(9))
         readings, (unread,) = inputs.read((str(made / "6.1.0"),), Wanted(everything=True), ReadOptions(jobs=2))
         assert readings == []
         assert str(unread).startswith(f"{made}/6.1.0: the process that read {made}/6.1.0/kernel/")

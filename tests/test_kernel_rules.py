@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import casefile, lint, rulefile, trial
-from layoutlint.rule import Outcome
+from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint import cases
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
 from tests.command import ROOT
 from tests.oracles import need
 
-PACKS = rulefile.shipped()
+PACKS = rule_file.shipped()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
-CASES = [(pack, case) for pack in PACKS for case in casefile.load(pack, rulefile.file_of(pack))]
+CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, rule_file.file_of(pack))]
 DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
 
 
@@ -30,7 +33,7 @@ def table(heading: str) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in row) for row in rows(heading)]
 
 
-@pytest.mark.parametrize("tried", trial.run(PACKS), ids=lambda tried: tried.pack.name)
+@pytest.mark.parametrize("tried", cases.run(PACKS), ids=lambda tried: tried.pack.name)
 def test_every_rule_has_a_breaking_and_a_keeping_case(tried):
     assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passed] == []
     assert [(lack.rule.id, lack.lacks) for lack in tried.uncovered] == []
@@ -52,7 +55,7 @@ def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
     path = tmp_path / "case.o"
     command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
     subprocess.run(command, input=case.text, text=True, check=True)
-    report = lint.check([str(path)], (pack,), (), lint.Options())
+    report = check([str(path)], (pack,), (), Options())
     found = {f.rule.id: f.verdict.outcome for f in (*report.kept, *report.findings)}  # the worst of several
     assert {e.rule.id: found[e.rule.id] for e in case.expected} == {e.rule.id: e.outcome for e in case.expected}
 

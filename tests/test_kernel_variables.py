@@ -6,8 +6,10 @@ import subprocess
 
 import pytest
 
-from layoutlint import lint, rulefile
-from layoutlint.rule import Outcome
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
 from tests.command import ROOT
 from tests.oracles import need
 
@@ -25,6 +27,6 @@ def test_counters_of_memory(tmp_path, when, flags, outcomes, optimised):
     need("gcc")
     path = tmp_path / f"{when}.o"
     subprocess.run(["gcc", "-c", optimised, *flags, str(VARIABLES / "net.c"), "-o", str(path)], check=True)
-    report = lint.check([str(path)], rulefile.load([str(VARIABLES / "net.toml")]), (), lint.Options())
+    report = check([str(path)], rule_file.load([str(VARIABLES / "net.toml")]), (), Options())
     (finding,) = (*report.findings, *report.kept)
     assert finding.verdict.outcome in outcomes

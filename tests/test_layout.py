@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from layoutlint.layout import Hole, Layout, is_pattern, is_within
-from layoutlint.model import Source, Struct, Unstated
+from layoutlint.geometry.layout import Hole, Layout
+from layoutlint.model.paths import is_pattern, is_within
+from layoutlint.model.structs import Source, Struct, Unstated
 from tests import slow_model as slow
 from tests.build import bits, flexible, member, struct
 from tests.kinds.structs import (

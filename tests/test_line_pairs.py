@@ -9,11 +9,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from layoutlint import lint, placement, rulefile
 from layoutlint.errors import RuleFileError
+from layoutlint.geometry import placement
+from layoutlint.intent.toml import rule_file
 from layoutlint.kinds import IN_PAIRS, KINDS
-from layoutlint.lint import Options
-from layoutlint.model import TARGETS, Reading, target_named
+from layoutlint.lint.judge import judge
+from layoutlint.lint.options import Options
+from layoutlint.model.reading import Reading
+from layoutlint.model.target import TARGETS, target_named
 from tests.build import X86_64, member, struct
 from tests.c_probe import need
 from tests.command import run
@@ -70,8 +73,8 @@ GAPS = (48, 56, 64)
 def test_is_what_the_addresses_of_objects_say(said, addresses, size, gap):
     held = struct("s", size, member("a", 0, 8), member("b", 8 + gap, 8))
     about = f'[struct.s]\nplacement = "{said}"'
-    pack = rulefile.parse(RULE.format(about=about, kind="separate", keys=SEPARATE, struct="s"), "my.toml")
-    (finding,) = lint.judge(Reading("s.o", "dwarf", X86_64, (held,)), pack, Options())
+    pack = rule_file.parse(RULE.format(about=about, kind="separate", keys=SEPARATE, struct="s"), "my.toml")
+    (finding,) = judge(Reading("s.o", "dwarf", X86_64, (held,)), pack, Options())
     every = {at % 128 for at in addresses(size)}
     wrong = failing(addresses(size), gap, 128)
     verdict = finding.verdict
@@ -195,7 +198,7 @@ KEYS = {
 @pytest.mark.parametrize("kind", sorted(KEYS))
 def test_kinds_that_keep_nothing_apart_refuse_it(kind):
     with pytest.raises(RuleFileError) as caught:
-        rulefile.parse(RULE.format(about="", kind=kind, keys=KEYS[kind], struct="s"), "my.toml")
+        rule_file.parse(RULE.format(about="", kind=kind, keys=KEYS[kind], struct="s"), "my.toml")
     assert any("`line_pairs` is for kinds that keep fields apart" in message for message in caught.value.messages)
 
 

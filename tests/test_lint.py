@@ -6,19 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint import lint, readers, rulefile
-from layoutlint.allocators import Storage
-from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.condition import Versions, When, assumed, excluded
+from layoutlint.judgement.context import Access
+from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
-from layoutlint.lint import Options
-from layoutlint.model import Reading, Source, Struct, Unread, Unstated, target_named
-from layoutlint.placed import Surroundings
-from layoutlint.readers import linux_version
-from layoutlint.rule import Access, Outcome, Pack, Rule, Severity, StructIntent
-from layoutlint.when import Versions, When, assumed, excluded
+from layoutlint.lint import run
+from layoutlint.lint.embedding import Surroundings
+from layoutlint.lint.judge import judge
+from layoutlint.lint.options import Options
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Source, Struct, Unstated
+from layoutlint.model.target import target_named
+from layoutlint.readers import dispatch
+from layoutlint.readers.linux import version as linux_version
 from tests.build import X86_64, member, struct
 
 NEAR = struct("ring", 16, member("head", 0, 8), member("tail", 8, 8))
@@ -46,14 +53,14 @@ def inputs(monkeypatch: pytest.MonkeyPatch, **structs: tuple[Struct, ...] | str)
             raise ReadError(path, held)
         return Reading(path, "dwarf", X86_64, tuple(s for s in held if wanted.matches(s.name)))
 
-    monkeypatch.setattr(readers, "read", read)
+    monkeypatch.setattr(dispatch, "read", read)
     return tuple(structs)
 
 
 def check(monkeypatch, rules, structs, *, kernel=(), **options):
     paths = inputs(monkeypatch, **structs)
     packs = (Pack("mine", "rules.toml", tuple(rules)),) if rules else ()
-    return lint.check(paths, packs, tuple(kernel), Options(**options))
+    return run.check(paths, packs, tuple(kernel), Options(**options))
 
 
 CASES = [
@@ -192,7 +199,7 @@ def test_an_input_that_names_no_machine(arch, target, is_left_out, is_assumed):
 def test_the_report_says_what_was_taken_to_hold():
     rules = (replace(when("SMP"), id="a"), replace(when("!SMP"), id="b"), replace(when("MEMCG"), id="c", struct="gone"))
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,))
-    found = lint.report(lint.Inputs([reading], [], Surroundings()), (Pack("p", "p.toml", rules),), (), Options())
+    found = run.report(run.Inputs([reading], [], Surroundings()), (Pack("p", "p.toml", rules),), (), Options())
     assert found.readings[0].notes == ("conditions that it does not state, taken to hold: `!SMP` (1 rule), `SMP` (1 rule)",)
 
 
@@ -201,14 +208,14 @@ def test_the_report_says_what_was_taken_to_hold():
 ])
 def test_the_command_line_adds_to_the_version_that_is_stated(stated, given, expected):
     reading = Reading("vmlinux", "dwarf", X86_64, (), is_kernel=True, kernel=stated)
-    assert lint._dated(reading, given).kernel == expected
+    assert run._dated(reading, given).kernel == expected
 
 
 @pytest.mark.parametrize(("wanted", "configured", "judges"), CONFIGURATIONS)
 def test_when_configured(wanted, configured, judges):
     config = None if configured is None else frozenset(configured)
     reading = Reading("tree", "clang", X86_64, (FAR,), config=config)
-    found = list(lint.judge(reading, Pack("p", "p.toml", (when(*wanted),)), Options()))
+    found = list(judge(reading, Pack("p", "p.toml", (when(*wanted),)), Options()))
     assert bool(found) == judges
 
 
@@ -228,7 +235,7 @@ VERSIONS = [
 def test_when_of_a_version(wanted, version, judges):
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
     rule = replace(APART, when=When(kernel=wanted))
-    assert bool(list(lint.judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
+    assert bool(list(judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
 
 
 SPELLINGS = [
@@ -255,7 +262,7 @@ SPELLINGS = [
 @pytest.mark.parametrize(("version", "range_", "is_in"), SPELLINGS)
 def test_versions_as_they_are_written(version, range_, is_in):
     text = f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "w"\nwhen = {{ kernel = "{range_}" }}\n'
-    (rule,) = rulefile.parse(text, "r.toml").rules
+    (rule,) = rule_file.parse(text, "r.toml").rules
     assert (linux_version.of_release(version) in rule.when.kernel) == is_in
 
 
@@ -277,24 +284,24 @@ def test_a_version_has_three_numbers(version, first):
 )
 def test_the_version_of_a_kernel_that_does_not_tell_it(monkeypatch, is_kernel, told, said, judges):
     reading = Reading("a", "btf", X86_64, (FAR,), is_kernel=is_kernel, kernel=told)
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: reading)
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: reading)
     pack = Pack("p", "p.toml", (JOINT, replace(APART, when=When(kernel=Versions((6, 8))))))
-    report = lint.check(["a"], (pack,), (), Options(kernel=said))
+    report = run.check(["a"], (pack,), (), Options(kernel=said))
     assert (report.coverage.applied == 2) == judges
 
 
 def test_a_range_of_versions_reads_as_words(monkeypatch):
     rules = [APART, replace(LOST, when=When(kernel=Versions((6, 8), (6, 12))))]
     old = Reading("a", "dwarf", X86_64, (FAR,), kernel=(6, 1, 3))
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: old)
-    report = lint.check(["a"], (Pack("p", "p.toml", tuple(rules)),), (), Options())
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: old)
+    report = run.check(["a"], (Pack("p", "p.toml", tuple(rules)),), (), Options())
     assert report.coverage.skipped == ("lost: for Linux from 6.8 on and before 6.12, not 6.1.3",)
 
 
 def test_fields_that_a_kernel_lacks_are_counted_and_no_failure_of_shipped_rules(monkeypatch):
     kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True)
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: kernel)
-    report = lint.check(["a"], (Pack("p", "p.toml", (APART, replace(UNFIELDED, shipped=True))),), (), Options())
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: kernel)
+    report = run.check(["a"], (Pack("p", "p.toml", (APART, replace(UNFIELDED, shipped=True))),), (), Options())
     assert (report.findings, report.exit_status) == ((), 0)
     assert report.coverage.unresolved == ("unfielded: struct ring has no field `haed` (did you mean `head`?)",)
     assert (report.coverage.rules, report.coverage.applied) == (2, 1)
@@ -315,10 +322,10 @@ UNUSED = [
 @pytest.mark.parametrize(("rule", "said", "status"), UNUSED, ids=[rule.id for rule, *_ in UNUSED])
 def test_unused_rules_are_findings_when_asked_for(monkeypatch, rule, said, status):
     kernel = Reading("a", "dwarf", X86_64, (FAR,), is_kernel=True, kernel=(6, 12, 0))
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: kernel)
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: kernel)
     pack = Pack("p", "p.toml", (APART, rule))
-    assert lint.check(["a"], (pack,), (), Options()).findings == ()
-    report = lint.check(["a"], (pack,), (), Options(unused=True))
+    assert run.check(["a"], (pack,), (), Options()).findings == ()
+    report = run.check(["a"], (pack,), (), Options(unused=True))
     noted = replace(rule, severity=Severity.NOTE) if rule.shipped else rule
     assert [(f.rule, f.verdict.message) for f in report.findings] == [(noted, said)]
     assert report.exit_status == status
@@ -328,7 +335,7 @@ def test_accesses_of_fields_that_no_struct_has(monkeypatch):
     accesses = (Access("haed", "hot-read", source=Source("p.toml", 4)), Access("t*", "hot-write", source=Source("p.toml", 5)))
     pack = Pack("p", "p.toml", (APART,), (StructIntent("ring", Source("p.toml", 3), accesses=accesses),))
     for shipped, told in ((False, ("p.toml:4: struct ring has no field `haed` (did you mean `head`?)",)), (True, ())):
-        report = lint.check(inputs(monkeypatch, a=(FAR,)), (replace(pack, shipped=shipped),), (), Options())
+        report = run.check(inputs(monkeypatch, a=(FAR,)), (replace(pack, shipped=shipped),), (), Options())
         assert report.coverage.unresolved == told
         assert [(f.rule.id, f.rule.source) for f in report.findings] == [("unused/ring/haed", Source("p.toml", 4)) for _ in told]
 
@@ -366,8 +373,8 @@ def test_kernel_packs_judge_kernels_alone(monkeypatch):
     def read(path, wanted, options):
         return Reading(path, "dwarf", X86_64, (NEAR,), is_kernel=readings[path])
 
-    monkeypatch.setattr(readers, "read", read)
-    report = lint.check(tuple(readings), (), (pack,), Options())
+    monkeypatch.setattr(dispatch, "read", read)
+    report = run.check(tuple(readings), (), (pack,), Options())
     assert [finding.input for finding in report.findings] == ["vmlinux"]
 
 
@@ -378,10 +385,10 @@ def test_readers_are_told_what_only_kernels_need(monkeypatch):
         asked.append(wanted)
         return Reading(path, "clang", X86_64, (FAR,))
 
-    monkeypatch.setattr(readers, "read", read)
+    monkeypatch.setattr(dispatch, "read", read)
     mine = Pack("mine", "m.toml", (APART,), (StructIntent("ring", Source("m.toml", 1), header="ring.h"),))
     kernel = Pack("kernel/p", "p.toml", (replace(APART, shipped=True), SHIPPED, replace(SHIPPED, struct="*_sock")), kernel=True)
-    lint.check(("a",), (mine,), (kernel,), Options())
+    run.check(("a",), (mine,), (kernel,), Options())
     assert asked[0].names == {"ring", "lost"}
     assert asked[0].kernel == {"lost", "*_sock"}
     assert asked[0].headers == (("ring", "ring.h"),)
@@ -392,8 +399,8 @@ def test_placement_on_a_line_and_accesses_come_from_the_pack(monkeypatch):
     hot = (Access("head", "hot-write"), Access("tail", "hot-read"))
     intent = StructIntent("ring", Source("m.toml", 1), accesses=hot, placement=Storage("line", Source("m.toml", 2)))
     rule = replace(APART, kind=AccessApart())
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, (NEAR,)))
-    verdict = lint.check(("a",), (Pack("m", "m.toml", (rule,), (intent,)),), (), Options()).findings[0].verdict
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, (NEAR,)))
+    verdict = run.check(("a",), (Pack("m", "m.toml", (rule,), (intent,)),), (), Options()).findings[0].verdict
     assert (verdict.outcome, verdict.bases, verdict.total) == (Outcome.BROKEN, (0,), 1)
 
 
@@ -476,7 +483,7 @@ def test_rules_on_types(monkeypatch, kind, named, structs, verdicts):
         StructIntent("*", source, accesses=(Access(LONG, "hot-write"), Access(BYTE, "hot-read"))),
         StructIntent("ring", source, accesses=(Access("tail", "hot-read"),)),
     )
-    report = lint.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), said),), (), Options())
+    report = run.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), said),), (), Options())
     told = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
     assert [each[: len(wanted)] for each, wanted in zip(told, verdicts, strict=False)] == [tuple(v) for v in verdicts]
     assert [name for name, *_ in told[len(verdicts) :]] == ([] if verdicts else [None]), "a rule that judges nothing is told"

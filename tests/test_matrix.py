@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from layoutlint import lint, matrix, matrixfile, rulefile
 from layoutlint.errors import UsageError
-from layoutlint.readers.clang import units
+from layoutlint.intent.toml import matrix_file, rule_file
+from layoutlint.lint import matrix
+from layoutlint.lint.options import Options
+from layoutlint.readers.clang import parallel
 from tests.c_probe import compile_c
 from tests.command import ROOT, run
 from tests.damaged import compiled
@@ -152,7 +154,7 @@ def test_the_report_is_about_every_build_once(report):
     assert [build["name"] for build in report["builds"]] == BUILDS
     assert [build["target"] for build in report["builds"]] == [build.split("-")[0] for build in BUILDS]
     findings = [*report["findings"], *report["kept"]]
-    assert len(findings) == len({finding["rule"] for finding in findings}) == len(rulefile.load([str(RULES)])[0].rules)
+    assert len(findings) == len({finding["rule"] for finding in findings}) == len(rule_file.load([str(RULES)])[0].rules)
     assert {finding["rule"]: finding["outcome"] for finding in findings} == {
         "counter-small": "broken", "ring-sides-apart-everywhere": "at-risk", "request-deadline-whole": "at-risk",
         "mapping-in-four-lines": "broken", "mapping-tree-apart-from-lock": "at-risk", "rwsem-count-with-owner": "at-risk",
@@ -187,10 +189,10 @@ def test_the_text_is_short_and_says_where(golden):
 
 def test_every_build_is_parsed_once(monkeypatch):
     parsed = []
-    of_units = units.run
-    monkeypatch.setattr(units, "run", lambda some, wanted, options: parsed.extend(some) or of_units(some, wanted, options))
-    builds = matrixfile.load(str(MATRIX))
-    matrix.check(builds, rulefile.load([str(RULES)]), (), lint.Options())
+    of_units = parallel.run
+    monkeypatch.setattr(parallel, "run", lambda some, wanted, options: parsed.extend(some) or of_units(some, wanted, options))
+    builds = matrix_file.load(str(MATRIX))
+    matrix.check(builds, rule_file.load([str(RULES)]), (), Options())
     assert len(parsed) == len(set(parsed)) == len(builds) == 28
 
 
@@ -359,7 +361,7 @@ def test_usage(project, text, words, said):
 def test_a_matrix_without_rules(project):
     (project / "matrix.toml").write_text('[build.one]\ninput = "keeps.h"\n')
     with pytest.raises(UsageError, match="no rules apply to these builds"):
-        matrix.check(matrixfile.load(str(project / "matrix.toml")), (), (), lint.Options())
+        matrix.check(matrix_file.load(str(project / "matrix.toml")), (), (), Options())
 
 
 MARKS = """

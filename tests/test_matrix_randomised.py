@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from layoutlint import matrixfile
 from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import matrix_file
 from tests.command import ROOT, run
 
 SEEDS = ("0123456789abcdef" * 4, "f" * 63 + "0")
@@ -89,7 +89,7 @@ def test_mistakes(tmp_path, monkeypatch, keys, messages):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "matrix.toml").write_text(f"[build.one]\ninput = 'a.h'\n{keys}\n")
     with pytest.raises(RuleFileError) as raised:
-        matrixfile.load("matrix.toml")
+        matrix_file.load("matrix.toml")
     assert raised.value.messages == tuple(f"matrix.toml:{message}" for message in messages)
 
 

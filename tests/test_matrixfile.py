@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import matrixfile
 from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import matrix_file
 from tests.command import ROOT
 
 ONE = '[build.one]\ninput = "a.h"\n'
@@ -33,7 +33,7 @@ min_align = 16
 
 def load(folder, text: str, *inputs: str):
     (folder / "matrix.toml").write_text(text)
-    return matrixfile.load("matrix.toml", inputs)
+    return matrix_file.load("matrix.toml", inputs)
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_paths_are_relative_to_the_file(tmp_path):
     (tmp_path / "sub/m.toml").write_text(
         '[build.one]\ninput = "../a.h"\nflags = ["-Iinclude", "-isystem", "sys", "--sysroot=/opt", "O=../out", "-include", "x.h", "-Da=b"]\n'
     )
-    [build] = matrixfile.load("sub/m.toml")
+    [build] = matrix_file.load("sub/m.toml")
     assert build.inputs == ("a.h",)
     assert build.flags == (
         "-Isub/include", "-isystem", "sub/sys", "--sysroot=/opt", "O=sub/../out", "-include", "sub/x.h", "-Da=b",
@@ -161,7 +161,7 @@ UNREADABLE = [
 def test_what_is_no_matrix(tmp_path, make, message):
     make(tmp_path / "matrix.toml")
     with pytest.raises(RuleFileError) as raised:
-        matrixfile.load("matrix.toml")
+        matrix_file.load("matrix.toml")
     assert raised.value.messages == (message,)
 
 
@@ -172,4 +172,4 @@ def test_the_example_of_the_manual(tmp_path):
 
 def test_every_key_is_documented():
     manual = (ROOT / "docs/matrix.md").read_text()
-    assert [key for key in (*matrixfile.BUILD_KEYS, *matrixfile.TOP_KEYS) if f"| `{key}` |" not in manual and f"[{key}" not in manual and f"{key} = [" not in manual] == []
+    assert [key for key in (*matrix_file.BUILD_KEYS, *matrix_file.TOP_KEYS) if f"| `{key}` |" not in manual and f"[{key}" not in manual and f"{key} = [" not in manual] == []

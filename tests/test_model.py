@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
 
 INT = CType("int")
 SPELLINGS = [

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from layoutlint import placement
-from layoutlint.allocators import Storage
-from layoutlint.containers import Array, Container
+from layoutlint.geometry import placement
+from layoutlint.geometry.containers import Array, Container
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import ASSUMED, Placements
+from layoutlint.judgement.context import Access, CannotTell, Context
+from layoutlint.judgement.rule import Kind
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.guards import Guards
 from layoutlint.kinds.isolated import Isolated
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.stride import Stride
-from layoutlint.layout import Layout
-from layoutlint.model import Struct
-from layoutlint.placement import ASSUMED, Placements
-from layoutlint.rule import Access, CannotTell, Context, Kind, Outcome
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Struct
 from tests import slow_model as slow
 from tests.build import flexible, member, struct
 from tests.random_structs import structs
@@ -313,16 +315,18 @@ def test_asked_of_neighbours_that_nobody_knows():
 
 
 def test_a_rule_file_says_so(tmp_path):
-    from layoutlint import lint, rulefile
-    from layoutlint.model import ReadOptions
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint.options import Options
+    from layoutlint.lint.run import check
+    from layoutlint.model.reading import ReadOptions
 
     (tmp_path / "s.c").write_text("struct words { long a; long names[7]; long b; };\n")
     text = (
         '[struct.words]\nplacement = "line"\narray = 4\n[[rule]]\nid = "apart"\nstruct = "words"\nkind = "separate"\n'
         'fields = [["a"], ["b"]]\nwhy = "w"\n'
     )
-    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
-    (found,) = lint.check([str(tmp_path / "s.c")], (rulefile.parse(text, "s.toml"),), (), options).findings
+    options = Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    (found,) = check([str(tmp_path / "s.c")], (rule_file.parse(text, "s.toml"),), (), options).findings
     assert found.verdict.basis == "the rule file says that objects start on a line, 72 bytes from one element of an array to the next"
     assert (found.verdict.outcome, found.verdict.bases) == (Outcome.BROKEN, (0, 8, 16, 24))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import outputs
+from layoutlint.commands import output_files
 from tests.command import ROOT, run
 
 SOURCE = "struct q { int a; char pad[100]; int b; };\n"
@@ -133,7 +133,7 @@ def test_a_link_that_appears_meanwhile_is_not_followed(tree, monkeypatch):
 
     monkeypatch.chdir(tree)
     monkeypatch.setattr(os, "replace", swapped)
-    outputs.write_whole("report", "new")
+    output_files.write_whole("report", "new")
     assert (tree / "victim").read_text() == "precious\n"
     assert (tree / "report").read_text() == "new"
 

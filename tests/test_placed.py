@@ -7,15 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint import lint, readers, rulefile
-from layoutlint.allocators import Storage
-from layoutlint.ctype import CType
 from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
-from layoutlint.lint import Options
-from layoutlint.model import Field, Reading, Source, Struct, Unstated, target_named
-from layoutlint.rule import Outcome, Pack, Rule, Severity, StructIntent, Verdict
+from layoutlint.lint import run as lint
+from layoutlint.lint.judge import judge
+from layoutlint.lint.options import Options
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Field, Source, Struct, Unstated
+from layoutlint.model.target import target_named
+from layoutlint.readers import dispatch
 from tests.build import X86_64, flexible, member, struct
 from tests.command import run
 
@@ -45,7 +51,7 @@ def judged(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rul
         asked.append(wanted)
         return Reading(path, "dwarf", structs[0].target, structs)
 
-    monkeypatch.setattr(readers, "read", read)
+    monkeypatch.setattr(dispatch, "read", read)
     report = lint.check(("a",), (Pack("m", "m.toml", (rule,), intents),), (), Options(**options))
     embedded = {i.struct for i in intents if i.placement is not None and i.placement.word == "embedded"}
     assert (asked[0].held, asked[0].everything) == (embedded, False)
@@ -157,7 +163,7 @@ class TestEmbedded:
 
     def test_readings_keep_what_was_asked_for(self, monkeypatch):
         structs = (LOCK, holder("inode", 128, 40))
-        monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, structs))
+        monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: Reading(path, "dwarf", X86_64, structs))
         pack = Pack("m", "m.toml", (RULE,), (said("lock", "embedded"),))
         report = lint.check(("a",), (pack,), (), Options())
         assert [s.name for s in report.readings[0].structs] == ["lock"]
@@ -305,10 +311,10 @@ why = "both are read"
     def test_the_first_that_applies_is_used(self, kernel, when, total):
         text = self.TEXT + (f'when = {{ kernel = "{when}" }}\n' if when else "")
         reading = Reading("vmlinux", "dwarf", X86_64, (self.HELD,), kernel=kernel)
-        found = list(lint.judge(reading, rulefile.parse(text, "m.toml"), Options()))
+        found = list(judge(reading, rule_file.parse(text, "m.toml"), Options()))
         assert [finding.verdict.total for finding in found] == ([] if total is None else [total])
 
     def test_other_structs_of_the_file_keep_what_is_said(self):
         text = self.TEXT + '[struct.other]\nplacement = "line"\n'
-        pack = rulefile.parse(text, "m.toml")
+        pack = rule_file.parse(text, "m.toml")
         assert pack.applied(Reading("v", "dwarf", X86_64, (), kernel=(6, 1))).structs == pack.structs[1:]

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from layoutlint import placement
-from layoutlint.containers import Array, Container
+from layoutlint.geometry import placement
+from layoutlint.geometry.containers import Array, Container
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.advice import move_apart
+from layoutlint.judgement.context import Access, Context
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
 from layoutlint.kinds.adjacent import Adjacent
 from layoutlint.kinds.distance import Distance
@@ -26,9 +30,6 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
-from layoutlint.kinds.wording import move_apart
-from layoutlint.layout import Layout
-from layoutlint.rule import Access, Context, Outcome
 from tests import slow_model as slow
 from tests.build import context, member, struct
 from tests.random_structs import structs

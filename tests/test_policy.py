@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import policy
 from layoutlint.errors import UsageError
+from layoutlint.intent import policy
 from tests.command import run
 from tests.readers.test_elf import tool
 
@@ -281,7 +281,7 @@ def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, said):
     program = tmp_path / "git"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    monkeypatch.setattr("layoutlint.git._program", lambda: str(program))
-    monkeypatch.setattr("layoutlint.git._SECONDS", 1)
+    monkeypatch.setattr("layoutlint.intent.git._program", lambda: str(program))
+    monkeypatch.setattr("layoutlint.intent.git._SECONDS", 1)
     with pytest.raises(UsageError, match=said):
         policy.of_revision("HEAD", (), ())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import processes
+from layoutlint.readers.processes import pool
 from tests.command import ROOT
 from tests.readers.test_elf import tool
 
@@ -27,23 +27,23 @@ def stuck(*given, **more):
         {act}
 
 parent = os.getpid()
-from layoutlint import readers
+from layoutlint.readers import dispatch
 {patch}
 from layoutlint.__main__ import main
 sys.argv = ["layoutlint", *{words!r}]
 main()
 """
-DWARF = "from layoutlint.readers.dwarf import gather; from layoutlint.readers import forks\ngather.Gathering._look = stuck; forks._UNIT_OF_WORK = 1; gather._PARTS = 1 << 20"
+DWARF = "from layoutlint.readers.processes import pool; from layoutlint.readers.dwarf import collect\ncollect.Gathering._look = stuck; pool._UNIT_OF_WORK = 1; collect._PARTS = 1 << 20"
 
 RUNS = [
     # id, what is replaced by work that does not end, whether the parent does it as well, arguments
-    ("folder of modules", "readers.read = stuck", False, ("check", "modules", "--rules", "r.toml", "-j2")),
-    ("several inputs", "readers.read = stuck", False, ("check", "one.o", "two.o", "--rules", "r.toml", "-j2")),
+    ("folder of modules", "dispatch.read = stuck", False, ("check", "modules", "--rules", "r.toml", "-j2")),
+    ("several inputs", "dispatch.read = stuck", False, ("check", "one.o", "two.o", "--rules", "r.toml", "-j2")),
     ("DWARF of one file", DWARF, True, ("check", "linked", "--rules", "r.toml", "-j2")),
     ("libclang", "from layoutlint.readers.clang import parse; parse.read = stuck", False, ("check", "one.h", "--rules", "r.toml")),
     ("libclang, many", "from layoutlint.readers.clang import parse; parse.read = stuck", False, ("check", "one.h", "two.h", "--rules", "r.toml", "-j2")),
-    ("allocations", "from layoutlint.allocations import sources; sources._chunk = stuck; sources._CHUNK = 1", False, ("allocations", "one.h", "two.h", "-j2")),
-    ("matrix", "from layoutlint import matrix; matrix._judge = stuck", False, ("check", "--matrix", "m.toml", "--rules", "r.toml", "-j2")),
+    ("allocations", "from layoutlint.readers.allocations import sources; sources._chunk = stuck; sources._CHUNK = 1", False, ("allocations", "one.h", "two.h", "-j2")),
+    ("matrix", "from layoutlint.lint import matrix; matrix._judge = stuck", False, ("check", "--matrix", "m.toml", "--rules", "r.toml", "-j2")),
 ]  # fmt: skip
 
 
@@ -136,15 +136,15 @@ def test_a_process_that_is_killed_is_reported(folder, patch, here, words, order)
 class TestOrdered:
     def test_results_are_in_the_order_of_the_items(self):
         items = list(range(200))
-        assert list(processes.ordered(lambda item: time.sleep(0.001 * (item % 3)) or item, items, 3)) == items
+        assert list(pool.ordered(lambda item: time.sleep(0.001 * (item % 3)) or item, items, 3)) == items
 
     @pytest.mark.parametrize("count", [0, 1, 2, 8191, 8192, 8193, 40_000])
     def test_any_number_of_items(self, count):
-        assert sum(1 for item in processes.ordered(lambda item: item, range(count), 2)) == count
+        assert sum(1 for item in pool.ordered(lambda item: item, range(count), 2)) == count
 
     def test_large_results(self):
         sizes = [size << 20 for size in (0, 30, 1, 60)]
-        assert [len(result) for result in processes.ordered(bytes, sizes, 2)] == sizes
+        assert [len(result) for result in pool.ordered(bytes, sizes, 2)] == sizes
 
     def test_what_is_raised_is_raised_here(self):
         def work(item: int) -> int:
@@ -152,7 +152,7 @@ class TestOrdered:
                 raise ValueError("five")
             return item
 
-        done = processes.ordered(work, range(10), 2)
+        done = pool.ordered(work, range(10), 2)
         assert [next(done) for _ in range(5)] == list(range(5))
         with pytest.raises(ValueError, match="five"):
             next(done)
@@ -162,18 +162,18 @@ class TestOrdered:
             raise BlockingIOError("fork: Resource temporarily unavailable")
 
         monkeypatch.setattr(os, "fork", refuse)
-        assert list(processes.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
+        assert list(pool.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
 
     def test_pipes_that_hold_little(self, monkeypatch):
         """As the kernel makes them for users who have many (pipe(7))."""
-        whole = processes._tickets
+        whole = pool._tickets
 
         def few(count: int) -> tuple[int, int]:
             return whole(min(count, 4))
 
-        monkeypatch.setattr(processes, "_tickets", few)
-        assert list(processes.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
-        assert list(processes.spread(lambda item: item * item, 30, 3)) == [n * n for n in range(30)]
+        monkeypatch.setattr(pool, "_tickets", few)
+        assert list(pool.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
+        assert list(pool.spread(lambda item: item * item, 30, 3)) == [n * n for n in range(30)]
 
 
 def test_nothing_of_the_parent_is_kept_open():
@@ -186,7 +186,7 @@ def test_nothing_of_the_parent_is_kept_open():
 
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("no /proc tells what is open")
-    assert list(processes.ordered(work, [1, 2], 2)) == [["/dev/null"] * 3] * 2
+    assert list(pool.ordered(work, [1, 2], 2)) == [["/dev/null"] * 3] * 2
     os.close(source)
     os.close(sink)
 
@@ -195,7 +195,7 @@ def test_a_system_that_sends_no_signal_for_pipes(monkeypatch):
     """Then a thread waits for the end of the parent."""
     code = """
 import fcntl, os, sys, time
-from layoutlint import processes
+from layoutlint.readers.processes import pool
 def refuse(*_): raise OSError
 fcntl.fcntl = refuse
 def work(item):
@@ -203,7 +203,7 @@ def work(item):
     os.write(told, b"%d\\n" % os.getpid())
     time.sleep(600)
 told = os.dup(1)
-list(processes.ordered(work, [1, 2], 2))
+list(pool.ordered(work, [1, 2], 2))
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as run:
         assert run.stdout is not None

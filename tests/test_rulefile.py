@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint import casefile, rulefile
-from layoutlint.allocators import WORDS, Storage
 from layoutlint.errors import RuleFileError, UsageError
+from layoutlint.intent.toml import case_file as casefile
+from layoutlint.intent.toml import rule_file
+from layoutlint.intent.toml.conditions import WHEN_KEYS
+from layoutlint.judgement.condition import Versions, When
+from layoutlint.judgement.context import Access
+from layoutlint.judgement.rule import Severity, Source, StructIntent
 from layoutlint.kinds.separate import Separate
-from layoutlint.rule import Access, Severity, Source, StructIntent
-from layoutlint.when import Versions, When
-from layoutlint.when_keys import WHEN_KEYS
+from layoutlint.model.storage import WORDS, Storage
 from tests.command import ROOT, run
 
 RULE = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "because"\n'
@@ -54,12 +56,12 @@ tolerate = 0.125
 
 def mistakes(text: str) -> list[str]:
     with pytest.raises(RuleFileError) as caught:
-        rulefile.parse(text, "my.toml")
+        rule_file.parse(text, "my.toml")
     return list(caught.value.messages)
 
 
 def test_everything_that_a_rule_file_can_say():
-    pack = rulefile.parse(FULL, "my.toml")
+    pack = rule_file.parse(FULL, "my.toml")
     assert (pack.name, pack.path, pack.description) == ("db/locks", "my.toml", "what the lock manager needs")
     assert (pack.kernel, pack.shipped) == (True, False)
     assert pack.structs == (
@@ -82,7 +84,7 @@ def test_everything_that_a_rule_file_can_say():
 
 
 def test_what_may_be_left_out():
-    pack = rulefile.parse(RULE, "some/where.toml")
+    pack = rule_file.parse(RULE, "some/where.toml")
     (rule,) = pack.rules
     assert (pack.name, pack.kernel, pack.structs) == ("where", False, ())
     assert (rule.severity, rule.when, rule.tolerate, rule.evidence) == (Severity.ERROR, When(), 0.0, ())
@@ -90,12 +92,12 @@ def test_what_may_be_left_out():
 
 @pytest.mark.parametrize("struct", ["*_ring", "ring?", "[a-z]*_lock", "ring_t"])
 def test_a_rule_on_a_pattern(struct):
-    (rule,) = rulefile.parse(RULE.replace('"s"', f'"{struct}"'), "my.toml").rules
+    (rule,) = rule_file.parse(RULE.replace('"s"', f'"{struct}"'), "my.toml").rules
     assert rule.struct == struct
 
 
 def test_a_shipped_pack_marks_its_rules():
-    pack = rulefile.parse(RULE, "p.toml", shipped=True)
+    pack = rule_file.parse(RULE, "p.toml", shipped=True)
     assert (pack.shipped, pack.rules[0].shipped) == (True, True)
 
 
@@ -113,7 +115,7 @@ def test_a_shipped_pack_marks_its_rules():
     ('placement = "embedded"', ("embedded", None, None, None)),
 ])  # fmt: skip
 def test_where_objects_of_a_struct_start(said, storage):
-    (intent,) = rulefile.parse(f"[struct.s]\n{said}\n", "my.toml").structs
+    (intent,) = rule_file.parse(f"[struct.s]\n{said}\n", "my.toml").structs
     assert intent.placement == Storage(storage[0], Source("my.toml", 2), *storage[1:])
 
 
@@ -131,7 +133,7 @@ placement = "slab"
 
 
 def test_a_struct_that_differs_between_versions():
-    newer, older = rulefile.parse(VERSIONS, "my.toml").structs
+    newer, older = rule_file.parse(VERSIONS, "my.toml").structs
     assert (newer.placement, newer.when) == (Storage("line", Source("my.toml", 3)), When(kernel=Versions((6, 15))))
     assert newer.accesses == (Access("vm_refcnt", "hot-write", False, Source("my.toml", 6)),)
     assert (older.placement, older.when, older.source) == (
@@ -163,7 +165,7 @@ c = {}
 
 
 def test_the_accesses_of_sides():
-    (intent,) = rulefile.parse(SIDED, "my.toml").structs
+    (intent,) = rule_file.parse(SIDED, "my.toml").structs
     assert [(a.path, a.access, a.side, a.contended, a.is_optional) for a in intent.accesses] == [
         ("a", "read-mostly", "tx", False, True),
         ("a", "hot-write", "rx", False, True),
@@ -387,13 +389,13 @@ def test_a_key_of_another_kind_is_said_to_be_that():
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_other_editors_files_are_read(newline, mark):
-    assert rulefile.parse(mark + FULL.replace("\n", newline), "my.toml") == rulefile.parse(FULL, "my.toml")
+    assert rule_file.parse(mark + FULL.replace("\n", newline), "my.toml") == rule_file.parse(FULL, "my.toml")
 
 
 def said(text: str) -> tuple[str, ...] | None:
     """The mistakes of a text, None when it is a pack."""
     try:
-        rulefile.parse(text, "my.toml")
+        rule_file.parse(text, "my.toml")
     except RuleFileError as error:
         return error.messages
     return None
@@ -415,13 +417,13 @@ def write(folder: Path, name: str, text: str | bytes) -> str:
 def test_a_folder_is_read_to_the_bottom_in_order(tmp_path):
     for name in ("b.toml", "a/z.toml", "notes.txt"):
         write(tmp_path, name, RULE.replace('"r"', f'"{name}"'))
-    packs = rulefile.load([str(tmp_path)])
+    packs = rule_file.load([str(tmp_path)])
     assert [pack.path for pack in packs] == [str(tmp_path / "a/z.toml"), str(tmp_path / "b.toml")]
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path):
     path = write(tmp_path, "a.toml", RULE)
-    assert len(rulefile.load([path, str(tmp_path), path])) == 1
+    assert len(rule_file.load([path, str(tmp_path), path])) == 1
 
 
 def test_the_mistakes_of_all_files_come_together(tmp_path):
@@ -433,7 +435,7 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
     with pytest.raises(RuleFileError) as caught:
-        rulefile.load([one, two, three, four, five, str(empty)])
+        rule_file.load([one, two, three, four, five, str(empty)])
     assert caught.value.messages == (
         f"{three}:1: not UTF-8 (byte 0xe9)",
         f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, rule)",
@@ -444,15 +446,15 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
 
 
 def test_packs_that_are_used_together_give_an_id_once():
-    one, two = rulefile.parse(RULE, "1.toml"), rulefile.parse("\n" + RULE, "2.toml")
-    rulefile.refuse_same_ids([one, one])
+    one, two = rule_file.parse(RULE, "1.toml"), rule_file.parse("\n" + RULE, "2.toml")
+    rule_file.refuse_same_ids([one, one])
     with pytest.raises(RuleFileError) as caught:
-        rulefile.refuse_same_ids([one, two])
+        rule_file.refuse_same_ids([one, two])
     assert caught.value.messages == ("2.toml:2: `id` `r` is already that of the rule at 1.toml:1",)
 
 
 def test_the_shipped_packs_load_and_are_called_as_their_files():
-    packs = rulefile.shipped()
+    packs = rule_file.shipped()
     assert {"kernel/locking", "kernel/tp-futex"} <= {pack.name for pack in packs}
     assert all(pack.path == f"rules/{pack.name}.toml" for pack in packs)
     assert all(rule.shipped and rule.evidence for pack in packs for rule in pack.rules)
@@ -460,10 +462,10 @@ def test_the_shipped_packs_load_and_are_called_as_their_files():
 
 
 def test_a_shipped_pack_by_name():
-    assert rulefile.shipped_named("kernel/locking").kernel
-    assert not rulefile.shipped_named("kernel/tp-futex").kernel
+    assert rule_file.shipped_named("kernel/locking").kernel
+    assert not rule_file.shipped_named("kernel/tp-futex").kernel
     with pytest.raises(UsageError, match=r"no shipped pack is called `kernel/tpfutex` \(did you mean `kernel/tp-futex`\?\)"):
-        rulefile.shipped_named("kernel/tpfutex")
+        rule_file.shipped_named("kernel/tpfutex")
 
 
 DOCUMENT = (ROOT / "docs" / "rules.md").read_text()
@@ -471,7 +473,7 @@ DOCUMENT = (ROOT / "docs" / "rules.md").read_text()
 
 def test_the_examples_of_the_manual_are_rule_files():
     examples = re.findall(r"^```toml\n(.*?)^```", DOCUMENT, re.M | re.S)
-    packs = [rulefile.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
+    packs = [rule_file.parse(example, "queue.toml") for example in examples if "[[case]]" not in example]
     assert [rule.id for pack in packs for rule in pack.rules] == [
         "ring-head-apart-from-tail", "ring-stays-small", "committed-as-apart-from-what-is-read", "tasklist-lock-alone",
         "lru-locks-on-lines-of-their-own", "count-with-owner", "ring-head-and-tail-on-two-pairs", "long-atomics-stay-whole", "rwsem-owner-apart-from-what-is-read",
@@ -482,12 +484,12 @@ def test_the_examples_of_the_manual_are_rule_files():
 
 
 @pytest.mark.parametrize(
-    "keys", [rulefile.PACK_KEYS, rulefile.STRUCT_KEYS, rulefile.FIELD_KEYS, rulefile.RULE_KEYS], ids=lambda keys: keys[0]
+    "keys", [rule_file.PACK_KEYS, rule_file.STRUCT_KEYS, rule_file.FIELD_KEYS, rule_file.RULE_KEYS], ids=lambda keys: keys[0]
 )
 def test_every_key_is_in_the_manual(keys):
     assert [key for key in keys if f"\n| `{key}` |" not in DOCUMENT] == []
 
 
-@pytest.mark.parametrize("words", [WHEN_KEYS, rulefile.ACCESSES, WORDS], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [WHEN_KEYS, rule_file.ACCESSES, WORDS], ids=lambda words: words[0])
 def test_every_word_is_in_the_manual(words):
     assert [word for word in words if f"`{word}`" not in DOCUMENT and f'"{word}"' not in DOCUMENT] == []

@@ -13,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, readers, rulefile
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.placement import share
-from layoutlint.rule import Finding, Report
-from layoutlint.when import ALWAYS
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import share
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.condition import ALWAYS
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 from tests import pahole
 from tests.command import ROOT
 from tests.oracles import need
@@ -44,15 +48,15 @@ def as_input(request, tmp_path):
 
 
 def layout(path: str, struct: str) -> Layout:
-    (found,) = readers.read(path, Wanted(frozenset({struct})), ReadOptions()).structs
+    (found,) = dispatch.read(path, Wanted(frozenset({struct})), ReadOptions()).structs
     return Layout(found)
 
 
 def judged(path: str, name: str, **options: object) -> tuple[Report, dict[str, Finding]]:
     """By the rules of a pack, for whichever target each is."""
-    pack = rulefile.shipped_named(name)
+    pack = rule_file.shipped_named(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
-    report = lint.check([path], (pack,), (), lint.Options(**options))
+    report = check([path], (pack,), (), Options(**options))
     return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,17 @@ from tests.readers.btf_blob import INT, STRUCT, blob, record
 
 PROCESSES = ("concurrent", "multiprocessing", "subprocess")
 TERMINAL = ("rich", "pygments")
-TOML = ("tomllib", "layoutlint.toml_table", "layoutlint.rulefile")
-NEVER = ("importlib.metadata", "importlib.resources", "pkg_resources", "tempfile", "layoutlint.compiled")
+TOML = ("tomllib", "layoutlint.intent.toml.table", "layoutlint.intent.toml.rule_file")
+NEVER = ("importlib.metadata", "importlib.resources", "pkg_resources", "tempfile", "layoutlint.commands.version")
 ON_USE = ("pathlib", "shlex", "traceback")
-JUDGEMENT = ("layoutlint.lint", "layoutlint.rule", "layoutlint.kinds", "layoutlint.model")
-READERS = ("layoutlint.readers", "elftools", "clang")
-FORMATS = {name: f"layoutlint.reports.{name}" for name in ("text", "json", "sarif", "github", "show")}
-CONTAINERS = ("layoutlint.contained", "layoutlint.reports.containers")
+JUDGEMENT = ("layoutlint.lint.run", "layoutlint.judgement.rule", "layoutlint.kinds", "layoutlint.model.structs")
+READERS = ("layoutlint.readers.dispatch", "elftools", "clang")
+FORMATS = {name: f"layoutlint.reports.check.{name}" for name in ("text", "json", "sarif", "github")} | {"show": "layoutlint.reports.show"}
+CONTAINERS = ("layoutlint.listing.containers", "layoutlint.reports.containers")
 BTF, CLANG = ("layoutlint.readers.btf",), ("layoutlint.readers.clang", "clang")
-FOLDERS = ("layoutlint.folders", "layoutlint.readers.modules")
-ELF = ("layoutlint.readers.elf", "layoutlint.readers.dwarf", "layoutlint.readers.separate", "elftools")
-RELOCATED = ("layoutlint.readers.relocation", "layoutlint.readers.compression", "zlib")
+FOLDERS = ("layoutlint.readers.modules.merge", "layoutlint.readers.modules.find")
+ELF = ("layoutlint.readers.elf.elf_file", "layoutlint.readers.dwarf", "layoutlint.readers.elf.debug_files", "elftools")
+RELOCATED = ("layoutlint.readers.elf.relocation", "layoutlint.readers.elf.compression", "zlib")
 KINDS = {name: f"layoutlint.kinds.{name.replace('-', '_')}" for name in kinds.KINDS}
 
 
@@ -43,18 +44,18 @@ def kinds_but(*names: str) -> tuple[str, ...]:
 
 ANY = (*CLANG, *TERMINAL, *PROCESSES, *NEVER, *FOLDERS, "shlex", "traceback")
 CHECK = (*ANY, *kinds_but("separate", "together"), FORMATS["show"])
-SHOW = (*ANY, "pathlib", *TOML, "layoutlint.lint", "layoutlint.rule", "layoutlint.kinds", "layoutlint.reports.judgement", *formats_but("show"))
+SHOW = (*ANY, "pathlib", *TOML, "layoutlint.lint.run", "layoutlint.judgement.rule", "layoutlint.kinds", "layoutlint.reports.finding_phrases", *formats_but("show"))
 SHOW_TEXT = (*SHOW, f"{FORMATS['show']}.c", f"{FORMATS['show']}.json")
 RULES = ("--rules", "docs/example", "--struct", "ring", "--no-packs")
 NOTHING = (*READERS, *JUDGEMENT, *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
-NO_VERSION = (*NOTHING, "layoutlint.compiled")
+NO_VERSION = (*NOTHING, "layoutlint.commands.version")
 ONE_FILE = ("--rules", "docs/example/layoutlint.toml", "--no-packs")
 TABLE = [
     (("--version",), tuple(name for name in NOTHING if name != "pathlib")),
     (("--help",), NO_VERSION),
     (("check", "--help"), NO_VERSION),
     (("check", "--no-such-option"), NO_VERSION),
-    (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint", *kinds_but("separate", "together"))),
+    (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint.run", *kinds_but("separate", "together"))),
     (("rules", "import", "net_cachelines", "fixtures/net_cachelines/simple.rst"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, *ON_USE, *NEVER)),
     (("check", "ELF", *RULES), (*BTF, *CHECK, *formats_but("text"), "elftools")),
     (("check", "ELF", *RULES, "--format", "json"), (*BTF, *CHECK, *formats_but("json"), "elftools")),
@@ -67,9 +68,10 @@ TABLE = [
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
     (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT, *CONTAINERS)),
     (("containers", "--help"), NO_VERSION),
+    (("schema", "report"), NOTHING),
     (("allocations", "--help"), NO_VERSION),
     (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
-    (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.shown", f"{CONTAINERS[1]}.json", "elftools")),
+    (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.listing.structs", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """
 import sys
@@ -115,6 +117,12 @@ def raw_btf(folder: Path) -> Path:
 
 
 MAKERS = {"ELF": elf, "LINKED": linked, "BTF": raw_btf}
+
+
+def test_every_module_of_ours_in_the_table_exists():
+    """A module that was renamed would never be imported."""
+    ours = {name for _, unused in TABLE for name in unused if name.startswith("layoutlint.")}
+    assert {name for name in ours if find_spec(name) is None} == set()
 
 
 @pytest.mark.parametrize(("command", "unused"), TABLE, ids=[" ".join(command) for command, _ in TABLE])

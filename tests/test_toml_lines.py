@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from layoutlint.toml_lines import Document, Path, parse
+from layoutlint.intent.toml.document import Document, Path, parse
 
 NUMBERED = '''\
 a = 1

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Struct, Wanted
-from layoutlint.readers import read
-from layoutlint.typed import TYPE, Finder
+from layoutlint.geometry.field_types import TYPE, Finder
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.c_probe import need
 from tests.test_annotations import made
 

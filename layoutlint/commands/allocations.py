@@ -38,13 +38,13 @@ def allocations(
     INPUT is a C source, or a folder of them. They are read as text, without compiler flags: slab caches,
     kmalloc and its kin, per-CPU variables and variables on lines of their own.
     """
-    from layoutlint import terminal
-    from layoutlint.allocations import listing, sources
-    from layoutlint.model import Wanted
+    from layoutlint.commands import terminal
+    from layoutlint.model.wanted import Wanted
+    from layoutlint.readers.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
     found, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
-    told = listing.of(found, unread, has_typedefs=only is not None)
+    told = proposals.of(found, unread, has_typedefs=only is not None)
     for chunk in reports.ALLOCATIONS_FORMATS[format_](told):
         terminal.write(chunk)
     for each in unread:

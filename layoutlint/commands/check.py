@@ -21,10 +21,12 @@ from layoutlint.commands.options import (
 from layoutlint.commands.packs import discovered, on_for_kernels, packs_of
 
 if TYPE_CHECKING:
-    from layoutlint import lint
-    from layoutlint.builds import Build
-    from layoutlint.policy import Policy
-    from layoutlint.rule import Outcome, Pack, Report
+    from layoutlint.intent.policy import Policy
+    from layoutlint.judgement.finding import Report
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.judgement.verdict import Outcome
+    from layoutlint.lint.options import Options
+    from layoutlint.model.build import Build
 
 
 @click.command()
@@ -106,8 +108,10 @@ def check(
     **more: Any,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
-    from layoutlint import lint, rulefile, terminal
-    from layoutlint.rule import Outcome
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.judgement.verdict import Outcome
+    from layoutlint.lint import run
 
     if not inputs and matrix_path is None:
         raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
@@ -121,17 +125,17 @@ def check(
     if builds:
         _refuse_guesses(packs)
     kernel_packs = () if no_packs else on_for_kernels(packs)
-    rulefile.refuse_same_ids((*packs, *kernel_packs))
+    rule_file.refuse_same_ids((*packs, *kernel_packs))
     options = _options(flags, inputs, Outcome(fail_on), policy, more)
     if builds:
-        from layoutlint import matrix
+        from layoutlint.lint import matrix
 
         report = matrix.check(builds, packs, kernel_packs, options)
     else:
-        report = lint.check(inputs, packs, kernel_packs, options)
+        report = run.check(inputs, packs, kernel_packs, options)
     _write(files, report)
     if format_ == "text":
-        from layoutlint.reports import text
+        from layoutlint.reports.check import text
 
         terminal.write(text.render(report, color=terminal.colored(color), width=terminal.width()))
     else:
@@ -145,11 +149,11 @@ def _options(
     fail_on: Outcome,
     policy: Policy | None,
     more: dict[str, Any],
-) -> lint.Options:
+) -> Options:
     """Return what the run is asked to do; raises UsageError."""
-    from layoutlint import lint
+    from layoutlint.lint.options import Options
 
-    return lint.Options(
+    return Options(
         only=more["only"],
         annotations=not more["no_annotations"],
         comments=more["comments"],
@@ -169,7 +173,7 @@ def _options(
 
 
 def _write(files: list[tuple[str, str]], report: Report) -> None:
-    from layoutlint import outputs
+    from layoutlint.commands import output_files as outputs
 
     for name, path in files:
         outputs.write_whole(path, reports.FORMATS[name](report))
@@ -177,7 +181,7 @@ def _write(files: list[tuple[str, str]], report: Report) -> None:
 
 def _refuse_outputs(files: list[tuple[str, str]], paths: tuple[str, ...], more: dict[str, Any]) -> None:
     """Raises UsageError for a file that cannot be written, or that must not be lost."""
-    from layoutlint import outputs
+    from layoutlint.commands import output_files as outputs
 
     named = (more["btf_base"], more["seed"], more["kernel_version"])
     outputs.refuse((path for _, path in files), (*paths, *more["randomized"], *filter(None, named)))
@@ -194,7 +198,7 @@ def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
 
 def _refuse_no_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
     """Raises UsageError where comments are asked for and there is no C text, as input or as source."""
-    from layoutlint.readers.clang import tree
+    from layoutlint.readers.clang.kernel import tree
 
     if not any(tree.text_below(path) for path in (*inputs, *sources)):
         raise click.UsageError("--comments needs C text: as INPUT, or below --sources")
@@ -204,7 +208,7 @@ def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, .
     """The rule files and suppressions of a base commit; None without one. Raises UsageError."""
     if revision is None:
         return None
-    from layoutlint import policy
+    from layoutlint.intent import policy
 
     return policy.of_revision(revision, inputs, sources)
 
@@ -213,9 +217,9 @@ def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) ->
     """The builds of a matrix file; raises UsageError where inputs are given that none of them reads."""
     if path is None:
         return ()
-    from layoutlint import matrixfile
+    from layoutlint.intent.toml import matrix_file
 
-    builds = matrixfile.load(path, inputs, policy.text(path) if policy else None)
+    builds = matrix_file.load(path, inputs, policy.text(path) if policy else None)
     if inputs and not any(build.inputs == inputs for build in builds):
         raise click.UsageError(f"every build of {path} names its own `input`: {inputs[0]} would not be read")
     return builds

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.listing import print_listing, show_options
 from layoutlint.commands.options import placement_options, read_options, reading_options
+from layoutlint.commands.output import print_listing, show_options
 
 
 @click.command()
@@ -32,7 +32,7 @@ def containers(
 
     STRUCT is a tag, or a typedef that stands for a struct.
     """
-    from layoutlint import contained
+    from layoutlint.listing.containers import list_containers
 
-    found = contained.of(inputs, name, direct, read_options(flags, more))
+    found = list_containers(inputs, name, direct, read_options(flags, more))
     print_listing(reports.CONTAINERS_FORMATS[format_](found.found, show_options(more)), found, more)

@@ -13,16 +13,17 @@ from layoutlint.errors import did_you_mean
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Look for the rule here as well.")
 def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     """Say what a rule kind means, or why a rule is there."""
-    from layoutlint import rulefile, terminal
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import rule_file
     from layoutlint.kinds import KINDS, kind_named, manual
+    from layoutlint.lint.unused import Unused
     from layoutlint.reports.explain import explain_rule
-    from layoutlint.unused import Unused
 
     kind = Unused if topic == Unused.name else kind_named(topic)
     if kind is not None:
         terminal.say(*manual.explain(kind).split("\n"))
         return
-    packs = packs_of(rule_paths or discovered(), ()) + rulefile.shipped()
+    packs = packs_of(rule_paths or discovered(), ()) + rule_file.shipped()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS])

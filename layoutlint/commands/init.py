@@ -16,7 +16,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, folder: str) -> None:
     """Write layoutlint.h into FOLDER (default: the current one), unless there is another."""
-    from layoutlint import outputs, terminal
+    from layoutlint.commands import output_files, terminal
 
     if not os.path.isdir(folder):
         raise click.UsageError(f"{folder}: no such folder")
@@ -28,14 +28,14 @@ def init(header: bool, folder: str) -> None:
             terminal.say(f"{path} is there already")
             return
         raise click.UsageError(f"{path} is there already, and is another: take it away first")
-    outputs.write_whole(path, text)
+    output_files.write_whole(path, text)
     terminal.say(f"wrote {path}")
 
 
 def _content(path: str) -> str | None:
-    from layoutlint import bounded
+    from layoutlint import files
 
     try:
-        return bounded.content(path, _MOST_BYTES).decode()
+        return files.content(path, _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return None

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutlint import kernel_build, reports
+from layoutlint import reports
+from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
-    from layoutlint.model import ReadOptions, Version
-    from layoutlint.randstruct import Randomisation
+    from layoutlint.model.reading import ReadOptions, Version
+    from layoutlint.randstruct.randomisation import Randomisation
 
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
@@ -48,7 +49,7 @@ def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.option(
                 "--randstruct",
-                type=click.Choice(kernel_build.MODES),
+                type=click.Choice(kernel_tree.MODES),
                 help="Take the layouts of a build that randomises in this way (clang: built with libstdc++).",
             ),
             click.option(
@@ -84,11 +85,11 @@ def randomisation(
     None where they are not. Raises UsageError, and ReadError for a seed that is another build's.
     """
     mode, found = more["randstruct"], None
-    if mode is not None or kernel_build.around(paths, kernel_build.SEEDS) is not None:
-        from layoutlint.randstruct import asked
+    if mode is not None or kernel_tree.around(paths, kernel_tree.SEEDS) is not None:
+        from layoutlint.randstruct import options
 
         words = more["seed"], more["kernel_version"], tuple(more["randomized"])
-        found = asked.randomisation(mode, *words, paths)
+        found = options.randomisation(mode, *words, paths)
     if found is None:
         without = [name for name in ("seed", "kernel_version", "randomized") if more[name]]
         if not needs_seed and kernel_version(more) is not None:
@@ -105,9 +106,9 @@ def kernel_version(more: dict[str, Any]) -> Version | None:
     text = more["kernel_version"]
     if text is None or os.path.isdir(text):
         return None
-    from layoutlint.readers import linux_version
+    from layoutlint.readers.linux import version
 
-    found = linux_version.of_release(text.removeprefix("v"))
+    found = version.of_release(text.removeprefix("v"))
     if found is None:
         raise click.UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12")
     return found
@@ -167,8 +168,8 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
     """What the options say of reading; `flags` are the compiler flags behind `--`. Raises UsageError."""
-    from layoutlint import terminal
-    from layoutlint.model import DEBUG_DIR, ReadOptions
+    from layoutlint.commands import terminal
+    from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
     return ReadOptions(
         flags=(*words(more["quoted_flags"] or ""), *flags),

@@ -10,8 +10,8 @@ import click
 from layoutlint.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from layoutlint.policy import Policy
-    from layoutlint.rule import Pack
+    from layoutlint.intent.policy import Policy
+    from layoutlint.judgement.rule import Pack
 
 _DISCOVERED = "layoutlint.toml"
 
@@ -23,13 +23,13 @@ def packs_of(
 
     With `policy` the rule files are those of its commit, and the nearest one of it where none is given.
     """
-    from layoutlint import rulefile
+    from layoutlint.intent.toml import rule_file
 
-    shipped = {pack.name: pack for pack in rulefile.shipped()} if pack_names else {}
+    shipped = {pack.name: pack for pack in rule_file.shipped()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
             raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")
-    files = rulefile.load(rule_paths) if policy is None else policy.packs(rule_paths)
+    files = rule_file.load(rule_paths) if policy is None else policy.packs(rule_paths)
     return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
@@ -40,10 +40,10 @@ def on_for_kernels(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
     """
     from dataclasses import replace
 
-    from layoutlint import rulefile
+    from layoutlint.intent.toml import rule_file
 
     named = {pack.name for pack in packs}
-    on = tuple(pack for pack in rulefile.shipped() if pack.kernel and pack.name not in named)
+    on = tuple(pack for pack in rule_file.shipped() if pack.kernel and pack.name not in named)
     if not any(pack.guesses for pack in packs):
         return on
     return tuple(

@@ -11,7 +11,7 @@ from layoutlint import reports
 from layoutlint.commands.packs import packs_of
 
 if TYPE_CHECKING:
-    from layoutlint.rule import Rule
+    from layoutlint.judgement.rule import Rule
 
 
 @click.group("rules")
@@ -26,9 +26,10 @@ def rules_group() -> None:
 @click.option("--pack", "pack_names", multiple=True, metavar="NAME", help="Only this shipped pack.")
 def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None:
     """List the shipped packs and their rules, or those of the given files."""
-    from layoutlint import rulefile, terminal
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import rule_file
 
-    packs = packs_of(rule_paths, pack_names) or rulefile.shipped()
+    packs = packs_of(rule_paths, pack_names) or rule_file.shipped()
     for pack in packs:
         on = "  (on for Linux kernels)" if pack.kernel else ""
         terminal.say(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
@@ -47,9 +48,10 @@ def _listed(rule: Rule) -> str:
 @click.argument("rule_paths", nargs=-1, required=True, metavar="PATH...")
 def rules_check(rule_paths: tuple[str, ...]) -> None:
     """Say what is wrong with rule files, and with their cases: every mistake, each with file and line."""
-    from layoutlint import casefile, rulefile, terminal
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import case_file, rule_file
 
-    loaded = casefile.load_all(rulefile.load(rule_paths))
+    loaded = case_file.load_all(rule_file.load(rule_paths))
     count = sum(len(pack.rules) for pack, _ in loaded)
     cases = sum(len(cases) for _, cases in loaded)
     told = f"{_counted(count, 'rule')} in {_counted(len(loaded), 'file')}"
@@ -76,9 +78,11 @@ def rules_test(
     The cases of locks.toml stand beside it in locks.cases.toml. Without PATH and --pack, those of all
     shipped packs are judged.
     """
-    from layoutlint import rulefile, terminal, trial
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import cases
 
-    trials = trial.run(packs_of(rule_paths, pack_names) or rulefile.shipped(), strict)
+    trials = cases.run(packs_of(rule_paths, pack_names) or rule_file.shipped(), strict)
     terminal.write(reports.TRIAL_FORMATS[format_](trials))
     sys.exit(0 if all(tried.passed for tried in trials) else 1)
 

@@ -10,8 +10,8 @@ import click
 from layoutlint.commands.options import read_options, reading_options
 
 if TYPE_CHECKING:
-    from layoutlint.intent.asserts import Asserted
-    from layoutlint.model import ReadOptions
+    from layoutlint.intent.net_cachelines.asserts import Asserted
+    from layoutlint.model.reading import ReadOptions
 
 
 @click.command("asserts")
@@ -27,8 +27,8 @@ def rules_asserts(
     Of a STRUCT of INPUT they assert what it marks, as it is now; of a RULEFILE what its `group` rules and the
     accesses of sides in it ask for.
     """
-    from layoutlint import terminal
-    from layoutlint.intent import asserts
+    from layoutlint.commands import terminal
+    from layoutlint.intent.net_cachelines import asserts
 
     troubles: list[str] = []
     if path is None:
@@ -43,13 +43,13 @@ def rules_asserts(
 
 
 def _of_files(names: tuple[str, ...]) -> list[Asserted]:
-    from layoutlint import rulefile
-    from layoutlint.intent import asserts
+    from layoutlint.intent.net_cachelines import asserts
+    from layoutlint.intent.toml import rule_file
 
     missing = [name for name in names if not name.endswith(".toml")]
     if missing:
         raise click.UsageError(f"{missing[0]!r} is no rule file (*.toml); for a struct, say --in INPUT")
-    found = [each for pack in rulefile.load(names) for each in asserts.of_pack(pack)]
+    found = [each for pack in rule_file.load(names) for each in asserts.of_pack(pack)]
     if not found:
         raise click.UsageError(
             f"{', '.join(names)}: no rule names the members of a group, and no access a side"
@@ -60,11 +60,11 @@ def _of_files(names: tuple[str, ...]) -> list[Asserted]:
 def _of_structs(
     path: str, names: tuple[str, ...], options: ReadOptions, troubles: list[str]
 ) -> list[Asserted]:
-    from layoutlint import shown
-    from layoutlint.intent import asserts
-    from layoutlint.layout import Layout
+    from layoutlint.geometry.layout import Layout
+    from layoutlint.intent.net_cachelines import asserts
+    from layoutlint.listing.structs import list_structs
 
-    read = shown.of(path, names, options)
+    read = list_structs(path, names, options)
     troubles += read.troubles
     found: list[Asserted] = []
     for struct in read.structs:

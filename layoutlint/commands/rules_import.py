@@ -23,36 +23,37 @@ def rules_import(form: str, path: str, struct: str | None, output: str | None, f
     fields without a row and rows without a field, fields that the one path reads beside what the other one
     writes, and how many lines each path touches.
     """
-    from layoutlint import outputs, terminal
-    from layoutlint.intent import imported, net_cachelines
+    from layoutlint.commands import output_files, terminal
+    from layoutlint.intent.net_cachelines import rules
+    from layoutlint.intent.net_cachelines.table import parse
 
     if struct is not None and not (struct.isascii() and struct.isidentifier()):
         raise click.UsageError(f"--struct {struct!r}: not the name of a struct")
     if output is not None and os.path.isfile(output) and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
     if output is not None:
-        outputs.refuse([output], [path])
-    table = net_cachelines.parse(_text(path), path, struct)
+        output_files.refuse([output], [path])
+    table = parse(_text(path), path, struct)
     for row in table.left_out:
         terminal.complain(f"{row}; left out")
-    text = imported.rule_file(table, path)
+    text = rules.rule_file(table, path)
     if output is None:
         terminal.write(text)
     else:
-        outputs.write_whole(output, text)
+        output_files.write_whole(output, text)
 
 
 def _text(path: str) -> str:
-    from layoutlint import bounded
+    from layoutlint import files
     from layoutlint.errors import RuleFileError
 
     try:
-        data = bounded.start(path, _MOST_BYTES + 1, through_pipe=True)
+        data = files.start(path, _MOST_BYTES + 1, through_pipe=True)
         if len(data) > _MOST_BYTES:
             raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, which no such table is",))
         return data.decode()
     except OSError as error:
-        raise RuleFileError((f"{path}: {bounded.why(error)}",)) from None
+        raise RuleFileError((f"{path}: {files.why(error)}",)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None

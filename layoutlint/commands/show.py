@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.listing import print_listing, show_options
 from layoutlint.commands.options import (
     placement_options,
     randomisation,
@@ -15,6 +14,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
+from layoutlint.commands.output import print_listing, show_options
 
 
 @click.command()
@@ -39,7 +39,7 @@ def show(
     """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
         raise click.UsageError("name some structs, or give --all")
-    from layoutlint import shown
+    from layoutlint.listing.structs import list_structs
 
-    found = shown.of(input, names, read_options(flags, more), randomisation(more, (input,)))
+    found = list_structs(input, names, read_options(flags, more), randomisation(more, (input,)))
     print_listing(reports.SHOW_FORMATS[format_](found.structs, show_options(more)), found, more)

@@ -7,16 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from layoutlint import bounded
+from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.intent import said
-from layoutlint.intent.comments import Attached, Comment, Text
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.intent.c_comments import Attached, Comment, Text
+from layoutlint.intent.group_marks import intents_about
+from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.kinds.offset import Offset
 from layoutlint.kinds.separate import Separate
-from layoutlint.layout import Layout, Place
-from layoutlint.model import Reading, Source, Struct, Unread
-from layoutlint.readers.clang import tree
-from layoutlint.rule import Kind, Pack, Rule, Severity, StructIntent
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.structs import Source, Struct
+from layoutlint.readers.clang.kernel import tree
 
 _SUFFIXES = (".h", ".c")
 _LARGEST = 1 << 20
@@ -57,7 +58,7 @@ class _Texts:
         for struct in reading.structs:
             own = tuple(self._rules(struct))
             rules += own
-            known += said.known(struct, packs) if own else ()
+            known += intents_about(struct, packs) if own else ()
         intents = tuple(dict.fromkeys(known))
         return (Pack("comments", reading.path, tuple(dict.fromkeys(rules)), intents),) if rules else ()
 
@@ -135,9 +136,9 @@ def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
     for top, folders in tops:
         for path in _files(folders):
             try:
-                content = bounded.start(path, _LARGEST)
+                content = files.start(path, _LARGEST)
             except OSError as error:
-                raise ReadError(path, bounded.why(error)) from error
+                raise ReadError(path, files.why(error)) from error
             if _MENTION.search(content):
                 text = Text(content.decode("utf-8", "replace"))
                 names = list(_heads(text))

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from layoutlint.rule import Kind
+from layoutlint.judgement.rule import Kind
 
 KINDS = {
     "separate": "Separate",

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import NEIGHBOURS, beside, in_elements, judge_apart, opposed
-from layoutlint.layout import Place
-from layoutlint.rule import Access, CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.context import Access, CannotTell, Context
+from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, in_elements, judge_apart, opposed
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
 
 _BREAKS = """\
 struct stats {
@@ -31,28 +33,27 @@ class AccessApart:
     name: ClassVar[str] = "access"
     summary: ClassVar[str] = "no field that is read often shares a cache line with one that is written often"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("fields", "paths", "judge only these fields; by default all that have a declared access"),
+        Key("fields", "paths", "judge only these fields; by default all with a declared access"),
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "The accesses are those of `[struct.NAME.fields]`. Every field whose access is among `readers` is\n"
-        "held against every field whose access is among `writers`, at every base, as `separate` does it,\n"
-        "also in every element of the arrays through which its path leads. A field is not held against\n"
-        "itself or its own parts in the same object or element: no order of fields can part those. A field\n"
-        "that is named one by one has that access, whatever a pattern says. What one of the sides of\n"
-        "`[pack]` reads may stand beside what the same side writes, which is one processor at a time; and\n"
-        "what any side writes is not held to suffer from others that are written. Without any declared\n"
-        'access the answer is unknown. `readers = ["hot-write"]` keeps fields apart that are all written,\n'
-        "each by its own processor.\n"
+        "Each field with an access among `readers` is compared with each that has one among `writers`, at\n"
+        "every base, as in `separate`, also in every element of arrays in their paths. Accesses are\n"
+        "declared in `[struct.NAME.fields]`; without any, the outcome is unknown.\n"
         "\n"
-        "In elements of an array (`array` in the rule file, or an array in a container) what is written in\n"
-        "one element counts for what is read in the next, and the other way round, the same field and its\n"
-        "parts included; of other objects that stand in a row, as in slab caches, with\n"
-        "`neighbours = true`.",
-        "Move what is written to the other fields that are written, or behind fields that nobody uses\n"
-        "often; start it on a line of its own where there are none.",
+        "- A field is not compared with itself or its parts in the same object or element: no order of\n"
+        "  fields separates them.\n"
+        "- Declarations of single fields override patterns.\n"
+        "- With `sides` in `[pack]`, fields read and written by one side may share a line: that is one\n"
+        "  processor at a time. A field that any side writes does not suffer from other writes.\n"
+        "- In elements of an array (`array` in the rule file, or an array in a container), a field written\n"
+        "  in one element counts for fields read in the next, and the reverse, itself and its parts\n"
+        "  included. For other objects in a row, as in slab caches, set `neighbours = true`.\n"
+        '- `readers = ["hot-write"]` keeps written fields apart, each written by its own processor.',
+        "Move the written field to the other written fields, or behind fields that are seldom used. If\n"
+        "there are none, start it on its own line.",
         "",
         Example(
             _BREAKS,

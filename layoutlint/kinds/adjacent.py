@@ -7,21 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least, need_several
-from layoutlint.kinds.wording import first_few
-from layoutlint.layout import Place
-from layoutlint.rule import (
-    CannotTell,
-    Context,
-    Example,
-    Key,
-    Manual,
-    Outcome,
-    Verdict,
-    listing,
-    settle,
-    spell,
-)
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.advice import first_few
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.parameters import need_at_least, need_several
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
 
 _BREAKS = """\
 struct sem {
@@ -44,19 +35,18 @@ class Adjacent:
     """Nothing but padding between the fields."""
 
     name: ClassVar[str] = "adjacent"
-    summary: ClassVar[str] = "the fields stand side by side in memory, in any order, with no field between"
+    summary: ClassVar[str] = "the fields are side by side in memory, in any order, with no field between"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields", required=True),
-        Key("max_gap", "integer", "bytes allowed between two of them; by default what alignment asks for"),
+        Key("max_gap", "integer", "bytes allowed between two of them; by default the padding for alignment"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The fields are taken in the order in which they stand in memory. Between one and the next there\n"
-        "must be no other field, not even bits of one, and at most `max_gap` bytes. Without `max_gap` the\n"
-        "padding that the alignment of the next field asks for is allowed, and no more. Bit-fields\n"
-        "count with the bytes that they touch; members of a union that overlap have no gap. The base plays\n"
-        "no part: whether neighbours are on one line is for `together` to say. BTF does not show an\n"
-        "`aligned` of a field: give `max_gap` where one is meant.",
-        "Move what stands between behind the last of the fields.",
+        "In memory order, between one field and the next there is no other field, not even some bits of\n"
+        "one, and at most `max_gap` bytes. Without `max_gap`, only the padding for the next field's\n"
+        "alignment is allowed. Bit-fields count with the bytes that they touch; union members that overlap\n"
+        "have no gap. The base does not matter: for lines, use `together`. BTF does not record an\n"
+        "`aligned` on a field: if there is one, state `max_gap`.",
+        "Move what is between them behind the last of the fields.",
         'fields = ["count", "owner"]',
         Example(
             _BREAKS, Outcome.BROKEN, "`waiters` at 8..11 stands between `count` at 0..7 and `owner` at 16..23"

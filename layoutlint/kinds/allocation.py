@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from layoutlint import slabs
-from layoutlint.allocators import ANY, LARGEST_CLASS, LINE, PAGE, kmalloc_class
-from layoutlint.kinds.demands import need_at_least, need_at_most
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
-from layoutlint.slabs import LARGEST_ORDER, MOST_CPUS, Slab
+from layoutlint.geometry import slab
+from layoutlint.geometry.allocators import LARGEST_CLASS, kmalloc_class
+from layoutlint.geometry.slab import LARGEST_ORDER, MOST_CPUS, Slab
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.parameters import need_at_least, need_at_most
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
+from layoutlint.model.storage import ANY, LINE, PAGE
 
 _BREAKS = """\
 struct request {
@@ -40,27 +43,27 @@ class Allocation:
         Key("max_class", "integer", "the largest class of kmalloc that may hold it, in bytes"),
         Key("max_order", "integer", "a slab has at most two to the power of this many pages"),
         Key("min_per_slab", "integer", "objects in a slab, at least"),
-        Key("cpus", "integer", "CPUs of the machine, which the order depends on; by default any number"),
-        Key("order", "integer", "the order itself, where it is known (`/sys/kernel/slab/NAME/order`)"),
+        Key("cpus", "integer", "CPUs of the machine, which determine the order; by default any number"),
+        Key("order", "integer", "the order itself, if known (`/sys/kernel/slab/NAME/order`)"),
         Key("page", "integer", f"bytes in a page, by default {PAGE}"),
     )
     manual: ClassVar[Manual] = Manual(
-        "A field more can cost nothing, or move every object to the next class of kmalloc, or leave room\n"
-        "for one object less in each slab. The message says how many bytes are left until that happens.\n"
+        "One more field can cost nothing, move every object to the next class of kmalloc, or leave room\n"
+        "for one object less in each slab. The message says how many bytes are left until then.\n"
         "\n"
-        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the target\n"
-        "has them; what is larger gets pages of its own, a power of two of them. With `array` in the rule\n"
-        "file it is the class of the whole array.\n"
+        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the\n"
+        "target has them. Larger objects get their own pages, a power of two. With `array` in the rule\n"
+        "file, it is the class of the whole array.\n"
         "\n"
         "`max_order` and `min_per_slab` are about slab caches (`placement` `slab` or `line`, or none for a\n"
-        "cache that asks for nothing) and the classes of kmalloc. How many pages a slab has is computed as\n"
-        "SLUB does it, which takes more pages the more CPUs there are: the rule is held against every\n"
-        f"number of CPUs up to {MOST_CPUS}, unless `cpus` or `order` say more. Options for debugging, and\n"
-        "`slab_max_order` and the like on the command line of the kernel, are not counted on.\n"
+        "cache that asks for nothing) and the classes of kmalloc. Pages per slab are computed as in SLUB,\n"
+        f"which uses more for more CPUs: the rule must hold for every number of CPUs up to {MOST_CPUS},\n"
+        "unless `cpus` or `order` is given. Debugging options, and kernel parameters such as\n"
+        "`slab_max_order`, are not considered.\n"
         "\n"
-        "Of a struct that ends with a flexible array the size is not known, and the answer is unknown.",
-        "Look for holes (`layoutlint show`), narrow fields, or move what is rarely used into a struct of\n"
-        "its own. If the growth is worth it, raise the limit and say why.",
+        "For a struct that ends with a flexible array the outcome is unknown, like its size.",
+        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones into their own\n"
+        "struct. If the growth is worth it, raise the limit and say why.",
         "max_class = 192",
         Example(
             _BREAKS,
@@ -120,7 +123,7 @@ class Allocation:
         if self.max_order is not None or self.min_per_slab is not None:
             if word not in (None, "slab", LINE, "kmalloc"):
                 raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
-            if word == "kmalloc" and (slabs.stride(context.storage, context.wanted) or 0) > LARGEST_CLASS:
+            if word == "kmalloc" and (slab.stride(context.storage, context.wanted) or 0) > LARGEST_CLASS:
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
             yield self._slabs(context)
@@ -151,14 +154,14 @@ class Allocation:
     def _of_size(self, context: Context, more: int) -> dict[int, Slab]:
         """The slabs of a struct with so many bytes more, by the number of CPUs; raises CannotTell."""
         wanted = context.wanted
-        stride = slabs.stride(context.storage, replace(wanted, size=wanted.size + more))
+        stride = slab.stride(context.storage, replace(wanted, size=wanted.size + more))
         if stride is None:
             raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
         if self.order is not None:
-            return {0: slabs.of_order(stride, self.order, self.page)}
+            return {0: slab.of_order(stride, self.order, self.page)}
         # Only how many binary digits the number of CPUs has counts.
         numbers = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
-        return {cpus: slabs.slab(stride, cpus, self.page) for cpus in numbers}
+        return {cpus: slab.slab(stride, cpus, self.page) for cpus in numbers}
 
     def _allows(self, slab: Slab) -> bool:
         if self.min_per_slab is not None and slab.objects < self.min_per_slab:

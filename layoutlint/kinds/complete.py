@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.errors import did_you_mean
-from layoutlint.layout import Layout, Place
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle
-from layoutlint.typed import TYPE
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, settle
 
 _BREAKS = """\
 struct stats {
@@ -35,18 +37,16 @@ class Complete:
         "every field of the struct is declared, and every declared field is in the struct"
     )
     keys: ClassVar[tuple[Key, ...]] = (
-        Key(
-            "except", "paths", "fields that need no declaration; those that the struct lacks are passed over"
-        ),
+        Key("except", "paths", "fields that need no declaration; those that the struct lacks are ignored"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The declarations are those of `[struct.NAME.fields]`, such as a table of Linux's documentation\n"
-        "that was imported. A field is declared by its own path, by a pattern, by the path of what it is\n"
-        "in, or by those of all its parts. What has two paths, as the members of Linux's `struct_group` do,\n"
-        "is declared by either. Fields without bytes need no declaration. The base does not matter.\n"
-        "Without any declaration the answer is unknown.",
-        "Declare the new field, after asking who reads it and who writes it; take out or rename what is no\n"
-        "longer there.",
+        "Declarations are those of `[struct.NAME.fields]`, such as an imported table of Linux's\n"
+        "documentation. A field is declared by its path, by a pattern, by the path of a field that\n"
+        "contains it, or by all its parts. A field with two paths, such as a member of Linux's\n"
+        "`struct_group`, is declared by either. Fields without bytes need no declaration. The base does\n"
+        "not matter. Without any declaration, the outcome is unknown.",
+        "Ask who reads and who writes the new field, and declare it. Remove or rename declarations without\n"
+        "a field.",
         "",
         Example(_BREAKS, Outcome.BROKEN, "1 field of 3 is not declared: `dropped`"),
         Example(_KEEPS, Outcome.KEPT, "all 2 fields are declared"),

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least, need_several
-from layoutlint.kinds.pairs import refuse_many
-from layoutlint.kinds.wording import byte_count, first_few
-from layoutlint.layout import Place
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.advice import byte_count, first_few
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import refuse_many
+from layoutlint.judgement.parameters import need_at_least, need_several
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
 
 _BREAKS = """\
 struct pair {
@@ -40,11 +42,10 @@ class Distance:
         Key("max", "integer", "bytes between their first bytes, at most"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The distance is that of the first bytes, `offsetof` minus `offsetof`, whichever stands first; not\n"
-        "the gap between the end of one and the beginning of the other. A bit-field begins in the first\n"
-        "byte that it touches. The base plays no part: whether fields share a line is for `separate` and\n"
-        "`together` to say, which need no numbers.",
-        "Move one of the fields by as many bytes as the message says are wanting.",
+        "The distance is between first bytes (`offsetof` minus `offsetof`, in either order), not the gap\n"
+        "between the fields. A bit-field begins in the first byte that it touches. The base does not\n"
+        "matter: for lines, use `separate` and `together`, which need no numbers.",
+        "Move one of the fields by as many bytes as the message says.",
         'fields = ["a", "b"]\nmin = 64',
         Example(
             _BREAKS,

@@ -7,28 +7,19 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import ClassVar
 
-from layoutlint import groups
-from layoutlint.context import Unconcerned
 from layoutlint.errors import did_you_mean
-from layoutlint.groups import Group, Groups
-from layoutlint.kinds import sides
-from layoutlint.kinds.demands import need_at_least, need_some
-from layoutlint.kinds.pairs import Pair, judge_apart, pairs_between
-from layoutlint.kinds.wording import first_few, line_numbers
-from layoutlint.layout import Place, is_within
-from layoutlint.placement import Placements, line_count
-from layoutlint.rule import (
-    CannotTell,
-    Context,
-    Example,
-    Key,
-    Manual,
-    NoSuchField,
-    Outcome,
-    Verdict,
-    judge,
-    spell,
-)
+from layoutlint.geometry import groups
+from layoutlint.geometry.groups import Group, Groups
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.judgement.advice import first_few, line_numbers
+from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
+from layoutlint.judgement.line_sharing import Pair, judge_apart, pairs_between
+from layoutlint.judgement.parameters import need_at_least, need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
+from layoutlint.kinds import group_sides
+from layoutlint.model.paths import is_within
 
 _MACROS = """\
 #define __cacheline_group_begin(GROUP) unsigned char __cacheline_group_begin__##GROUP[0]
@@ -64,35 +55,39 @@ class MarkedGroup:
 
     name: ClassVar[str] = "group"
     summary: ClassVar[str] = (
-        "the groups that the struct marks hold what they should, read ones apart from written ones"
+        "the groups marked in the struct hold what they should, read ones apart from written ones"
     )
     keys: ClassVar[tuple[Key, ...]] = (
         Key("group", "word", "judge this group; by default all groups of the struct"),
-        Key("members", "paths", "the fields that stand in `group`, and no others"),
+        Key("members", "paths", "the fields that are in `group`, and no others"),
         Key("max", "integer", "bytes of each group from its begin to its end, at most"),
         Key("max_lines", "integer", "lines that the fields of each group touch, at most"),
     )
     manual: ClassVar[Manual] = Manual(
-        "A group is what stands between the members `__cacheline_group_begin__NAME[0]` and\n"
+        "A group is what is between the members `__cacheline_group_begin__NAME[0]` and\n"
         "`__cacheline_group_end__NAME[0]`, which macros of Linux declare; `_begin_aligned` and\n"
-        "`_end_aligned` declare the same. A begin without an end, an end without a begin, and groups of\n"
-        "which one ends inside of another break the rule whatever the base. So does a field of `members`\n"
-        "that is not wholly in the group, a field in it that is not among `members`, and more bytes than\n"
-        "`max`, counted as `CACHELINE_ASSERT_GROUP_SIZE` does. Fields without bytes, such as the markers\n"
-        "of padding, are never in the way. Where the rule is about every struct that a pattern means, those\n"
-        "that mark no groups are passed over.\n"
+        "`_end_aligned` declare the same. Whatever the base, the rule is broken by\n"
         "\n"
-        "The name says what is done with the fields: with `read` or `readmostly` as one of its words they\n"
-        "are read, with `write` (also in `read_write`) they are written, and `tx`, `rx`, `txrx` or `rxtx`\n"
-        "say by which side. The fields of a read group are held against those of the written groups, at\n"
-        "every base, as `separate` does it; except where one side alone writes the ones and reads the\n"
-        "others, which is one processor at a time. Groups with other names are held against nothing.\n"
+        "- a begin without an end, an end without a begin or before it, and groups of which one ends\n"
+        "  inside another;\n"
+        "- a field of `members` that is not wholly in the group, and a field in it that is not among\n"
+        "  `members`;\n"
+        "- more bytes than `max`, counted as by `CACHELINE_ASSERT_GROUP_SIZE`.\n"
         "\n"
-        "Without `group`, accesses that are declared for the sides `tx` and `rx` are held against the\n"
-        "names: a field that both sides read stands in the group `read_txrx`, one that `tx` alone writes in\n"
-        "`write_tx`, and one that any of two sides writes in `write_txrx`, where there is such a group. A\n"
-        "field that is declared without any access stands in none that names a side.",
-        "Move the field between the marks of its group; start the written group on a line of its own\n"
+        "Fields without bytes, such as padding markers, never count. A rule on all structs of a pattern\n"
+        "skips those without groups.\n"
+        "\n"
+        "A word in the name states the use: `read` or `readmostly` for read groups, `write` (also in\n"
+        "`read_write`) for written ones, and `tx`, `rx`, `txrx` or `rxtx` for sides. Fields of read groups\n"
+        "are compared with those of written groups, at every base, as in `separate`; not if a single side\n"
+        "writes the one and reads the other, which is one processor at a time. Other groups are not\n"
+        "compared.\n"
+        "\n"
+        "Without `group`, accesses declared for the sides `tx` and `rx` are compared with the names, if\n"
+        "there is such a group: a field that both sides read belongs in `read_txrx`, one that only `tx`\n"
+        "writes in `write_tx`, and one that any of two sides writes in `write_txrx`. A field declared\n"
+        "without access belongs in no group that names a side.",
+        "Move the field between the marks of its group. Start the written group on its own line\n"
         "(`__cacheline_group_begin_aligned`), or put fields of the slow path between the two.",
         "",
         Example(
@@ -129,7 +124,7 @@ class MarkedGroup:
         _refuse_unsized(chosen)
         faults = list(found.faults) if self.group is None else []
         faults += self._misplaced(context, found)
-        strays = sides.strays(context, found) if self.group is None else ()
+        strays = group_sides.strays(context, found) if self.group is None else ()
         faults += [fault for group in chosen for fault in self._too_large(group)]
         crowded = [self._crowded(group, context.placements) for group in chosen]
         faults += [message for message, _ in crowded if message]
@@ -138,7 +133,7 @@ class MarkedGroup:
             return apart
         fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
         bases = [context.placements.bases] if fixed else [bases for _, bases in crowded]
-        said = [*([first_few(faults, "faults")] if faults else ()), *sides.told(strays)]
+        said = [*([first_few(faults, "faults")] if faults else ()), *group_sides.told(strays)]
         violated = context.placements.in_any([*bases, apart.bases])
         return _with(said, tuple(stray.place for stray in strays), apart, context.placements, violated)
 

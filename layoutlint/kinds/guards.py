@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import NEIGHBOURS, beside, is_part, judge_apart, opposed
-from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
-from layoutlint.layout import Place, is_pattern, overlap
-from layoutlint.placement import Placements, line_count
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, is_part, judge_apart, opposed
+from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
+from layoutlint.model.paths import is_pattern, overlap
 
 _BREAKS = """\
 struct tree {
@@ -37,39 +40,36 @@ class Guards:
     )
     keys: ClassVar[tuple[Key, ...]] = (
         Key("lock", "path", "the lock, or the word of it that is tried (`lock.count`)", required=True),
-        Key("data", "paths", "what is read and written under the lock", required=True),
+        Key("data", "paths", "fields read and written under the lock", required=True),
         Key("contended", "boolean", "whether several CPUs want the lock at the same time", required=True),
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Both layouts are right somewhere, and so the rule must say which one is meant.\n"
+        "Either layout can be right, so the rule must state which is meant.\n"
         "\n"
-        "- `contended = false`: *together*. Whoever takes a free lock has its line, and finds the data on\n"
-        "  it; on two lines there are two misses instead of one. At every base the lock and each field of\n"
-        "  the data must be on one line: what straddles two lines is not on one.\n"
-        "- `contended = true`: *apart*. Each CPU that tries to take the lock pulls its line away from the\n"
-        "  one that holds it and is at work on the data, which has to fetch the line back, again and again.\n"
-        "  A second miss for each that comes in costs less. At no base may the lock share a line with a\n"
-        "  field of the data.\n"
+        "- `contended = false`: *together*. Whoever takes a free lock has its line and finds the data on\n"
+        "  it; two lines are two misses. At every base, the lock and each field of the data must be on one\n"
+        "  line, and on no second one.\n"
+        "- `contended = true`: *apart*. Each CPU that tries the lock pulls its line from the holder, which\n"
+        "  works on the data and must fetch the line again and again. A second miss for each that comes in\n"
+        "  costs less. At no base may the lock share a line with a field of the data.\n"
         "\n"
-        "Linux is an example of both: `i_mmap_rwsem` stood near the tree `i_mmap` that it guards, which is\n"
-        "best as long as nobody waits. UnixBench starts many processes that map the same libraries, and all\n"
-        "of them want the lock: with the lock moved to where it never shares a line with the tree, execl\n"
-        'gained 3.94 % and shell 3.26 % (v6.8-rc2, two sockets; "fs/address_space: move i_mmap_rwsem to\n'
-        'mitigate a false sharing with i_mmap", 2024). The objection in that thread was that everybody who\n'
-        "takes the lock without waiting pays with one more miss; and that waiting itself is what wants\n"
-        "mending, by a lock that is held for less, or split.\n"
+        "Linux has an example of both. `i_mmap_rwsem` was near the tree `i_mmap` that it guards, which is\n"
+        "best while nobody waits. UnixBench starts many processes that map the same libraries, and all\n"
+        "want the lock. With the lock moved so that it never shares a line with the tree, execl gained\n"
+        '3.94 % and shell 3.26 % (v6.8-rc2, two sockets; "fs/address_space: move i_mmap_rwsem to mitigate\n'
+        'a false sharing with i_mmap", 2024). The thread objected that taking the lock without waiting\n'
+        "costs one more miss, and that the waiting should be fixed instead, by a lock that is held for\n"
+        "less time, or split.\n"
         "\n"
-        "Where the object can stand anywhere, both can be at risk: data right behind a lock is cut off from\n"
-        "it at some bases, and a gap of less than a line joins them at some. Only bases that are possible\n"
-        "count (docs/placements.md). Patterns in `data` leave out the lock and its parts. A lock that is\n"
-        "empty in a configuration (no SMP) shares with nothing, and the rule is kept. In elements of an\n"
-        "array a contended lock is held against the data of the next element too (`neighbours`, as\n"
-        "`separate` has it).",
-        "Contended: put fields between them that are used without the lock, or start the lock on a line of\n"
-        "its own. Uncontended: put the data right behind the lock and align the struct as the advice says.\n"
-        "If the rule is about the wrong one of the two, change `contended`, and say in `why` how that is\n"
-        "known.",
+        "If the object can start anywhere, both can be at risk: some bases separate a lock from data right\n"
+        "behind it, some join them across a gap of less than a line. Only possible bases count\n"
+        "(docs/placements.md). Patterns in `data` do not match the lock and its parts. A lock that is\n"
+        "empty in a configuration (no SMP) shares with nothing: the rule is kept. In an array, a contended\n"
+        "lock is also compared with the data of the next element (`neighbours`, as in `separate`).",
+        "Contended: put fields between them that are used without the lock, or start the lock on its own\n"
+        "line. Uncontended: put the data right behind the lock, and align the struct as advised. If the\n"
+        "rule assumes the wrong case, change `contended`, and state in `why` how that is known.",
         'lock = "lock"\ndata = ["root"]\ncontended = true',
         Example(
             _BREAKS,

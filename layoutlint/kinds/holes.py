@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least
-from layoutlint.layout import Hole, Layout
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, settle
+from layoutlint.geometry.layout import Hole, Layout
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.parameters import need_at_least
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, settle
 
 _BREAKS = """\
 struct record {
@@ -30,14 +32,14 @@ class Holes:
     """At most `max` bytes are in holes."""
 
     name: ClassVar[str] = "holes"
-    summary: ClassVar[str] = "at most `max` bytes between the fields are used by none"
+    summary: ClassVar[str] = "at most `max` bytes between the fields are unused"
     keys: ClassVar[tuple[Key, ...]] = (Key("max", "integer", "bytes in holes, at most; by default 0"),)
     manual: ClassVar[Manual] = Manual(
-        "Whole bytes between fields are counted. Not counted: padding behind the last field, the rest of\n"
-        "a byte beside a bit-field, and what is inside a field that has a struct of its own (rule that\n"
-        "struct); anonymous members are part of this one. The base plays no part.",
-        "Order the fields by falling alignment, or put small ones into the holes. A hole that is there on\n"
-        "purpose, to keep fields apart, is better written as an alignment, and `max` raised.",
+        "Only whole bytes between fields count. Padding behind the last field, the rest of a byte beside a\n"
+        "bit-field, and the inside of fields with their own struct do not (write a rule for that struct).\n"
+        "Anonymous members belong to the outer struct. The base does not matter.",
+        "Order the fields by decreasing alignment, or put small ones into the holes. If a hole is there to\n"
+        "keep fields apart, write it as an alignment and raise `max`.",
         "max = 0",
         Example(_BREAKS, Outcome.BROKEN, "4 bytes are in 1 hole, 0 allowed: 4..7 before `address`"),
         Example(_KEEPS, Outcome.KEPT, "0 bytes are in 0 holes"),

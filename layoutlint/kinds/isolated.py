@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import beside, every_pair, judge_apart
-from layoutlint.layout import Place, is_pattern
-from layoutlint.placement import Placements, lines_of
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, lines_of
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import beside, every_pair, judge_apart
+from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
+from layoutlint.model.paths import is_pattern
 
 _BREAKS = """\
 struct queue {
@@ -33,24 +36,23 @@ class Isolated:
     summary: ClassVar[str] = "no other field of the struct is on a cache line of the fields"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that have their lines to themselves, as a group", required=True),
-        Key("except", "paths", "other fields that may be there"),
+        Key("except", "paths", "other fields that are allowed there"),
         Key(
             "neighbours",
             "boolean",
-            "whether bytes outside of the object must keep off too; by default elements of an `array`",
+            "whether bytes outside the object count too; by default in elements of an `array`",
         ),
     )
     manual: ClassVar[Manual] = Manual(
-        "The fields may share lines with one another, with those in `except`, and with padding. Every\n"
-        "other field is held against them, at every base. Of a part of a field (`lock.owner`, `ring[2]`)\n"
-        "the other parts count as others. Members of a union that overlap share: name them all.\n"
+        "The fields may share lines with one another, with `except`, and with padding. Every other field\n"
+        "is compared with them, at every base. For a part of a field (`lock.owner`, `ring[2]`), the\n"
+        "field's other parts count as others. Union members that overlap share: name them all.\n"
         "\n"
-        "A line can stick out of the object, and then whatever stands before or behind it is on that line\n"
-        "too. The message says so; it is a violation only with `neighbours = true`. What is known to stand\n"
-        "there is another matter: all fields of the next element of an array, those in `fields` among them,\n"
-        "count as others, unless `neighbours = false` says no.",
-        "Start the field on a line (`____cacheline_aligned`), and the next one as well; a lonely last field\n"
-        "needs the alignment of the struct to fill up its line.",
+        "A line can extend beyond the object. The message says so, but only `neighbours = true` makes it a\n"
+        "violation. In an array, all fields of the next element count as others, those in `fields` too,\n"
+        "unless `neighbours = false`.",
+        "Start the field on a line (`____cacheline_aligned`), and the next field too. For a last field,\n"
+        "align the struct to fill up its line.",
         'fields = ["head"]',
         Example(
             _BREAKS,

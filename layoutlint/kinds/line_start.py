@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.wording import first_few
-from layoutlint.layout import Place
-from layoutlint.placement import Placements
-from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements
+from layoutlint.judgement.advice import first_few
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
 struct ring {
@@ -30,14 +32,14 @@ class LineStart:
     """The first bit of each field is the first of a line."""
 
     name: ClassVar[str] = "line-start"
-    summary: ClassVar[str] = "each of the fields begins at the beginning of a cache line"
+    summary: ClassVar[str] = "each of the fields begins at the start of a cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that begin a line, each its own or the same", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Base plus offset must be a multiple of the line size, at every base: so an offset that is a\n"
-        "multiple of 64 is not enough in a struct that is aligned to 8. A bit-field must begin with the\n"
-        "first bit of the line. An empty field and a flexible array count with their offset.",
+        "Base plus offset must be a multiple of the line size at every base: in a struct aligned to 8, an\n"
+        "offset of 64 is not enough. A bit-field must begin with the first bit of the line. Empty fields\n"
+        "and flexible arrays count with their offset.",
         "Put `____cacheline_aligned` behind the field: it moves the field to a line and aligns the struct.",
         'fields = ["consumer"]',
         Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),

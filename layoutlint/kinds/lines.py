@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least, need_some
-from layoutlint.kinds.wording import everywhere, line_numbers, tolerated
-from layoutlint.layout import Place
-from layoutlint.placement import Placements, line_count
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, listing, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.judgement.advice import everywhere, line_numbers, tolerated
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.parameters import need_at_least, need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
 struct task {
@@ -46,16 +48,15 @@ class Lines:
         Key("max", "integer", "lines that they touch in all, at most; by default what their bytes need"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The lines that any byte of any of the fields touches are counted at every base, each once; lines\n"
-        "on which only other fields are do not count. Bit-fields count with the bytes that they touch,\n"
-        "empty fields with none. How far a flexible array goes is not known, and so the answer for it is\n"
-        "unknown.\n"
+        "At every base, all lines that a byte of the fields touches count once. Bit-fields count with the\n"
+        "bytes that they touch, empty fields with none. For a flexible array the outcome is unknown, like\n"
+        "its length.\n"
         "\n"
-        "A rule needs `fields` or `side`. Without `max`, as many lines are allowed as hold the bytes of all\n"
-        "the fields, none of them twice: what is to be had at best, and seldom reached. As a `note` that\n"
-        "tells where a struct stands, and does not fail a run.",
-        "Bring the fields together. With an alignment of A, at most n lines are certain only for\n"
-        "(n - 1) lines and A bytes.",
+        "A rule needs `fields` or `side`. Without `max`, the limit is the lines that the bytes of all\n"
+        "fields fill: the best case, seldom reached. As a `note`, such a rule shows the state of a struct\n"
+        "and fails no run.",
+        "Bring the fields together. With an alignment of A, at most n lines are certain only for (n - 1)\n"
+        "lines and A bytes.",
         'fields = ["state", "priority", "parent"]\nmax = 2',
         Example(
             _BREAKS,

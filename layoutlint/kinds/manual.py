@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from layoutlint.rule import Example, Key, Kind
+from layoutlint.judgement.rule import Example, Key, Kind
 
 _VALUES = {
     "paths": "list of field paths or patterns",
@@ -19,11 +19,13 @@ _VALUES = {
 _HEAD = """\
 # Rule kinds
 
-A rule names a struct, a kind and what the kind needs to know. What each kind judges, over all placements
-(docs/placements.md), is below; `layoutlint explain KIND` prints the same text. Messages are those of x86-64,
-where a line has 64 bytes and no object is aligned to less than 8.
+*Reference:* what each kind judges, its keys, a struct that breaks it and one that keeps it.
 
-This file is written by `python -m layoutlint.kinds.manual > docs/kinds.md`; the text stands in the kinds.
+A rule names a struct, a kind and the keys of the kind. Kinds judge all [placements](placements.md) of an
+object. Messages are those of x86-64, where a line has 64 bytes and objects are aligned to at least 8.
+`layoutlint explain KIND` prints the same text.
+
+`python -m layoutlint.kinds.manual > docs/kinds.md` writes this file from the texts of the kinds.
 """
 
 

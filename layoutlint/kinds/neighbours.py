@@ -11,16 +11,18 @@ from itertools import accumulate, islice, pairwise, product
 from math import prod
 from typing import ClassVar
 
-from layoutlint.beside import in_differing_elements, next_elements
-from layoutlint.context import SELECTOR, CannotTell, Context, NoSuchField
-from layoutlint.ctype import CType
-from layoutlint.kinds.pairs import Pair, judge_apart, refuse_many
-from layoutlint.kinds.wording import first_few
-from layoutlint.layout import Layout, Place, is_pattern, is_within
-from layoutlint.model import Struct
-from layoutlint.placement import Placements
-from layoutlint.rule import Example, Key, Manual, Outcome, Verdict, judge
-from layoutlint.typed import TYPE
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import Placements
+from layoutlint.geometry.siblings import in_differing_elements, next_elements
+from layoutlint.judgement.advice import first_few
+from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
+from layoutlint.judgement.line_sharing import Pair, judge_apart, refuse_many
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge
+from layoutlint.model.ctype import CType
+from layoutlint.model.paths import is_pattern, is_within
+from layoutlint.model.structs import Struct
 
 _BREAKS = """\
 long limit = 1;         /* read for every packet */
@@ -52,31 +54,35 @@ class Neighbours:
         Key(
             "variables",
             "paths",
-            "variables that the rule is about; by default all that are read, as declared",
+            "variables that the rule is about; by default all that are declared as read",
         ),
         Key("alone", "boolean", "whether nothing else may be on their lines, declared or not"),
-        Key("except", "paths", "other variables that may be there"),
+        Key("except", "paths", "other variables that are allowed there"),
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
     )
     manual: ClassVar[Manual] = Manual(
-        "A rule of this kind names no `struct`: it is about variables, by their names in C, and judges the\n"
-        "addresses that the symbol table of a program, a `vmlinux`, a module or an object file gives them.\n"
-        "In a linked file that is one placement; where it is loaded is a multiple of a page, and changes no\n"
-        "line. In an object file each section is judged by itself, at all bases that its alignment allows.\n"
+        "These rules name no `struct`. They judge variables, named as in C, at the addresses in the symbol\n"
+        "table of a program, a `vmlinux`, a module or an object file. A linked file has one placement:\n"
+        "loading it at a multiple of a page changes no line. In an object file each section is judged by\n"
+        "itself, at all bases that its alignment allows.\n"
         "\n"
-        "The accesses are those of `[variables]` in the rule file. A variable in a section for what is\n"
-        "hardly ever written (`.data..read_mostly`) is `read-mostly` if nothing else is declared.\n"
-        "`variables` are held against all others where one of the two is read and the other one written;\n"
-        "with `alone`, against everything that is there. Parts of a variable (`net.count`) need DWARF.\n"
-        "With `alone`, a part of a variable is held against its other parts as well, and the elements of\n"
-        "an array of structs or unions, such as locks, against one another; `except` with the name of the\n"
-        "variable allows both. Of arrays of other types, and of elements without DWARF, kind `stride` with\n"
-        "`variables` judges the elements.\n"
-        "Symbols for the same memory are not held against one another; parts of one variable that are\n"
-        "declared are. Per-CPU variables are judged among those of one CPU.",
-        "Give the variable that is written a line of its own (`____cacheline_aligned_in_smp`), or put the\n"
-        "one that is read among others that are (`__read_mostly`).",
+        "Accesses are declared in `[variables]` of the rule file. An undeclared variable in a section for\n"
+        "rarely written data (`.data..read_mostly`) is `read-mostly`. `variables` are compared with all\n"
+        "others if one of the two is read and the other written; with `alone`, with everything there.\n"
+        "\n"
+        "- Parts of a variable (`net.count`) need DWARF. Declared parts of one variable are compared with\n"
+        "  one another.\n"
+        "- With `alone`, a part is also compared with its variable's other parts, and the elements of an\n"
+        "  array of structs or unions, such as locks, with one another. `except` with the variable's name\n"
+        "  allows both.\n"
+        "- For elements of other arrays, use kind `stride` with `variables`. Elements without DWARF are\n"
+        "  not judged; `stride` is unknown for them.\n"
+        "- Symbols for the same memory are not compared.\n"
+        "- Per-CPU variables are judged among those of one CPU.\n"
+        "- If a line, or a pair of lines, has more than 256 bytes, the outcome is unknown.",
+        "Give the written variable its own line (`____cacheline_aligned_in_smp`), or put the read one\n"
+        "among other read ones (`__read_mostly`).",
         "",
         Example(
             _BREAKS,
@@ -386,7 +392,7 @@ class _Known:
         for variable in chosen:
             if variable.at not in wholes:
                 parts.setdefault(variable.at, []).append(variable)
-        for (*_, variable) in parts.values():
+        for *_, variable in parts.values():
             own = [each.place for each in parts[variable.at]]
             layout = self._opened(variable.whole, _first(variable.place.path))
             yield from (replace(variable, place=place) for place in layout.others(own) if not place.is_empty)

@@ -6,24 +6,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_some
-from layoutlint.kinds.pairs import in_elements
-from layoutlint.kinds.wording import everywhere, first_few, keep_whole, tolerated
-from layoutlint.layout import Place
-from layoutlint.placement import Placements, line_count, repeated
-from layoutlint.rule import (
-    CannotTell,
-    Context,
-    Example,
-    Key,
-    Manual,
-    Outcome,
-    Verdict,
-    judge,
-    listing,
-    spell,
-)
-from layoutlint.typed import TYPE
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, line_count, repeated
+from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import in_elements
+from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
 struct entry {
@@ -47,13 +38,12 @@ class NoStraddle:
     summary: ClassVar[str] = "none of the fields lies on two cache lines"
     keys: ClassVar[tuple[Key, ...]] = (Key("fields", "paths", "fields that stay whole", required=True),)
     manual: ClassVar[Manual] = Manual(
-        "Each field for itself must touch one line only, at every base; the fields may be on different\n"
-        "lines (`together` asks for the same one). A field larger than a line is broken in every\n"
-        "placement. A bit-field counts with the bytes that it touches, an empty field with none. How far\n"
-        "a flexible array goes is not known, and so the answer for it is unknown. An array that stands for\n"
-        "the type of its elements (`@type:atomic64_t`) counts element by element, and a path that leads\n"
+        "Each field must touch one line only, at every base; for the same line, use `together`. A field\n"
+        "larger than a line is always broken. A bit-field counts with the bytes that it touches, an empty\n"
+        "field with none. For a flexible array the outcome is unknown, like its length. An array that\n"
+        "matches by the type of its elements (`@type:atomic64_t`) counts element by element. A path\n"
         "through an array without an index (`slot.head`) means that field of every element.",
-        "Align the field to its size rounded up to a power of two; that aligns the struct as well.",
+        "Align the field to its size, rounded up to a power of two. This aligns the struct as well.",
         'fields = ["range"]',
         Example(_BREAKS, Outcome.AT_RISK, "`range` at 8..23 straddles 2 lines in 1 of 8 placements"),
         Example(_KEEPS, Outcome.KEPT, "`range` at 16..31 stays on one line in all 4 placements"),

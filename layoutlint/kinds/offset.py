@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least, need_one
-from layoutlint.kinds.wording import everywhere
-from layoutlint.layout import Place
-from layoutlint.placement import Placements
-from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, settle, spell
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements
+from layoutlint.judgement.advice import everywhere
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.parameters import need_at_least, need_one
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle, spell
 
 _BREAKS = """\
 struct packet {
@@ -36,14 +38,13 @@ class Offset:
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "one field", required=True),
         Key("at", "integer", "its offset in bytes"),
-        Key("line", "integer", "or the line on which it begins; 0 is the one on which the object begins"),
+        Key("line", "integer", "or the line on which it begins; 0 is the line on which the object begins"),
     )
     manual: ClassVar[Manual] = Manual(
-        "What `offsetof` says. A bit-field, which has no `offsetof`, counts with the first byte that it\n"
-        "touches; a path goes as deep as you like (`lock.owner`, `ring[2].head`). The base plays no part\n"
-        "for `at`; on which line of the object a field begins is told at every base. A rule needs one of\n"
-        "the two.",
-        "Move the field back, or change what relies on the offset and then the rule.",
+        "`at` is the value of `offsetof`, whatever the base. `line` is judged at every base. A rule needs\n"
+        "one of the two. A bit-field counts with the first byte that it touches. Paths can be of any depth\n"
+        "(`lock.owner`, `ring[2].head`).",
+        "Move the field back. Or change what relies on the offset, and then the rule.",
         'fields = ["type"]\nat = 0',
         Example(_BREAKS, Outcome.BROKEN, "`type` at 4..7 begins at 4, 4 bytes behind 0"),
         Example(_KEEPS, Outcome.KEPT, "`type` at 0..3 begins at 0"),

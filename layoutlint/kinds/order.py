@@ -6,22 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_several
-from layoutlint.kinds.pairs import every_pair
-from layoutlint.kinds.wording import first_few
-from layoutlint.layout import Place, is_pattern
-from layoutlint.rule import (
-    CannotTell,
-    Context,
-    Example,
-    Key,
-    Manual,
-    Outcome,
-    Verdict,
-    listing,
-    settle,
-    spell,
-)
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.advice import first_few
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import every_pair
+from layoutlint.judgement.parameters import need_several
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
+from layoutlint.model.paths import is_pattern
 
 _BREAKS = """\
 struct message {
@@ -42,15 +34,15 @@ class Order:
     """Each field ends before the next begins."""
 
     name: ClassVar[str] = "order"
-    summary: ClassVar[str] = "the fields stand in memory in the order in which the rule names them"
+    summary: ClassVar[str] = "the fields are in memory in the order in which the rule names them"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("fields", "paths", "two or more fields, in the order wanted", required=True),
+        Key("fields", "paths", "two or more fields, in the required order", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Each field must end, to the bit, before the next one begins; what else stands between them does\n"
-        "not matter. Fields that overlap are in no order. The fields that one pattern means may stand in\n"
-        "any order among themselves. The base plays no part.",
-        "Move the declarations; or, where the order is no longer wanted, the rule.",
+        "Each field must end, to the bit, before the next begins. Other fields between them do not matter.\n"
+        "Fields that overlap are in no order. The fields that match one pattern may be in any order. The\n"
+        "base does not matter.",
+        "Move the declarations. If the order is no longer wanted, change the rule.",
         'fields = ["kind", "length"]',
         Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 does not stand before `length` at 0..3"),
         Example(_KEEPS, Outcome.KEPT, "`kind` at 0..3, `length` at 4..7 stand in this order"),

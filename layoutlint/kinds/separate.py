@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
-from layoutlint.kinds.pairs import MOST_PAIRS, NEIGHBOURS, beside, judge_apart, opposed
-from layoutlint.layout import Place, is_pattern, is_within
-from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
-from layoutlint.typed import TYPE
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.line_sharing import MOST_PAIRS, NEIGHBOURS, beside, judge_apart, opposed
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
+from layoutlint.model.paths import is_pattern, is_within
 
 _BREAKS = """\
 struct counter {
@@ -33,26 +36,26 @@ class Separate:
     name: ClassVar[str] = "separate"
     summary: ClassVar[str] = "no field of one group shares a cache line with a field of another group"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("fields", "groups", "two or more lists of fields that are kept apart", required=True),
+        Key("fields", "groups", "two or more lists of fields to keep apart", required=True),
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Every field of one group is held against every field of the other groups, at every base. Within a\n"
-        "group the fields may share as they like. The bytes that a field touches count, so two bit-fields\n"
-        "in neighbouring bytes share; members of one union share wherever they overlap. A flexible array\n"
-        "counts with its first byte. An empty field shares with nothing. When patterns bring a field into\n"
-        "two groups, it is not held against itself or its own parts in the same object.\n"
+        "Each field is compared with each field of the other groups, at every base. Fields of one group\n"
+        "may share lines.\n"
         "\n"
-        "A path that leads through an array without an index (`slot.head`) means that field of every\n"
-        "element: each is held against the fields of the other group in all elements.\n"
-        "\n"
-        "Of elements of an array (`array` in the rule file, or an array in a container) the fields of one\n"
-        "group are held against those of the other in the next element as well, a field in both groups\n"
-        "against itself too. `neighbours` says whether that is wanted: `true` for all objects that stand\n"
-        "in a row, those of slab caches too.",
-        "Put fields between them that are used with either or rarely, or start one side on a line of its\n"
-        "own. The numbers in the advice are for every base: with 8-byte alignment, two words are safe\n"
-        "when their starts are 64 apart, and not when 56 are.",
+        "- The bytes that a field touches count: bit-fields in neighbouring bytes share, and union members\n"
+        "  where they overlap. A flexible array counts with its first byte. An empty field shares with\n"
+        "  nothing.\n"
+        "- If patterns put a field into two groups, it is not compared with itself or its parts in the\n"
+        "  same object.\n"
+        "- A path through an array without an index (`slot.head`) means that field of every element.\n"
+        "- In elements of an array (`array` in the rule file, or an array in a container), fields are also\n"
+        "  compared with the other group in the next element, and a field in both groups with itself\n"
+        "  there. `neighbours` turns this off, or on (`true`) for all objects in a row, such as those of\n"
+        "  slab caches.",
+        "Put fields between them that are used with either or rarely, or start one side on its own line.\n"
+        "The numbers in the advice hold at every base: with 8-byte alignment, two words are safe if their\n"
+        "starts are 64 bytes apart, but not if 56.",
         'fields = [["hits"], ["limit"]]',
         Example(
             _BREAKS,

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_at_least
-from layoutlint.kinds.wording import line_numbers
-from layoutlint.placement import Placements, lines
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, settle
+from layoutlint.geometry.placement import Placements, lines
+from layoutlint.judgement.advice import line_numbers
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.parameters import need_at_least
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle
 
 _BREAKS = """\
 struct slot {
@@ -30,7 +32,7 @@ class Size:
     """The size of the struct in bytes, and the lines that the whole object touches."""
 
     name: ClassVar[str] = "size"
-    summary: ClassVar[str] = "the struct has the size that the rule says, in bytes and in cache lines"
+    summary: ClassVar[str] = "the struct has the size that the rule states, in bytes and in cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("max", "integer", "bytes, at most"),
         Key("exact", "integer", "bytes, neither more nor less"),
@@ -38,13 +40,12 @@ class Size:
         Key("max_lines", "integer", "lines that the whole object touches, at most"),
     )
     manual: ClassVar[Manual] = Manual(
-        "`max`, `exact` and `multiple_of` are about `sizeof`, padding included, and hold or fail whatever\n"
-        "the base. `max_lines` counts the lines of the whole object at each base: 64 bytes aligned to 8\n"
-        "touch one line at one base and two at the seven others. All keys that are given must hold.\n"
-        "`sizeof` leaves out a flexible array at the end; how many lines such an object touches is not\n"
-        "known, and the answer for `max_lines` is then unknown.",
-        "Look for holes (`layoutlint show`), narrow fields, or move what is rarely used into a struct of\n"
-        "its own. For lines, align the struct as the advice says.",
+        "`max`, `exact` and `multiple_of` are about `sizeof`, with padding, whatever the base. `max_lines`\n"
+        "counts the lines of the whole object at each base: 64 bytes aligned to 8 touch one line at one\n"
+        "base and two at seven. All given keys must hold. `sizeof` excludes a flexible array at the end:\n"
+        "`max_lines` is then unknown.",
+        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones into their own\n"
+        "struct. For lines, align the struct as advised.",
         "max = 24",
         Example(_BREAKS, Outcome.BROKEN, "struct slot has 32 bytes, 8 more than 24"),
         Example(_KEEPS, Outcome.KEPT, "struct slot has 24 bytes"),

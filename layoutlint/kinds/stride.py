@@ -9,16 +9,19 @@ from itertools import islice
 from math import gcd, prod
 from typing import ClassVar
 
-from layoutlint.allocators import COPY
-from layoutlint.ctype import CType
+from layoutlint.geometry.allocators import COPY
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, repeated
+from layoutlint.judgement.advice import first_few, part_elements
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.line_sharing import NOBODY_KNOWN
+from layoutlint.judgement.parameters import need_unlike
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
 from layoutlint.kinds import neighbours
-from layoutlint.kinds.demands import need_unlike
-from layoutlint.kinds.pairs import NOBODY_KNOWN
-from layoutlint.kinds.wording import first_few, part_elements
-from layoutlint.layout import Layout, Place, is_pattern
-from layoutlint.model import Struct
-from layoutlint.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, repeated
-from layoutlint.rule import CannotTell, Context, Example, Key, Manual, Outcome, Verdict, judge, spell
+from layoutlint.model.ctype import CType
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.structs import Struct
 
 _BREAKS = """\
 struct slot {
@@ -41,12 +44,12 @@ class Stride:
     """No field of an object shares a line with a field of the next one."""
 
     name: ClassVar[str] = "stride"
-    summary: ClassVar[str] = "objects in a row are far enough from one another to share no cache line"
+    summary: ClassVar[str] = "objects in a row are far enough apart to share no cache line"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("array", "path", "judge the elements of this field, an array, instead of objects in a row"),
+        Key("array", "path", "judge the elements of this array field, instead of objects in a row"),
         Key("fields", "paths", "fields that share no line with a neighbour; by default all", inside="array"),
         Key("against", "paths", "fields of the neighbour that count; by default all", inside="array"),
-        Key("arrays", "paths", "several such arrays, or those that hold a type (`@type:spinlock_t`)"),
+        Key("arrays", "paths", "several such arrays, or those that contain a type (`@type:spinlock_t`)"),
         Key(
             "variables",
             "paths",
@@ -54,28 +57,31 @@ class Stride:
         ),
     )
     manual: ClassVar[Manual] = Manual(
-        "Every one of `fields` in an object is held against every one of `against` in the next object, and\n"
-        "the other way round, at every base that has a next one. Padding belongs to nobody: objects of 72\n"
-        "bytes whose last 8 are padding can be far enough apart.\n"
+        "Each of `fields` in an object is compared with each of `against` in the next, and the reverse, at\n"
+        "every base that has a next one. Padding belongs to no object: objects of 72 bytes whose last 8\n"
+        "are padding can be far enough apart.\n"
         "\n"
-        "How far the next one is, the rule file says: with `array` or without `placement` it is the size\n"
-        "of the struct; in a slab cache the stride; in kmalloc the size class; copies of a per-CPU\n"
-        "variable are whole pages apart; of an embedded struct it is what the containers' arrays make it.\n"
-        "Of other variables and of blocks of malloc it is not known (docs/placements.md).\n"
+        "The distance to the next object depends on the rule file (docs/placements.md):\n"
         "\n"
-        "With `array` (a field of the struct) its elements are judged, at all bases of the struct, and the\n"
-        "other keys are paths in an element. Arrays of arrays count as one. How large an element of a\n"
-        "flexible array is, is not known. `arrays` names several, each judged for itself, or those whose\n"
-        "elements are or hold a type: `@type:spinlock_t` means arrays of locks, and of structs that hold\n"
-        "them at any depth, in which the locks are held against all of the neighbour. Flexible arrays, and\n"
-        "those of one element, are none of them.\n"
+        "- with `array` or without `placement`: the size of the struct;\n"
+        "- slab cache: the stride; kmalloc: the size class;\n"
+        "- copies of a per-CPU variable: whole pages;\n"
+        "- embedded struct: as the arrays of its containers make it;\n"
+        "- other variables, and blocks of malloc: not known.\n"
         "\n"
-        "With `variables`, the elements of arrays that are variables of a program are judged, at the\n"
-        "addresses that its symbol table gives them (docs/rules.md, `[variables]`). The rule then names no\n"
-        "`struct`. A pattern means several variables, and a path a part of one (`pool.locks`). The types\n"
-        "come from DWARF.",
-        "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep every\n"
-        "object on lines of its own. Where that is too much, put what nobody else uses at both ends.",
+        "With `array` (a field of the struct), its elements are judged at all bases of the struct, and the\n"
+        "other keys are paths in an element. Arrays of arrays count as one. The elements of a flexible\n"
+        "array are of unknown size.\n"
+        "\n"
+        "`arrays` names several, each judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
+        "structs with locks at any depth, in which the locks are compared with all of the neighbour; not\n"
+        "flexible arrays, and not those of one element.\n"
+        "\n"
+        "With `variables`, the rule names no `struct`. It judges elements of variables that are arrays, at\n"
+        "the addresses in the program's symbol table (docs/rules.md, `[variables]`). A pattern means\n"
+        "several variables, a path a part of one (`pool.locks`). The types come from DWARF.",
+        "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep each\n"
+        "object on its own lines. If that is too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
         Example(
             _BREAKS,

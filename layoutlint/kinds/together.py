@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.kinds.demands import need_several
-from layoutlint.kinds.wording import everywhere, keep_whole, line_numbers, tolerated
-from layoutlint.layout import Place
-from layoutlint.placement import Placements, line_count
-from layoutlint.rule import Context, Example, Key, Manual, Outcome, Verdict, judge, listing
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.judgement.advice import everywhere, keep_whole, line_numbers, tolerated
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.parameters import need_several
+from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
 
 _BREAKS = """\
 struct sem {
@@ -34,15 +36,14 @@ class Together:
     name: ClassVar[str] = "together"
     summary: ClassVar[str] = "all of the fields are on one cache line"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("fields", "paths", "two or more fields that are used at once", required=True),
+        Key("fields", "paths", "two or more fields that are used together", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Kept at a base when the fields touch one line in all; a field that straddles two lines breaks it\n"
-        "as well. Neighbours are not enough: of two words side by side in a struct aligned to 8, one in\n"
-        "eight placements has them on two lines. A flexible array counts with its first byte, an empty\n"
-        "field with none.",
-        "Put the fields side by side and give the struct the alignment that the advice names, so that no\n"
-        "base cuts them. Where the alignment is not to be had, say how much is accepted with `tolerate`.",
+        "At every base, the fields touch one line in all; a field on two lines breaks the rule. Being\n"
+        "neighbours is not enough: in a struct aligned to 8, two adjacent words are on two lines in one of\n"
+        "eight placements. A flexible array counts with its first byte, an empty field with none.",
+        "Put the fields side by side, and align the struct as advised: then no base separates them. If you\n"
+        "cannot, accept a share with `tolerate`.",
         'fields = ["count", "owner"]',
         Example(
             _BREAKS,

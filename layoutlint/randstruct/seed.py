@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from layoutlint import bounded
+from layoutlint import files
 from layoutlint.errors import UsageError
 
 DIGITS = 64
@@ -57,9 +57,9 @@ def read(given: str) -> Seed:
 
 def _from_file(path: str) -> Seed:
     try:
-        content = bounded.start(path, _LARGEST + 1, through_pipe=True)
+        content = files.start(path, _LARGEST + 1, through_pipe=True)
     except OSError as error:
-        raise UsageError(f"{path}: {bounded.why(error)}") from error
+        raise UsageError(f"{path}: {files.why(error)}") from error
     if len(content) > _LARGEST:
         raise UsageError(f"{path}: is larger than {_LARGEST} bytes, and so no file with a seed")
     return _from_text(path, content.decode("latin-1"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from layoutlint.model import Field
+from layoutlint.model.structs import Field
 
 
 class Overlaps:

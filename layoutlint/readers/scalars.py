@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from layoutlint.model import Field, Target
+from layoutlint.model.structs import Field
+from layoutlint.model.target import Target
 
 _LONG_DOUBLE = 12
 """Bytes of it on i386."""
@@ -24,7 +25,22 @@ _ROUNDED = {
 """The largest atomic type in bytes that clang rounds up (MaxAtomicPromoteWidth in clang/lib/Basic/Targets),
 where that is the same in clang 13 to 22."""
 _MOST_ROUNDED = 16
+_LARGEST_BIT_FIELD = 8
+"""Bytes of the widest type of bit-fields that i386 aligns to less than its size."""
 _MOST_LOCK_FREE = 16
+
+
+GCC_NAMES = {
+    "short": "short int",
+    "unsigned short": "short unsigned int",
+    "long": "long int",
+    "unsigned long": "long unsigned int",
+    "long long": "long long int",
+    "unsigned long long": "long long unsigned int",
+    "unsigned __int128": "__int128 unsigned",
+    "bool": "_Bool",
+}
+"""What clang calls scalars -> what GCC does."""
 
 
 class Aligned(NamedTuple):
@@ -63,6 +79,18 @@ def bit_int(target: Target, size: int, is_wide: bool | None = False) -> tuple[in
     if target.name in ("aarch64", "aarch64_be"):
         return 16, 0
     return (8, 8 | 16) if target.name.startswith(("loongarch", "unknown")) else (align, 0)
+
+
+def ms_struct(target: Target, bit_size: int | None, align: int | None, stated: int | None) -> int:
+    """Return the alignments that a bit-field can give an `ms_struct`, besides those of its type.
+
+    The type has `bit_size` and is aligned to `align`. `stated` is what GCC states of a bit-field as wide as
+    its type: where the bit-field stands. GCC then states nothing of the struct.
+    """
+    if stated is not None:
+        return stated * 2 - 1
+    size = (bit_size or 0) >> 3
+    return (align or 1) | size & _LARGEST_BIT_FIELD if size > target.max_align else 0
 
 
 def vector(target: Target, size: int) -> tuple[int, int]:

@@ -11,13 +11,15 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
 
-from layoutlint.ctype import CType
 from layoutlint.errors import ReadError, did_you_mean
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Unstated, Wanted
-from layoutlint.readers import system_map
-from layoutlint.readers.elf import Image
-from layoutlint.readers.headers import Section
-from layoutlint.readers.system_map import SystemMap
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.structs import Field, Struct, Unstated
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.elf.elf_file import Image
+from layoutlint.readers.elf.headers import Section
+from layoutlint.readers.linux import system_map
+from layoutlint.readers.linux.system_map import SystemMap
 
 _SYMBOLS: Final = 2  # SHT_SYMTAB
 _ALLOCATED, _CODE, _THREAD = 2, 4, 0x400  # SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
@@ -85,7 +87,7 @@ def misplaced(reading: Reading, image: Image, wanted: Wanted, options: ReadOptio
     symbols = [one for one in _symbols(image) or () if one.address % largest(one.size)]
     if not symbols or not image.has_dwarf:
         return reading
-    from layoutlint.readers.dwarf import variables
+    from layoutlint.readers.dwarf.types import variables
 
     unstated = Unstated.NOTHING
     for each in reading.structs:
@@ -223,7 +225,7 @@ def _fields(symbols: Iterable[Symbol], image: Image, options: ReadOptions) -> di
     """Each variable as a field that starts at its address, with its type where DWARF has it."""
     described: dict[tuple[int, str], Field] = {}
     if image.has_dwarf:
-        from layoutlint.readers.dwarf import variables
+        from layoutlint.readers.dwarf.types import variables
 
         described = variables.described(image, options, set(_keys(symbols)))
     unknown = Field("", CType("??"), 0, None)

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from layoutlint.allocations.listing import Listing
-    from layoutlint.cases import Trial
+    from layoutlint.judgement.case import Trial
+    from layoutlint.judgement.finding import Report
+    from layoutlint.readers.allocations.proposals import Listing
     from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
-    from layoutlint.rule import Report
 
 
 def _render(module: str) -> Callable[..., Any]:
@@ -20,10 +20,10 @@ def _render(module: str) -> Callable[..., Any]:
 
 
 FORMATS: dict[str, Callable[[Report], str]] = {
-    "text": _render("text"),
-    "json": _render("json"),
-    "sarif": _render("sarif"),
-    "github": _render("github"),
+    "text": _render("check.text"),
+    "json": _render("check.json"),
+    "sarif": _render("check.sarif"),
+    "github": _render("check.github"),
 }
 """Formats of `layoutlint check`."""
 
@@ -48,7 +48,7 @@ ALLOCATIONS_FORMATS: dict[str, Callable[[Listing], Iterator[str]]] = {
 """Formats of `layoutlint allocations`."""
 
 TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
-    "text": _render("trials.text"),
-    "json": _render("trials.json"),
+    "text": _render("cases.text"),
+    "json": _render("cases.json"),
 }
 """Formats of `layoutlint rules test`."""

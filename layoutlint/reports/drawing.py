@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from string import ascii_uppercase
 
-from layoutlint.layout import Layout, Place
-from layoutlint.placement import lines_of
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import lines_of
 from layoutlint.reports.styled import Line, line
 
 CELL = 8
@@ -42,15 +42,18 @@ def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, wid
     """
     per_row = min(_ROW if width >= 92 else _ROW // 2, line_size)
     known = [place for place in places if place.bit_size is not None]
+    chosen = _chosen(known, base, line_size)
     spans = _spans(layout, known, letters(places), base)
     yield line(" " * 11, (_ruler(per_row), "dim"))
     before: int | None = None
-    chosen = _chosen(known, base, line_size)
     for number in chosen[:_MOST_LINES]:
         if before is not None and number > before + 1:
             yield line("  ...")
         for start in range(0, line_size, per_row):
-            text = _row(spans, number * line_size + start, per_row)
+            first = number * line_size + start
+            others = layout.touching(first - base, first - base + per_row)
+            under = ((base + place.offset, base + place.end, OTHER) for place in others)
+            text = _row((spans[0], *under, *spans[1:]), first, per_row)
             yield _drawn(f"    +{start}" if start else f"line {number}", text)
         before = number
     if len(chosen) > _MOST_LINES:
@@ -67,12 +70,10 @@ def _chosen(places: Iterable[Place], base: int, line_size: int) -> list[int]:
 
 
 def _spans(layout: Layout, places: Sequence[Place], letter: dict[str, str], base: int) -> list[_Span]:
-    """What to paint, one over the other: the object, its fields, and the smallest of `places` last."""
-    sized = [place for place in layout.places if place.bit_size is not None and not place.is_flexible]
+    """What to paint, one over the other: the object, and the smallest of `places` last."""
     largest_first = sorted(places, key=lambda place: -(place.size or 0))
     return [
         (base, base + layout.size, HOLE),
-        *((base + place.offset, base + place.end, OTHER) for place in sized),
         *((base + p.offset, base + p.end, letter[p.path]) for p in largest_first if not p.is_empty),
     ]
 
@@ -81,7 +82,8 @@ def _row(spans: Iterable[_Span], start: int, length: int) -> str:
     cells = [OUTSIDE] * length
     for first, stop, mark in spans:
         low, high = max(first - start, 0), min(stop - start, length)
-        cells[low:high] = mark * max(high - low, 0)
+        if high > low:
+            cells[low:high] = mark * (high - low)
     return "".join(cells)
 
 

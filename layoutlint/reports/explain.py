@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.rule import Rule
+from layoutlint.judgement.rule import Rule
 
 
 def explain_rule(rule: Rule) -> str:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint.allocations import Allocation
-from layoutlint.allocations.find import find
-from layoutlint.allocations.listing import keys
-from layoutlint.allocators import ANY
+from layoutlint.model.storage import ANY
+from layoutlint.readers.allocations.allocation import Allocation
+from layoutlint.readers.allocations.calls import find
+from layoutlint.readers.allocations.proposals import keys
 from tests.c_probe import need
 from tests.pace import within
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, rulefile
-from layoutlint.allocations import sources
-from layoutlint.allocations.listing import of
-from layoutlint.model import ReadOptions, no_progress
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions, no_progress
+from layoutlint.readers.allocations import sources
+from layoutlint.readers.allocations.proposals import of
 from layoutlint.reports.allocations import toml
 from tests.c_probe import need
 from tests.command import run
@@ -99,7 +101,7 @@ def test_text(project):
 
 def test_toml_is_a_rule_file(project):
     assert listed(project, "src", "--format", "toml") == (TOML, "", 0)
-    said = {intent.struct: intent.placement for intent in rulefile.parse(TOML, "r.toml").structs}
+    said = {intent.struct: intent.placement for intent in rule_file.parse(TOML, "r.toml").structs}
     assert {name: storage and storage.spelling for name, storage in said.items()} == {"lock": "line", "ring": None, "slot": "kmalloc"}
 
 
@@ -200,8 +202,8 @@ def test_check_says_what_a_call_would_change(tmp_path):
     rule = '[[rule]]\nid = "{0}"\nstruct = "{0}"\nkind = "size"\nmax = 999\nwhy = "w"\n'
     names = ("ring", "small", "said", "plain", "word_t")
     text = '[struct.said]\nplacement = "static"\n' + "".join(rule.format(name) for name in names)
-    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
-    report = lint.check([os.fspath(path)], (rulefile.parse(text, "r.toml"),), (), options)
+    options = Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    report = check([os.fspath(path)], (rule_file.parse(text, "r.toml"),), (), options)
     assert sorted(report.readings[0].notes) == sorted(note.format(path) for note in NOTES)
 
 
@@ -224,8 +226,8 @@ def built(tmp_path) -> Path:
 
 
 def notes_of(built: Path, name: str, **read: object) -> list[str]:
-    options = lint.Options(read=ReadOptions(**read))
-    report = lint.check([f"{built}/{name}"], (rulefile.parse(RULE, "r.toml"),), (), options)
+    options = Options(read=ReadOptions(**read))
+    report = check([f"{built}/{name}"], (rule_file.parse(RULE, "r.toml"),), (), options)
     return [note for reading in report.readings for note in reading.notes if "allocates" in note]
 
 

@@ -120,8 +120,8 @@ def _head(setting: Setting) -> str:
         f"The input is {setting.input}, in the page cache.",
         f"layoutlint's DWARF scanner ran **{setting.scanner}**.",
         f"Other tools: {', '.join(setting.versions)}.",
-        f"Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}; the nearer it is to the "
-        "number of processors, the more wall time tells of other programs.",
+        f"Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}. The nearer it is to the "
+        "number of processors, the more other programs affect wall time.",
         f"Rounds: {setting.rounds}. Each figure is their median, with the least and the greatest value beside it.",
     )
     return _HEAD + "\n".join(_wrapped(point) for point in points)
@@ -134,35 +134,35 @@ def _wrapped(point: str) -> str:
 _HEAD = """\
 # Benchmarks
 
-Written by `python -m tests.bench.measure`, which anybody can run again: it brings the kernel and the other tools
+`python -m tests.bench.measure` writes this page, and anybody can run it again. It fetches the kernel and the other tools
 itself, and measures all of them in one run.
 
 """
 
 _COMMANDS = """\
-Interpreter start-up is in every figure. *cpu* is the time of all processors, in the program and in the kernel for it.
-*Private* memory is what no file backs, at its peak; *resident* memory counts mapped files as well, which the kernel may
-drop and read again. Both are of the process with its descendants."""
+Every figure includes interpreter start-up. *cpu* is the time of all processors, in the program and in the kernel for it.
+*Private* memory is the peak of what no file backs. *Resident* memory also counts mapped files, which the kernel may drop
+and read again. Both cover the process and its descendants."""
 
 _LARGER = """\
-The same vmlinux with its units, and their abbreviation tables, several times over; 8 x is a file of 2 GB. The figures
-are medians of {rounds} rounds. Memory that grows with the file, and not with what is asked, shows in the private figures.
-What is blank was not run: it would take long, or much memory.
+The same vmlinux, with its units and their abbreviation tables repeated; 8 x is a file of 2 GB. The figures are medians of
+{rounds} rounds. The private figures show memory that grows with the file and not with the query. Blank cells were not
+run: they would take long, or much memory.
 
 """
 
 _METHOD = """\
 ## How it is measured
 
-- Every command runs as a process of its own, once in each round and in turn, every second round in reverse. A share
-  is taken between two commands of one round, so that what else happens on the machine falls on both; the table has the
-  median of these shares, and their least and greatest.
-- Before the first round each command ran up to three times with its memory watched, which is not timed; its output was
-  then seen to hold the struct that it was asked for, so that a tool that fails is not fast.
-- Memory is read from `/proc` a thousand times a second. Counters of the kernel are batched, which makes them wrong by
-  less than a megabyte.
-- `layout-audit` takes one text that names contain, not a list of names: it gets the name of one of the structs that the
-  rules are about, which is less than `check` reads. `padlock` runs without its cache on the disk. `drgn` runs a script
-  of three lines in its own virtual environment. `pahole` is Debian's, with the libraries that it was built for.
+- Every command is a process of its own and runs once in each round. Every second round is in reverse order. A share
+  compares two commands of one round, so other work on the machine affects both. The table has the median, the least
+  and the greatest of these shares.
+- Before the first round, each command ran up to three times, untimed, with its memory watched. Its output was then
+  checked for the struct that was asked for, so a tool that fails does not count as fast.
+- Memory is read from `/proc` a thousand times a second. The kernel batches its counters, so they are wrong by less than
+  a megabyte.
+- `layout-audit` takes one substring of names, not a list of names. It gets the name of one struct that the rules are
+  about, which is less than `check` reads. `padlock` runs without its cache on disk. `drgn` runs a three-line script in
+  its own virtual environment. `pahole` is Debian's, with the libraries that it was built for.
 - libclang's own parse is a process that parses the same text with the same flags through `clang.cindex`, and does
   nothing else. The header tree is Debian's for the same kernel."""

@@ -6,7 +6,7 @@ import sys
 
 from clang.cindex import Index, TranslationUnit
 
-from layoutlint.readers.clang import tree
+from layoutlint.readers.clang.kernel import tree
 
 
 def main() -> None:

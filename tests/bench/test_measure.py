@@ -170,6 +170,7 @@ def test_what_cannot_be_repeated_is_refused(program, tmp_path, flags, reason):
         repeat(tmp_path / "other", 2, tmp_path / "larger")
 
 
+@pytest.mark.exhaustive
 def test_the_whole_bench_on_a_small_program(program, tmp_path, monkeypatch, capsys):
     """Without other tools, which are not installed here: they are in the page with the reason."""
     monkeypatch.setenv("LAYOUTLINT_OFFLINE", "1")

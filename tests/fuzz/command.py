@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from layoutlint import cli, rulefile
+from layoutlint import cli
+from layoutlint.intent.toml import rule_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +25,14 @@ class Done:
 
 def prepare() -> Callable[[], None]:
     """Has rule files read once instead of once per input: they are never damaged. What it gives undoes it."""
-    load, environment = rulefile.load, dict(os.environ)
+    load, environment = rule_file.load, dict(os.environ)
     os.environ["LAYOUTLINT_DEBUG"] = "1"
     os.environ.pop("FORCE_COLOR", None)
     if not hasattr(load, "cache_info"):
-        rulefile.load = cache(load)  # type: ignore[assignment]
+        rule_file.load = cache(load)  # type: ignore[assignment]
 
     def undo() -> None:
-        rulefile.load = load
+        rule_file.load = load
         os.environ.clear()
         os.environ.update(environment)
 

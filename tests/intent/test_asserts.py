@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import rulefile
-from layoutlint.intent import asserts
+from layoutlint.intent.net_cachelines import asserts
+from layoutlint.intent.toml import rule_file
 from tests.c_probe import need
 from tests.command import ROOT, run
 
@@ -107,7 +107,7 @@ why = "a test"
 
 def test_of_a_rule_file():
     """A group that a rule states goes before the one that accesses come to."""
-    found = {each.group: (each.members, each.size, each.left_out) for each in asserts.of_pack(rulefile.parse(RULES, "r.toml"))}
+    found = {each.group: (each.members, each.size, each.left_out) for each in asserts.of_pack(rule_file.parse(RULES, "r.toml"))}
     assert found == {
         "s_read_tx": (("a", "l"), 64, ("k*",)),
         "s_read_txrx": (("b",), None, ()),

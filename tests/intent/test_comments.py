@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from layoutlint.intent.comments import Text
+from layoutlint.intent.c_comments import Text
 
 CODE = '''\
 /* far above */

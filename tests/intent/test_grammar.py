@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.intent.grammar import Ignored, Malformed, Meaning, Said, parse
+from layoutlint.intent.annotations.grammar import Ignored, Malformed, Meaning, Said, parse
 
 MEANINGS = [
     ("hot-read", Meaning((Said("hot-read"),))),

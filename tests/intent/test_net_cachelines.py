@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint import rulefile
 from layoutlint.errors import RuleFileError
-from layoutlint.intent import imported
-from layoutlint.intent.net_cachelines import Row, parse
+from layoutlint.intent.net_cachelines import rules
+from layoutlint.intent.net_cachelines.table import Row, parse
+from layoutlint.intent.toml import rule_file
 from tests.command import ROOT, run
 
 FOLDER = ROOT / "fixtures/net_cachelines"
@@ -110,8 +110,8 @@ def test_whatever_stands_there_is_read_or_refused(rubbish, at):
 @pytest.mark.parametrize(("text", "rows"), [(LOOSE, LOOSE_ROWS), (SIMPLE, SIMPLE_ROWS)])
 def test_the_rule_file_says_what_the_table_says(text, rows):
     table = parse(text, "Documentation/t.rst")
-    written = imported.rule_file(table, "Documentation/t.rst")
-    pack = rulefile.parse(written, "t.toml")
+    written = rules.rule_file(table, "Documentation/t.rst")
+    pack = rule_file.parse(written, "t.toml")
     (intent,) = pack.structs
     said: dict[str, dict[str, str]] = {}
     for access in intent.accesses:
@@ -126,14 +126,14 @@ def test_the_rule_file_says_what_the_table_says(text, rows):
 
 def test_odd_letters_in_comments_are_no_harm():
     text = LOOSE.replace("tcp_xmit_size_goal", 'a "b" \\ # \x01\x7fé\u2028')
-    assert tomllib.loads(imported.rule_file(parse(text, 'a"\\\x7f.rst'), 'a"\\\x7f.rst'))
+    assert tomllib.loads(rules.rule_file(parse(text, 'a"\\\x7f.rst'), 'a"\\\x7f.rst'))
 
 
 class TestCommand:
     def test_stdout(self):
         done = run("rules", "import", "net_cachelines", "fixtures/net_cachelines/simple.rst")
         path = "fixtures/net_cachelines/simple.rst"
-        assert (done.returncode, done.stdout) == (0, imported.rule_file(parse(SIMPLE, path), path))
+        assert (done.returncode, done.stdout) == (0, rules.rule_file(parse(SIMPLE, path), path))
         assert done.stderr.splitlines() == [f"{note.replace('t.rst', path)}; left out" for note in LEFT_OUT]
 
     def test_a_file_is_not_overwritten_unasked(self, tmp_path):
@@ -154,7 +154,7 @@ class TestCommand:
         path = os.fsdecode(bytes(tmp_path) + b"/\xff.rst")
         shutil.copy(FOLDER / "loose.rst", path)
         assert run("rules", "import", "net_cachelines", path, "--output", tmp_path / "t.toml").returncode == 0
-        assert rulefile.load([str(tmp_path / "t.toml")])[0].rules[0].evidence == (f"{tmp_path}/?.rst",)
+        assert rule_file.load([str(tmp_path / "t.toml")])[0].rules[0].evidence == (f"{tmp_path}/?.rst",)
 
     @pytest.mark.parametrize(
         ("content", "said"),

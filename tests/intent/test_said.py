@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from layoutlint import rulefile
-from layoutlint.ctype import CType
-from layoutlint.intent import said
-from layoutlint.model import Field, Reading, Source
-from layoutlint.rule import Pack
+from layoutlint.intent import group_marks
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.rule import Pack
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import Reading
+from layoutlint.model.structs import Field, Source
 from tests.build import X86_64, member, struct
 from tests.command import run
 
@@ -95,8 +96,8 @@ LINE, SLAB = '[struct.s]\nplacement = "line"\n', '[struct."[s]"]\nplacement = "s
 
 
 def spoken(*rules: str) -> tuple[Pack, ...]:
-    packs = [rulefile.parse(text, f"{number}.toml") for number, text in enumerate(rules)]
-    return said.spoken(Reading("vmlinux", "btf", X86_64, (BARE,)), packs)
+    packs = [rule_file.parse(text, f"{number}.toml") for number, text in enumerate(rules)]
+    return group_marks.marks_packs(Reading("vmlinux", "btf", X86_64, (BARE,)), packs)
 
 
 def test_where_a_mark_has_no_place_it_is_the_struct_s():
@@ -118,11 +119,11 @@ def test_the_first_pack_that_says_where_objects_start_is_heard_and_all_are_on_ac
     [struct("s", 8, member("a", 0, 8)), struct("s", 8, member("__cacheline_group_begin", 0, 8))],
 )
 def test_other_structs_say_nothing(quiet):
-    assert said.spoken(Reading("a.h", "clang", X86_64, (quiet,)), ()) == ()
+    assert group_marks.marks_packs(Reading("a.h", "clang", X86_64, (quiet,)), ()) == ()
 
 
 def test_a_place_is_a_file_at_least():
     from dataclasses import replace
 
-    (pack,) = said.spoken(Reading("vmlinux", "btf", X86_64, (replace(BARE, source=None),)), ())
+    (pack,) = group_marks.marks_packs(Reading("vmlinux", "btf", X86_64, (replace(BARE, source=None),)), ())
     assert pack.rules[0].source == Source("vmlinux")

@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from layoutlint.model import Struct
-from layoutlint.rule import Access, CannotTell, Kind, Outcome
+from layoutlint.judgement.context import Access, CannotTell
+from layoutlint.judgement.rule import Kind
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.structs import Struct
 from tests.build import context
 
 KEPT, BROKEN, AT_RISK = Outcome.KEPT, Outcome.BROKEN, Outcome.AT_RISK

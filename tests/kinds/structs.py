@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field
 from tests.build import bits, flexible, member, struct
 
 

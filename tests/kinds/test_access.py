@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import placement
+from layoutlint.geometry import placement
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.context import Access, Context
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
-from layoutlint.layout import Layout
-from layoutlint.rule import Access, Context, Outcome
 from tests.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,

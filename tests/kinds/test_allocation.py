@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint import placement, slabs
-from layoutlint.allocators import ANY, PAGE, Storage
+from layoutlint.geometry import placement
+from layoutlint.geometry import slab as slabs
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.allocation import Allocation
-from layoutlint.layout import Layout
-from layoutlint.model import Source, target_named
-from layoutlint.rule import CannotTell, Context, Outcome, Verdict
+from layoutlint.model.storage import ANY, PAGE, Storage
+from layoutlint.model.structs import Source
+from layoutlint.model.target import target_named
 from tests.build import flexible, member, struct
 from tests.kinds.cases import Refusal, refused, table
 from tests.test_allocators import CLASSES

@@ -6,11 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint import lint, readers
+from layoutlint.judgement.context import Access
+from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.kinds.group import MarkedGroup
-from layoutlint.model import Reading, Source
-from layoutlint.rule import Access, Pack, Rule, Severity
-from layoutlint.shuffled import Randomised
+from layoutlint.lint import run
+from layoutlint.lint.options import Options
+from layoutlint.model.randomised import Randomised
+from layoutlint.model.reading import Reading
+from layoutlint.model.structs import Source
+from layoutlint.readers import dispatch
 from tests.build import X86_64, flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
@@ -202,7 +206,7 @@ def test_cannot_tell(case):
 
 
 def test_a_mark_at_the_end_is_no_flexible_array():
-    from layoutlint.layout import Layout
+    from layoutlint.geometry.layout import Layout
 
     assert Layout(LAST).open_end is None
     assert Layout(struct("s", 8, member("a", 0, 8), flexible("tail", 8))).open_end is not None
@@ -223,9 +227,9 @@ OF_MANY = [
 
 @pytest.mark.parametrize(("structs", "name", "expected"), [case[1:] for case in OF_MANY], ids=[case[0] for case in OF_MANY])
 def test_of_many_structs_those_without_marks_are_passed_over(monkeypatch, structs, name, expected):
-    monkeypatch.setattr(readers, "read", lambda path, wanted, options: Reading(path, "btf", X86_64, structs))
+    monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: Reading(path, "btf", X86_64, structs))
     rule = Rule("g", name, MarkedGroup(), Severity.ERROR, "a test", Source("r.toml", 1))
-    report = lint.check(["a"], (Pack("p", "r.toml", (rule,)),), (), lint.Options())
+    report = run.check(["a"], (Pack("p", "r.toml", (rule,)),), (), Options())
     found = [(f.struct and f.struct.name, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
     assert [one[:2] for one in found] == [one[:2] for one in expected]
     assert all(message.startswith(start) for (*_, message), (*_, start) in zip(found, expected, strict=True)), found

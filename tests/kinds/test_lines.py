@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from layoutlint.judgement.context import Access
 from layoutlint.kinds.lines import Lines
-from layoutlint.rule import Access
 from tests.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,

@@ -6,10 +6,12 @@ import re
 
 import pytest
 
-from layoutlint import lint, rulefile
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds import OF_VARIABLES, every_kind, manual
-from layoutlint.model import ReadOptions
-from layoutlint.rule import Outcome
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
 from tests.command import ROOT
 
 KINDS = every_kind()
@@ -32,8 +34,8 @@ def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     (name,) = re.findall(r"^struct (\w+) {$", example.code, re.M)
     accesses = ACCESSES if kind.name in ("access", "complete") else ""
     text = f'[pack]\nname = "manual"\n{accesses}[[rule]]\nid = "example"\nstruct = "{name}"\nkind = "{kind.name}"\n{kind.manual.rule}\nwhy = "w"\n'
-    options = lint.Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
-    report = lint.check([str(tmp_path / "example.c")], (rulefile.parse(text, "example.toml"),), (), options)
+    options = Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
+    report = check([str(tmp_path / "example.c")], (rule_file.parse(text, "example.toml"),), (), options)
     (verdict,) = [finding.verdict for finding in (*report.findings, *report.kept)]
     assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
     assert (verdict.outcome is Outcome.KEPT) is (which == "keeps")

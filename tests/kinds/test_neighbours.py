@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, rulefile
 from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.finding import Report
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.neighbours import Neighbours
-from layoutlint.rule import Outcome, Report
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
 from tests.c_probe import need
 from tests.command import run
 from tests.kinds.cases import Refusal, refused, table
@@ -33,7 +36,7 @@ def built(folder: Path, code: str, *flags: str) -> Path:
 
 
 def judged(made: Path, rules: str, **options: object) -> Report:
-    return lint.check([str(made)], (rulefile.parse(rules, "r.toml"),), (), lint.Options(**options))
+    return check([str(made)], (rule_file.parse(rules, "r.toml"),), (), Options(**options))
 
 
 SORTS = ("long {}", "char {}[{n}]", "int {}", "struct {{ long head; char rest[{n}]; }} {}")
@@ -208,8 +211,8 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("rules", "message"), MISTAKES, ids=[message[:30] for _, message in MISTAKES])
 def test_mistakes_of_the_rule_file(rules, message):
-    with pytest.raises(rulefile.RuleFileError) as caught:
-        rulefile.parse(rules, "r.toml")
+    with pytest.raises(rule_file.RuleFileError) as caught:
+        rule_file.parse(rules, "r.toml")
     assert any(message in told for told in caught.value.messages)
 
 
@@ -226,11 +229,11 @@ def test_parameters_that_make_no_sense(case):
 
 
 def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
-    pack = rulefile.parse(RULE + 'variables = ["gone"]\nalone = true\n', "r.toml")
+    pack = rule_file.parse(RULE + 'variables = ["gone"]\nalone = true\n', "r.toml")
     shipped = replace(pack, shipped=True, rules=tuple(replace(rule, shipped=True) for rule in pack.rules))
     (tmp_path / "a.h").write_text("struct s { long a; };\n")
     for made in (built(tmp_path, CODE), tmp_path / "a.h"):
-        report = lint.check([str(made)], (shipped,), (), lint.Options())
+        report = check([str(made)], (shipped,), (), Options())
         assert (report.findings, report.kept) == ((), ())
 
 
@@ -367,5 +370,15 @@ def test_stride_without_types_is_unknown(tmp_path):
 ])  # fmt: skip
 def test_mistakes_of_stride(keys, message):
     with pytest.raises(RuleFileError) as error:
-        rulefile.parse(f"{STRIDE}{keys}\n", "r.toml")
+        rule_file.parse(f"{STRIDE}{keys}\n", "r.toml")
     assert message in "\n".join(error.value.messages)
+
+
+def test_a_program_without_debug_information_is_judged_by_its_symbols(tmp_path):
+    """The shipped packs name structs in Linux alone, and so ask for none of its debug information."""
+    made = built(tmp_path, CODE)
+    subprocess.run(["strip", "--strip-debug", made], check=True)
+    (tmp_path / "r.toml").write_text(RULE + 'variables = ["limit"]\nalone = true\n')
+    done = run("check", made, "--rules", tmp_path / "r.toml", "--format", "json")
+    report = json.loads(done.stdout)
+    assert (report["inputs"][0]["reader"], done.returncode) == ("symbols", 1), done.stderr

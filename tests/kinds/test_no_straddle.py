@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from layoutlint import placement
+from layoutlint.geometry import placement
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.no_straddle import NoStraddle
-from layoutlint.layout import Layout
-from layoutlint.rule import Context, Outcome
 from tests.build import bits, member, struct
 from tests.kinds.cases import (
     AT_RISK,

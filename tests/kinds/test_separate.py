@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from layoutlint.judgement.context import NoSuchField
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.separate import Separate
-from layoutlint.rule import NoSuchField, Outcome
 from tests.build import context, flexible, member, struct
 from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION, WORDS
 

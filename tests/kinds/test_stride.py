@@ -9,13 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from layoutlint import placement
-from layoutlint.allocators import Storage
-from layoutlint.ctype import CType
+from layoutlint.geometry import placement
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.stride import Stride
-from layoutlint.layout import Layout
-from layoutlint.model import Source, Struct
-from layoutlint.rule import CannotTell, Context, Outcome
+from layoutlint.model.ctype import CType
+from layoutlint.model.storage import Storage
+from layoutlint.model.structs import Source, Struct
 from tests import slow_model as slow
 from tests.build import context, flexible, member, struct
 from tests.kinds.cases import (

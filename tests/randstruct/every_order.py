@@ -1,6 +1,6 @@
 """Randomised structs by brute force: every order one by one, every member laid out, every byte looked at.
 
-It knows nothing of layoutlint.randstruct: the orders are made as the sources of the compilers' plugins say it, step by
+It knows nothing of layoutlint.randstruct.randomisation: the orders are made as the sources of the compilers' plugins say it, step by
 step with every number that could be drawn, and the layouts by the C rules, a bit at a time where it must be.
 """
 
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations, product
 
-from layoutlint.model import CType, Field, Reading, Struct
+from layoutlint.model.reading import Reading
+from layoutlint.model.structs import CType, Field, Struct
 from tests.build import X86_64
 
 

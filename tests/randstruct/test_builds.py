@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from layoutlint.kernel_build import PLUGIN, SEEDS
+from layoutlint.randstruct.kernel_tree import PLUGIN, SEEDS
 from tests.c_probe import compile_c
 from tests.command import run
 from tests.randstruct import golden

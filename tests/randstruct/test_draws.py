@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from layoutlint.randstruct import draws
+from layoutlint.randstruct import generators
 from layoutlint.randstruct.seed import Seed
 
 SEED = Seed("0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988")
@@ -24,20 +24,20 @@ HASHES = [
 
 @pytest.mark.parametrize(("tag", "expected"), HASHES)
 def test_name_hash(tag, expected):
-    assert draws.name_hash(tag) == expected
+    assert generators.name_hash(tag) == expected
 
 
 def test_first_numbers_of_gcc():
-    draw = draws.gcc_stream(SEED, "a8")
+    draw = generators.gcc_stream(SEED, "a8")
     assert [draw() for _ in range(3)] == [0x85BE6A4FE2F1AFF6, 0x2AF3A2B80A8D571E, 0x42923B7BA5F11BF4]
 
 
 def test_a_struct_without_a_tag_is_called_anonymous():
-    assert draws.gcc_stream(SEED, None)() == draws.gcc_stream(SEED, "anonymous")()
+    assert generators.gcc_stream(SEED, None)() == generators.gcc_stream(SEED, "anonymous")()
 
 
 def test_first_numbers_of_clang():
-    draw = draws.clang_stream(SEED, "a8")
+    draw = generators.clang_stream(SEED, "a8")
     assert [draw() for _ in range(4)] == [1270969158, 3589814653, 517525396, 3285939877]
 
 
@@ -66,8 +66,8 @@ int main()
 """
 LIBRARIES = [
     # flags, the same in layoutlint
-    ("-stdlib=libstdc++", draws.libstdcxx_shuffle),
-    ("-stdlib=libc++", draws.libcxx_shuffle),
+    ("-stdlib=libstdc++", generators.libstdcxx_shuffle),
+    ("-stdlib=libc++", generators.libcxx_shuffle),
 ]
 
 
@@ -86,7 +86,7 @@ def test_shuffle_is_that_of_the_library(library, shuffle, tmp_path):
     lines = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=20).stdout.splitlines()
     assert len(lines) == 40
     for length, line in enumerate(lines):
-        draw = draws.clang_stream(Seed("a" * 64), f"\u00e9{length}")
+        draw = generators.clang_stream(Seed("a" * 64), f"\u00e9{length}")
         items = list(range(length))
         shuffle(items, draw)
         assert [*items, draw()] == [int(word) for word in line.split()]

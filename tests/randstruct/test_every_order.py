@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from layoutlint import every_order as judged
+from layoutlint.judgement.rule import Pack, Rule, Severity
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.adjacent import Adjacent
 from layoutlint.kinds.allocation import Allocation
 from layoutlint.kinds.distance import Distance
@@ -23,12 +24,15 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
-from layoutlint.model import Source
-from layoutlint.placed import Surroundings, Where
-from layoutlint.randstruct import Randomisation, chances, names, plugins
-from layoutlint.randstruct.abi import CannotLayOut
-from layoutlint.randstruct.free import Free
-from layoutlint.rule import Outcome, Pack, Rule, Severity
+from layoutlint.lint import every_order as judged
+from layoutlint.lint.embedding import Surroundings
+from layoutlint.lint.placing import Where
+from layoutlint.model.structs import Source
+from layoutlint.randstruct import gcc_plugin, probability
+from layoutlint.randstruct import marked as names
+from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.randstruct.randomisation import Randomisation
+from layoutlint.randstruct.unseeded import Free
 from tests.randstruct import every_order as brute
 
 MODES = {
@@ -103,7 +107,7 @@ KINDS = {
 def verdict(kind, type_, mode, version, where=None):
     rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
     reading, struct, marked = brute.reading(type_)
-    free = Free(reading, (), Randomisation(mode, None, plugins.of_version(version) if version else plugins.ANY, names.read([marked])))
+    free = Free(reading, (), Randomisation(mode, None, gcc_plugin.of_version(version) if version else gcc_plugin.ANY, names.read([marked])))
     where = where or Where(Pack("p", "p.toml", (rule,)), Surroundings())
     return judged.verdict(rule, struct, free.of(struct), where)
 
@@ -187,7 +191,7 @@ def one_by_chance(type_, mode, chance):
 @pytest.mark.parametrize("count", [10, 20, 30])
 def test_drawn_shares_are_near_those_of_many_more_orders(kind, count, monkeypatch):
     """Counting is forbidden; 10,000 orders and one base each, drawn by other numbers, are the measure."""
-    monkeypatch.setattr(chances, "MOST_STEPS", 0)
+    monkeypatch.setattr(probability, "MOST_STEPS", 0)
     chance = random.Random(f"{kind} {count}")
     type_ = brute.Type("large", tuple(brute.Drawer(chance).member(f"f{n}", 0, False) for n in range(count)), True)
     a, b = chance.sample([member.name for member in type_.members], 2)
@@ -209,7 +213,7 @@ def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypat
     """By the compilers' own algorithms with random numbers; a rule that cannot fail is unknown then, or proved."""
     make, fails = KINDS[kind]
     share = expected(fails, a, b, type_, mode, brute.declared(type_).align)
-    monkeypatch.setattr(chances, "MOST_STEPS", 0)
+    monkeypatch.setattr(probability, "MOST_STEPS", 0)
     found = verdict(make(a, b), type_, *MODES[mode])
     if share == 0:
         assert (found.outcome, found.orders) == (Outcome.UNKNOWN, None)
@@ -230,21 +234,21 @@ def test_the_same_in_every_run():
 @pytest.fixture
 def shape():
     reading, struct, marked = brute.reading(brute.Drawer(random.Random(4)).type("kept", 25, 0, True))
-    return Free(reading, (), Randomisation("gcc-full", None, plugins.of_version("6.12"), names.read([marked]))).of(struct)
+    return Free(reading, (), Randomisation("gcc-full", None, gcc_plugin.of_version("6.12"), names.read([marked]))).of(struct)
 
 
 @pytest.fixture
 def made(monkeypatch):
     """Of which shape each layout is that was drawn."""
-    every, found = chances._all, []
+    every, found = probability._all, []
 
     def counted(shape):
         for one in every(shape):
             found.append(shape)
             yield one
 
-    monkeypatch.setattr(chances, "_all", counted)
-    monkeypatch.setattr(chances, "_known", {})
+    monkeypatch.setattr(probability, "_all", counted)
+    monkeypatch.setattr(probability, "_known", {})
     return found
 
 
@@ -266,20 +270,20 @@ def rows(drawn):
     ],
 )
 def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, shape, made, monkeypatch):
-    monkeypatch.setattr(chances, "_KEPT", kept)
-    anew = rows(one for one, _ in zip(chances._all(shape), range(300), strict=False))
+    monkeypatch.setattr(probability, "_KEPT", kept)
+    anew = rows(one for one, _ in zip(probability._all(shape), range(300), strict=False))
     made.clear()
     for number in numbers:
-        assert rows(chances.drawn(shape, number)) == anew[:number]
+        assert rows(probability.drawn(shape, number)) == anew[:number]
     assert len(made) == count
-    assert bool(chances._known) == bool(kept)
+    assert bool(probability._known) == bool(kept)
 
 
 def test_what_was_asked_for_last_is_kept(shape, made, monkeypatch):
     other = replace(shape)
-    monkeypatch.setattr(chances, "_KEPT", 100 * (len(shape.fields) + chances._OVERHEAD))
+    monkeypatch.setattr(probability, "_KEPT", 100 * (len(shape.fields) + probability._OVERHEAD))
     for one in (shape, other, other, shape):
-        list(chances.drawn(one, 100))
+        list(probability.drawn(one, 100))
     assert made == [shape] * 100 + [other] * 100 + [shape] * 100
 
 
@@ -288,7 +292,7 @@ def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, made, monkeypatch):
     for _ in range(2):
         made.clear()
         with pytest.raises(CannotLayOut, match="the third"):
-            list(chances.drawn(shape, 10))
+            list(probability.drawn(shape, 10))
         assert len(made) == 2
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tests.randstruct import golden
 from tests.randstruct.golden import BUILDS, INPUTS
+from tests.samples import one_in
 
-BUILD = pytest.mark.parametrize("build", BUILDS, ids=golden.named)
+BUILD = pytest.mark.parametrize("build", one_in(4, BUILDS), ids=golden.named)
 TELLING = [kind for kind in INPUTS if kind != "BTF"]
 PACKED = {"packed", "packed_marked"}
 """Debug information does not state that their alignment is 1."""
@@ -29,7 +30,7 @@ def test_every_struct(build, kind):
     assert (status, "cannot be believed" in said) == (0, False)
 
 
-@pytest.mark.parametrize("build", golden.DRAWN, ids=golden.named)
+@pytest.mark.parametrize("build", one_in(4, golden.DRAWN), ids=golden.named)
 def test_every_drawn_struct_in_c_text(build):
     """With bit-fields without a name, `packed` and `aligned` members, and `#pragma pack`."""
     path = golden.input_of("C", build["source"])
@@ -50,7 +51,7 @@ SEEN = [build for build in golden.DRAWN if build["source"] == "drawn.c"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind != "C"])
-@pytest.mark.parametrize("build", SEEN, ids=golden.named)
+@pytest.mark.parametrize("build", one_in(3, SEEN), ids=golden.named)
 def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     """What it does not tell is unknown, and nothing that it tells is wrong; what is assumed is said."""
     path = golden.input_of(kind, build["source"])
@@ -96,7 +97,7 @@ def test_btf_tells_the_same_or_nothing(build):
     assert status == (3 if len(told) < len(shown) else 0), said
 
 
-@pytest.mark.parametrize("build", [build for build in BUILDS if build["mode"]], ids=golden.named)
+@pytest.mark.parametrize("build", one_in(3, [build for build in BUILDS if build["mode"]]), ids=golden.named)
 def test_what_is_said_of_it(build):
     """Structs whose fields moved, at any depth, are shown as randomised, and those that are left alone are not."""
     path = golden.FOLDER / build["source"]

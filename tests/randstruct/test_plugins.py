@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.errors import UsageError
-from layoutlint.randstruct import plugins
-from layoutlint.randstruct.gcc import Behaviour
+from layoutlint.randstruct import gcc_plugin
+from layoutlint.randstruct.gcc_order import Behaviour
 
 FLAGS = ("stays_in_group", "keeps_flexible_only", "opens_structs", "opens_shuffled")
 
@@ -40,7 +40,7 @@ VERSIONS = [
 ]
 
 
-def told(plugin: plugins.Plugin) -> str:
+def told(plugin: gcc_plugin.Plugin) -> str:
     """For each of FLAGS what all behaviours agree on, else `?`."""
     found = [{getattr(one, flag) for one in plugin.behaviours} for flag in FLAGS]
     return "".join("?" if len(values) > 1 else "01"[values.pop()] for values in found)
@@ -49,22 +49,22 @@ def told(plugin: plugins.Plugin) -> str:
 @pytest.mark.parametrize(("version", "expected"), VERSIONS)
 def test_versions(version, expected):
     """What releases never had together is not among what is possible: a `?` there may be known all the same."""
-    found = told(plugins.of_version(version))
+    found = told(gcc_plugin.of_version(version))
     assert all(a == b or b == "?" for a, b in zip(found, expected, strict=True)), found
 
 
 def test_a_series_is_its_last_release_and_has_earlier_ones():
-    found = plugins.of_version("6.1")
+    found = gcc_plugin.of_version("6.1")
     assert found.behaviours == (Behaviour(True, False, True, True),)
     assert found.earlier == (Behaviour(False, False, True, False),)
-    assert plugins.of_version("6.12").earlier == (Behaviour(opens_shuffled=False),)
-    assert plugins.of_version("6.16").earlier == plugins.of_version("6.1.64").earlier == ()
+    assert gcc_plugin.of_version("6.12").earlier == (Behaviour(opens_shuffled=False),)
+    assert gcc_plugin.of_version("6.16").earlier == gcc_plugin.of_version("6.1.64").earlier == ()
 
 
 @pytest.mark.parametrize("version", ["4.12", "6", "6.", "next", "6.1x", ""])
 def test_no_version(version):
     with pytest.raises(UsageError):
-        plugins.of_version(version)
+        gcc_plugin.of_version(version)
 
 
 # What the source has in the functions that changed, reduced to the words that tell.
@@ -128,10 +128,10 @@ SOURCES = [("old", OLD, "0000"), ("new", NEW, "1111"), ("rewritten", "int main(v
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in SOURCES], ids=[case[0] for case in SOURCES])
 def test_sources(text, expected, tmp_path):
-    path = tmp_path / plugins.PLUGIN
+    path = tmp_path / gcc_plugin.PLUGIN
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    found = plugins.of_source(str(tmp_path))
+    found = gcc_plugin.of_source(str(tmp_path))
     assert found is not None
     assert told(found) == expected
 
@@ -141,4 +141,4 @@ def test_every_behaviour_is_told():
 
 
 def test_no_source(tmp_path):
-    assert plugins.of_source(str(tmp_path)) is None
+    assert gcc_plugin.of_source(str(tmp_path)) is None

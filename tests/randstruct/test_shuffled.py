@@ -8,9 +8,10 @@ from hashlib import sha256
 
 import pytest
 
-from layoutlint import inputs
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import forks
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
+from layoutlint.readers.processes import pool
 from tests.c_probe import compile_c, need
 from tests.command import run
 from tests.randstruct.test_check import check, rules
@@ -133,7 +134,7 @@ def test_the_sign_stands_elsewhere(flags, then, plugin, tmp_path):
 @pytest.mark.parametrize("modes", [("",), ("", "-fplugin-arg-randomize_layout_plugin-performance-mode")])
 def test_one_unit_of_many_says_it_among_its_entries(plugin, modes, jobs, tmp_path, monkeypatch):
     """Whichever process reads that; performance mode is the whole build's where one unit names it."""
-    monkeypatch.setattr(forks, "_UNIT_OF_WORK", 1)
+    monkeypatch.setattr(pool, "_UNIT_OF_WORK", 1)
     flags = ("-gdwarf-4", "-fPIC", "-c", "-fno-merge-debug-strings")
     parts = [compile_c("gcc", f"struct s{n} {{ int a; }} s{n};", tmp_path / f"{n}.o", *flags) for n in range(8)]
     for number, mode in enumerate(modes):

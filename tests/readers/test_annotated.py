@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.model import ReadOptions, Struct, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 from tests.command import ROOT
 from tests.oracles import need
 from tests.variants import compilers
@@ -73,13 +75,13 @@ def lineless(found: dict) -> dict:
 @pytest.mark.parametrize(("way", "reader", "found", "has_lines"), WAYS, ids=[" ".join(way[0]) for way in WAYS])
 def test_what_compilers_keep(way, reader, found, has_lines, tmp_path):
     path = made(way, tmp_path / "made.o")
-    reading = readers.read(path, Wanted(annotated=True), ReadOptions(reader=reader))
+    reading = dispatch.read(path, Wanted(annotated=True), ReadOptions(reader=reader))
     assert reading.reader == reader
     assert annotated(reading.structs, has_lines) == (found if has_lines else lineless(found))
 
 
 def test_what_libclang_shows():
-    reading = readers.read(str(SOURCE), Wanted(annotated=True), ReadOptions(flags=(HEADER,)))
+    reading = dispatch.read(str(SOURCE), Wanted(annotated=True), ReadOptions(flags=(HEADER,)))
     assert annotated(reading.structs, True) == EVERYWHERE
     assert all(a.source.file.endswith("everywhere.c") for s in reading.structs for a in s.annotations)
 
@@ -89,7 +91,7 @@ def test_they_come_with_what_is_asked_for_by_name(reader, tmp_path):
     path = str(SOURCE) if reader == "clang" else made(("clang", "-g", "-c", "pahole -J"), tmp_path / "made.o")
     flags = (HEADER,) if reader == "clang" else ()
     options = ReadOptions(flags=flags, reader=None if reader == "clang" else reader)
-    reading = readers.read(path, Wanted(frozenset({"outer"}), annotated=True), options)
+    reading = dispatch.read(path, Wanted(frozenset({"outer"}), annotated=True), options)
     assert set(annotated(reading.structs, False)) == {"outer", "counter", "untagged_t"}
-    reading = readers.read(path, Wanted(frozenset({"outer"})), options)
+    reading = dispatch.read(path, Wanted(frozenset({"outer"})), options)
     assert set(annotated(reading.structs, False)) == {"outer"}

@@ -10,9 +10,8 @@ import time
 
 import pytest
 
-from layoutlint import processes
-from layoutlint.readers import apart
-from layoutlint.readers.apart import Died, Limits
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.sandbox import Died, Limits
 
 LIMITS = Limits(seconds=20, memory=256 << 20)
 SHORT = Limits(seconds=1, memory=256 << 20)
@@ -45,7 +44,7 @@ def nothing_is_left():
 
 
 def done(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
-    results = dict(apart.each(work, items, jobs, limits))
+    results = dict(sandbox.each(work, items, jobs, limits))
     return [results[number] for number in range(len(items))]
 
 
@@ -126,14 +125,13 @@ def test_where_no_process_can_be_had_fewer_do_as_well(allowed, monkeypatch):
 
 
 def test_a_system_without_processes_does_the_work_itself(monkeypatch):
-    monkeypatch.setattr(processes, "HAS_PROCESSES", False)
+    monkeypatch.setattr(sandbox, "HAS_PROCESSES", False)
     assert done(lambda item: (item, os.getpid()), range(3)) == [(item, os.getpid()) for item in range(3)]
 
 
 INTERRUPTED = """
 import os, signal, time
-from layoutlint import processes
-from layoutlint.readers import apart
+from layoutlint.readers.processes import sandbox
 
 def work(item):
     os.write(pipe, b" %d" % os.getpid())
@@ -146,7 +144,7 @@ try:
         os.read(source, 1)
         os.kill(os.getppid(), signal.SIGINT)
         os._exit(0)
-    for _ in apart.each(work, range(3), 3, apart.Limits(60, 1 << 30)):
+    for _ in sandbox.each(work, range(3), 3, sandbox.Limits(60, 1 << 30)):
         pass
 except KeyboardInterrupt:
     os.close(pipe)
@@ -164,8 +162,7 @@ def test_an_interrupt_ends_the_processes():
 
 ORPHANED = """
 import os, signal, sys, time
-from layoutlint import processes
-from layoutlint.readers import apart
+from layoutlint.readers.processes import sandbox
 
 def work(item):
     if item == int(sys.argv[1]):
@@ -175,7 +172,7 @@ def work(item):
     os.read(os.pipe()[0], 1)
 
 parent = os.getpid()
-list(apart.each(work, range(3), 3, apart.Limits(60, 1 << 30)))
+list(sandbox.each(work, range(3), 3, sandbox.Limits(60, 1 << 30)))
 """
 
 
@@ -194,5 +191,5 @@ def test_work_ends_when_its_parent_is_killed(killer):
 
 def test_much_is_told_to_a_parent_that_reads_slowly():
     """That makes room in the pipe again and again."""
-    results = apart.each(lambda item: bytes(1 << 22), range(3), 3, LIMITS)
+    results = sandbox.each(lambda item: bytes(1 << 22), range(3), 3, LIMITS)
     assert [len(result) for _, result in results if not time.sleep(0.2)] == [1 << 22] * 3

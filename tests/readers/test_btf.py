@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.structs import Field, Struct
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import btf
 from tests.readers import btf_blob as kinds
 from tests.readers.btf_blob import BASE, INT, LONG, SPLIT, STRUCT, Strings, blob, record, ring_of, swapped

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import read
-from layoutlint.readers.btf import machine
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.btf import target as machine
 from layoutlint.readers.btf.blob import Blob
+from layoutlint.readers.dispatch import read
 from tests.c_probe import need
 from tests.readers.btf_blob import BASE, LONG, SPLIT, STRUCT, blob, record
 

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from layoutlint import inputs
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
 from tests.c_probe import compile_c, need
 
 TEXT = """

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import inputs
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import forks
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
+from layoutlint.readers.processes import pool
 from tests.c_probe import need
 from tests.command import run
 from tests.readers.btf_blob import FWD, INT, STRUCT, TYPEDEF, Strings, blob, record
@@ -63,7 +64,7 @@ def test_link_time_optimisation(folder):
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_several_processes(folder, monkeypatch, jobs):
     """A name that is a struct's in one unit only is found whoever looks at that."""
-    monkeypatch.setattr(forks, "_UNIT_OF_WORK", 1)
+    monkeypatch.setattr(pool, "_UNIT_OF_WORK", 1)
     parts = []
     for number in range(9):
         (folder / f"{number}.c").write_text(
@@ -154,11 +155,11 @@ def test_show_names_the_nearest(folder, arguments, said):
 
 
 def test_a_found_struct_costs_no_second_look(folder, monkeypatch):
-    from layoutlint import shown
+    from layoutlint.listing.structs import list_structs
 
     asked, read = [], inputs.read
     monkeypatch.setattr(inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))
     for name in ("lock", "lokc"):
-        shown.of("program.c", (name,), ReadOptions())
+        list_structs("program.c", (name,), ReadOptions())
     assert [wanted.names_only for wanted in asked] == [False, False, True]
     assert asked[-1] == Wanted(names_only=True)

@@ -7,8 +7,11 @@ import subprocess
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Source, Struct, Wanted, target_named
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Source, Struct
+from layoutlint.model.target import target_named
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 from tests.c_probe import compile_c, need
 

@@ -7,10 +7,12 @@ import shutil
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from layoutlint import inputs
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted, target_named
-from layoutlint.readers.clang import cross, flags
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.target import target_named
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
+from layoutlint.readers.clang import cross_target, flags
 from tests.c_probe import compile_c
 from tests.oracles import need_c_library
 
@@ -52,7 +54,7 @@ def read(folder, name: str, **more):
     return inputs.read((str(folder / "facts.h"),), WANTED, ReadOptions(target=name, **more))
 
 
-@pytest.mark.parametrize("name", cross.NAMES)
+@pytest.mark.parametrize("name", cross_target.NAMES)
 def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
     # the fast types are the C library's, and clang knows none
     text = TEXT.replace("uint_fast16_t", "long")
@@ -63,7 +65,7 @@ def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
     paths = [place.path for place in layout.places if not place.field.is_bitfield]
     ours = [layout.size, struct.align, *(place.offset for place in layout.places if not place.field.is_bitfield)]
     compiler = "clang-16" if shutil.which("clang-16") else "clang"
-    assert ours == asked(tmp_path, text, compiler, *cross.target_flags(name), paths=paths)
+    assert ours == asked(tmp_path, text, compiler, *cross_target.target_flags(name), paths=paths)
 
 
 @pytest.mark.parametrize("name", COMPILERS)
@@ -80,13 +82,13 @@ def test_layouts_are_those_of_gcc_for_the_machine(tmp_path, name):
 @pytest.fixture
 def no_library(monkeypatch):
     """A machine without the C libraries of others."""
-    here, isdir = flags.architecture("x86_64", 64), cross.os.path.isdir
-    monkeypatch.setattr(cross.os.path, "isdir", lambda path: here in str(path) and isdir(path))
+    here, isdir = flags.architecture("x86_64", 64), cross_target.os.path.isdir
+    monkeypatch.setattr(cross_target.os.path, "isdir", lambda path: here in str(path) and isdir(path))
 
 
 NOTES = [
     # flags, what is said of headers
-    ((), (cross.NOTE,)),
+    ((), (cross_target.NOTE,)),
     (("-ffreestanding",), ()),
     (("-nostdinc",), ()),
     (("--sysroot=/opt/s390x",), ()),

@@ -10,9 +10,10 @@ import pytest
 from clang.cindex import Index, TranslationUnit
 
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import flags, options
+from layoutlint.readers.clang import flags, option_table
 from tests.command import run
 
 X86 = "--target=x86_64-linux-gnu"
@@ -344,4 +345,4 @@ def test_paths_in_flags_are_seen_from_a_folder():
 
 
 def test_harmless_options_are_not_passed():
-    assert not [word for word in options._harmless_names() if options.is_passed(word)]
+    assert not [word for word in option_table._harmless_names() if option_table.is_passed(word)]

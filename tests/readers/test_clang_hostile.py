@@ -9,12 +9,16 @@ import time
 
 import pytest
 
-from layoutlint import lint, trial
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Unread, Wanted
-from layoutlint.readers import apart, clang
-from layoutlint.readers.clang import units
-from layoutlint.rulefile import load
+from layoutlint.intent.toml.rule_file import load
+from layoutlint.lint import cases
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import clang
+from layoutlint.readers.clang import parallel
+from layoutlint.readers.processes import sandbox
 from tests.command import ROOT, run
 
 NO_END, NO_MEMORY = "libclang does not end within 2 s", "libclang gives up (it may take 512 MB of memory)"
@@ -63,8 +67,8 @@ RULES = '[[rule]]\nid = "small"\nstruct = "s"\nkind = "size"\nmax = 64\nwhy = "w
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(units, "LIMITS", apart.Limits(seconds=2, memory=512 << 20, is_confined=True))
-    monkeypatch.setattr(units, "PATIENCE", apart.Patience(100))
+    monkeypatch.setattr(parallel, "LIMITS", sandbox.Limits(seconds=2, memory=512 << 20, is_confined=True))
+    monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(100))
     os.mkfifo("pipe.h")
     os.symlink("/dev/zero", "zero.h")
     (tmp_path / "good.h").write_text(STRUCT)
@@ -76,7 +80,7 @@ def here(tmp_path, monkeypatch):
 def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, here):
     (here / "bad.h").write_text(text + STRUCT)
     started = time.monotonic()
-    report = lint.check(("bad.h", "good.h"), load(["rules.toml"]), (), lint.Options())
+    report = check(("bad.h", "good.h"), load(["rules.toml"]), (), Options())
     assert time.monotonic() - started < 20
     assert str(report.unread[0]) in [f"bad.h: {reason.format(here=here)}" for reason in reasons]
     assert len(report.unread) == 1
@@ -96,7 +100,7 @@ def test_a_case_of_a_rule_file_too(here):
         f"[[case]]\nname = '{name}'\ncode = '''\n{text}{STRUCT}'''\nexpect = {{ small = 'kept' }}\n"
         for name, text in (("bad", '#include "/dev/urandom"\n'), ("good", ""))
     ))  # fmt: skip
-    (told,) = trial.run(load(["rules.toml"]))
+    (told,) = cases.run(load(["rules.toml"]))
     assert [[outcome.value for outcome in result.actual] for result in told.results] == [[], ["kept"]]
     assert told.results[0].message == "libclang reads /dev/urandom, which is a pipe or a device"
 
@@ -159,7 +163,7 @@ def test_the_standard_input_is_no_empty_header(here):
 
 
 def test_units_that_hang_are_not_waited_for_one_by_one(here, monkeypatch):
-    monkeypatch.setattr(units, "PATIENCE", apart.Patience(3))
+    monkeypatch.setattr(parallel, "PATIENCE", sandbox.Patience(3))
     (here / "a.h").write_text(STRUCT)
     for number in range(12):
         (here / f"bad{number:02}.h").write_text(HANG + STRUCT)
@@ -175,7 +179,7 @@ def test_memory_stays_small_while_a_device_is_read(here):
     """The child's largest resident set, as the system tells of all children together."""
     (here / "bad.h").write_text('#include "/dev/zero"\n' + STRUCT)
     code = (
-        "import resource; from layoutlint.readers import clang; from layoutlint.model import *\n"
+        "import resource; from layoutlint.readers import clang; from layoutlint.model.wanted import *; from layoutlint.model.reading import *\n"
         "try: clang.read('bad.h', Wanted(everything=True), ReadOptions())\n"
         "except Exception as error: print(error)\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import tree
-from layoutlint.readers.clang.includes import Includes
+from layoutlint.readers.clang.kernel import tree
+from layoutlint.readers.clang.kernel.includes import Includes
 from tests.readers.test_clang_inputs import CONFIGURED, KERNEL, lay
 
 CONFIG = "CONFIG_X86_64=y\nCONFIG_SMP=y\nCONFIG_EXT4_FS=m\nCONFIG_NR_CPUS=64\n"

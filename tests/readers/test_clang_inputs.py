@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, rulefile
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import search
+from layoutlint.readers.clang import text_search
 
 S = Wanted(frozenset(["s"]))
 
@@ -165,8 +168,8 @@ def rules(*whens: str, struct: str = "gone") -> str:
 @pytest.mark.parametrize(("whens", "is_sought"), SOUGHT)
 def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sought):
     path, _ = in_place(tmp_path)
-    pack = rulefile.parse(rules("", struct="s") + rules(*whens), "r.toml")
-    report = lint.check([str(path)], (pack,), (), lint.Options())
+    pack = rule_file.parse(rules("", struct="s") + rules(*whens), "r.toml")
+    report = check([str(path)], (pack,), (), Options())
     [reading] = report.readings
     assert [s.name for s in reading.structs] == ["s"]
     assert reading.notes == (("no file of this tree defines struct gone",) if is_sought else ())
@@ -182,7 +185,7 @@ def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sou
 )
 def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeypatch, options, why):
     path, _ = in_place(tmp_path)
-    monkeypatch.setattr(search, "files", lambda *_: pytest.fail("the tree is searched"))
+    monkeypatch.setattr(text_search, "files", lambda *_: pytest.fail("the tree is searched"))
     with pytest.raises(ReadError, match=why):
         clang.read(str(path), S, ReadOptions(**options))
 

@@ -13,7 +13,7 @@ from clang.cindex import conf
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from layoutlint.readers.clang import native
+from layoutlint.readers.clang import libclang
 from tests.command import ROOT, run
 
 CONSTRUCTOR = """
@@ -148,8 +148,8 @@ def test_nothing_of_the_working_folder_runs(words, start, hostile):
 
 def test_the_working_folder_stays(hostile, monkeypatch):
     monkeypatch.chdir(hostile)
-    native.library.cache_clear()
-    native.library()
+    libclang.library.cache_clear()
+    libclang.library()
     assert os.getcwd() == str(hostile)
 
 
@@ -166,11 +166,11 @@ def test_a_working_folder_that_is_gone_is_none(tmp_path):
     assert (done.stdout, done.returncode) == ("loaded\n", 0), done
 
 
-LOAD = "from layoutlint.readers.clang import native; native.library(); print('loaded')"
+LOAD = "from layoutlint.readers.clang import libclang; libclang.library(); print('loaded')"
 
 
 def test_the_driver_has_an_absolute_name():
-    assert os.path.isabs(native.driver(native.library()))
+    assert os.path.isabs(libclang.driver(libclang.library()))
 
 
 def test_an_input_is_named_as_before(tmp_path):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import makefile
+from layoutlint.readers.clang.kernel import makefile
 from tests.readers.test_clang_inputs import CONFIGURED, KERNEL, lay
 
 ADDED = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.model import ReadOptions, Unread, Wanted
+from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
 
 SPOILT = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import search
+from layoutlint.readers.clang import text_search
 from tests.pace import within
 from tests.readers.test_clang_inputs import in_place, lay
 
@@ -36,7 +37,7 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "names", "others"), TEXTS, ids=[text[:40] for text, _, _ in TEXTS])
 def test_what_a_text_seems_to_define(text, names, others):
-    found = search.defined_in(text.encode("latin-1"))
+    found = text_search.defined_in(text.encode("latin-1"))
     assert (names - found, others & found) == (set(), set())
 
 
@@ -44,20 +45,20 @@ def test_what_a_text_seems_to_define(text, names, others):
 def test_odd_text_is_searched_in_linear_time(piece):
     text = (piece * (200_000 // len(piece))).encode()
     with within(5):
-        search.defined_in(text)
+        text_search.defined_in(text)
 
 
 def test_builds_of_one_tree_search_each_file_once_for_a_name(tmp_path, monkeypatch):
     read = []
-    content = search.content
-    monkeypatch.setattr(search, "content", lambda path: read.append(path) or content(path))
+    content = text_search.content
+    monkeypatch.setattr(text_search, "content", lambda path: read.append(path) or content(path))
     one, other = (str(tmp_path / name) for name in ("one.h", "other.h"))
     (tmp_path / "one.h").write_text("struct a { int b; };\nstruct c { int d; };\n")
     (tmp_path / "other.h").write_text("struct a { long b; };\n")
 
     def found(*names):
         read.clear()
-        return search.definitions([one, other], Wanted(frozenset(names)), stop_when_found=False), [*read]
+        return text_search.definitions([one, other], Wanted(frozenset(names)), stop_when_found=False), [*read]
 
     assert found("a") == ({"a": [one, other]}, [one, other])
     assert found("a") == ({"a": [one, other]}, [])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.readers.clang import cross, flags, options
+from layoutlint.readers.clang import cross_target, flags, option_table
 from tests.command import ROOT
 from tests.readers.test_clang_flags import DEFINING, DOUBTFUL, REFUSED, UNKNOWN
 from tests.readers.test_clang_loading import COMMANDS, hostile  # noqa: F401
@@ -36,18 +36,18 @@ SYSTEMS = (
     "-pc-windows-gnu", "-apple-darwin22", "-apple-macosx13.0.0", "-apple-ios16", "-unknown-fuchsia", "-pc-solaris2.11",
     "-unknown-haiku", "-unknown-hurd-gnu", "-rtems", "-unknown-uefi", "-unknown-dragonfly", "-pc-cygwin",
 )  # fmt: skip
-PROCESSORS = (*cross.NAMES, "i686", "armv7", "thumbv7em", "arm64", "amd64", "ppc64le", "sparcv9", "mips64r6")
+PROCESSORS = (*cross_target.NAMES, "i686", "armv7", "thumbv7em", "arm64", "amd64", "ppc64le", "sparcv9", "mips64r6")
 PARSE = """
 import json, sys
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers.clang import files, native, parse
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import libclang, parse, text_inputs
 import os
-native.library()
+libclang.library()
 here, parsed = os.getcwd(), 0
 for words in json.load(sys.stdin):
     try:
-        parse.read(files.unit("x.h", tuple(words), here, (here,)), Wanted(everything=True))
+        parse.read(text_inputs.unit("x.h", tuple(words), here, (here,)), Wanted(everything=True))
         parsed += 1
     except ReadError as error:
         pass
@@ -154,7 +154,7 @@ def _let_through() -> list[tuple[str, ...]]:
     passed = [
         word
         for word in dict.fromkeys(listed)
-        if options.is_passed(word) or word in options.MACROS or word in options.RENAMED
+        if option_table.is_passed(word) or word in option_table.MACROS or word in option_table.RENAMED
     ]
     given = [row[0] for row in (*DEFINING, *UNKNOWN, *REFUSED, *DOUBTFUL)]
     targets = [f"--target={processor}{system}" for processor in PROCESSORS for system in SYSTEMS]

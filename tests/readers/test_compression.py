@@ -10,8 +10,9 @@ import zlib
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.readers import compression, elf
-from layoutlint.readers.compression import ZLIB, ZSTD, decompressed
+from layoutlint.readers.elf import compression
+from layoutlint.readers.elf import elf_file as elf
+from layoutlint.readers.elf.compression import ZLIB, ZSTD, decompressed
 from tests.command import run
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import SOURCE, compressed_header, tool, written
@@ -91,9 +92,9 @@ BOUNDED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (700 << 20, 700 << 20))
 from layoutlint.errors import ReadError
-from layoutlint.readers import elf
+from layoutlint.readers.elf import elf_file
 try:
-    with elf.opened(sys.argv[1]) as image:
+    with elf_file.opened(sys.argv[1]) as image:
         print(len(image.sections(".debug_info")))
 except ReadError as error:
     print(error.reason)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import inputs
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
 
 ATOMIC = "gcc and clang lay out `{}`, an atomic type, differently"
 DOUBLE = "under -malign-double gcc aligns `{}`, a long double, to 4 and clang to 8"

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Wanted
-from layoutlint.readers import dwarf, elf
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.structs import Field, Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dwarf
+from layoutlint.readers.elf import elf_file
 from tests.readers.test_elf import tool
 
 C = """
@@ -85,7 +88,7 @@ def compiled(tmp_path: Path, compiler: str, *flags: str, text: str = C, name: st
 
 
 def read(path: str, *names: str, **more: object) -> Reading:
-    with elf.opened(path) as image:
+    with elf_file.opened(path) as image:
         return dwarf.read_elf(image, Wanted(frozenset(names), **more), ReadOptions())  # type: ignore[arg-type]
 
 
@@ -292,6 +295,6 @@ def test_paths_are_relative_to_the_compilation_directory(tmp_path):
 
 def test_progress_counts_units(tmp_path):
     seen: list[tuple[str, int, int]] = []
-    with elf.opened(compiled(tmp_path, "gcc", "-g")) as image:
+    with elf_file.opened(compiled(tmp_path, "gcc", "-g")) as image:
         dwarf.read_elf(image, Wanted(), ReadOptions(progress=lambda *step: seen.append(step)))
     assert seen == [("reading DWARF", 0, 1), ("reading DWARF", 1, 1)]

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import dwarf, elf, read
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dwarf
+from layoutlint.readers.dispatch import read
+from layoutlint.readers.elf import elf_file
 from tests import command
 from tests.readers.dwarf_file import Dwarf
 from tests.real.kernels import Unavailable
@@ -48,7 +51,7 @@ def length(tmp_path: Path, content: bytes) -> int | str | None:
     """The length of the array, or why the struct is not read."""
     path = tmp_path / "file.o"
     path.write_bytes(content)
-    with elf.opened(str(path)) as image:
+    with elf_file.opened(str(path)) as image:
         reading: Reading = dwarf.read_elf(image, Wanted(frozenset("s")), ReadOptions())
     if reading.unread:
         return reading.unread[0].reason

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import dwarf, elf
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dwarf
+from layoutlint.readers.elf import elf_file as elf
 from tests.readers.dwarf_file import Dwarf
 from tests.readers.dwarf_file import elf as elf_file
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM, ENUM_DW_TAG
 
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import read
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests import command, interpreted
 from tests.readers.dwarf_file import elf, number, uleb
 

@@ -11,11 +11,15 @@ import time
 
 import pytest
 
-from layoutlint import processes
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import dwarf, elf, forks
-from layoutlint.readers.dwarf import gather
-from layoutlint.readers.dwarf.unit import Unit
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dwarf
+from layoutlint.readers.dwarf import collect
+from layoutlint.readers.dwarf.format.unit import Unit
+from layoutlint.readers.elf import elf_file
+from layoutlint.readers.processes import pool
+from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes.pool import number_for, spread
 from tests.readers.dwarf_file import Dwarf
 from tests.readers.test_dwarf_split import NAMES, build
 from tests.readers.test_elf import tool
@@ -26,27 +30,27 @@ PARENT = os.getpid()
 @pytest.mark.parametrize("count", [0, 1, 2, 200])
 @pytest.mark.parametrize("number", [1, 2, 5])
 def test_each_part_is_done_once_and_stands_in_its_place(number, count):
-    done = list(processes.spread(lambda part: (part, os.getpid()), count, number))
+    done = list(spread(lambda part: (part, os.getpid()), count, number))
     assert [part for part, _ in done] == list(range(count))
     assert len({process for _, process in done}) <= number
 
 
 def test_parts_are_shared():
-    done = list(processes.spread(lambda part: time.sleep(0.05) or os.getpid(), 20, 2))
+    done = list(spread(lambda part: time.sleep(0.05) or os.getpid(), 20, 2))
     assert len(set(done)) == 2
 
 
 def test_the_first_is_given_while_others_are_at_work():
     """And those behind it follow in their order, however long each takes, and however much it tells."""
     done = []
-    for part, text in processes.spread(lambda part: (part, "x" * (part << 12)) if part else time.sleep(0.2) or (0, ""), 40, 3):
+    for part, text in spread(lambda part: (part, "x" * (part << 12)) if part else time.sleep(0.2) or (0, ""), 40, 3):
         done.append((part, len(text)))
         time.sleep(0.001)
     assert done == [(part, part << 12) for part in range(40)]
 
 
 def test_what_is_not_waited_for_is_ended():
-    results = processes.spread(lambda part: part if part == 0 or os.getpid() == PARENT else time.sleep(60), 9, 3)
+    results = spread(lambda part: part if part == 0 or os.getpid() == PARENT else time.sleep(60), 9, 3)
     started = time.monotonic()
     assert next(results) == 0
     results.close()
@@ -81,8 +85,8 @@ def test_what_a_dead_process_leaves_is_missed(die):
         time.sleep(0.01)
         return part * part
 
-    with pytest.raises(processes.Lost):
-        list(processes.spread(work, 30, 3))
+    with pytest.raises(Lost):
+        list(spread(work, 30, 3))
 
 
 def test_where_no_process_can_be_had_one_does_it_all(monkeypatch):
@@ -90,7 +94,7 @@ def test_where_no_process_can_be_had_one_does_it_all(monkeypatch):
         raise BlockingIOError("fork: Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", refuse)
-    assert list(processes.spread(lambda part: part * part, 30, 3)) == [part * part for part in range(30)]
+    assert list(spread(lambda part: part * part, 30, 3)) == [part * part for part in range(30)]
 
 
 def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
@@ -101,7 +105,7 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
 
     started = time.monotonic()
     with pytest.raises(ValueError, match=r"^[012]$"):
-        list(processes.spread(work, 3, 2))
+        list(spread(work, 3, 2))
     assert time.monotonic() - started < 30
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
@@ -109,7 +113,7 @@ def test_what_goes_wrong_in_the_parent_is_told_and_nothing_is_left_running():
 
 ORPHANED = """
 import os, signal, time
-from layoutlint import processes
+from layoutlint.readers.processes import pool
 parent = os.getpid()
 
 def work(part):
@@ -118,7 +122,7 @@ def work(part):
     os.kill(parent, signal.SIGKILL)
     return "x" * (1 << 20)  # more than a pipe holds
 
-list(processes.spread(work, 9, 3))
+list(pool.spread(work, 9, 3))
 """
 
 
@@ -142,11 +146,11 @@ SIZES = [
 @pytest.mark.parametrize(("size", "jobs", "number"), SIZES)
 def test_as_many_processes_as_are_asked_for_and_worth_it(size, jobs, number, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    assert forks.number_for(size, jobs) == number
+    assert number_for(size, jobs) == number
 
 
 def read(path: str, wanted: Wanted, jobs: int) -> Reading:
-    with elf.opened(path) as image:
+    with elf_file.opened(path) as image:
         return dwarf.read_elf(image, wanted, ReadOptions(jobs=jobs))
 
 
@@ -154,8 +158,8 @@ def same(path: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> 
     for wanted in (Wanted(frozenset(names)), Wanted(everything=True), Wanted(held=frozenset(names))):
         alone = read(path, wanted, 1)
         with monkeypatch.context() as patched:
-            patched.setattr(forks, "_UNIT_OF_WORK", 1)
-            patched.setattr(gather, "_PARTS", 1 << 20)  # every unit is a part
+            patched.setattr(pool, "_UNIT_OF_WORK", 1)
+            patched.setattr(collect, "_PARTS", 1 << 20)  # every unit is a part
             for jobs in (2, 3):
                 assert read(path, wanted, jobs) == alone
         assert len(alone.structs) > 3
@@ -176,15 +180,15 @@ def test_programs(compiler, flags, tmp_path, monkeypatch):
 def test_nothing_is_lost_with_a_process_that_dies(tmp_path, monkeypatch):
     """What its parent has done by then does not count: which definition is the first depends on all units."""
     path = build(tmp_path / "built", "gcc", "-gdwarf-5")
-    look = gather.Gathering._look
+    look = collect.Gathering._look
 
-    def dying(self: gather.Gathering, unit: Unit, is_imported: bool = False) -> gather.Sight:
+    def dying(self: collect.Gathering, unit: Unit, is_imported: bool = False) -> collect.Sight:
         if os.getpid() != PARENT:
             os._exit(1)
         time.sleep(0.05)
         return look(self, unit, is_imported)
 
-    monkeypatch.setattr(gather.Gathering, "_look", dying)
+    monkeypatch.setattr(collect.Gathering, "_look", dying)
     same(path, NAMES, monkeypatch)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from elftools.dwarf import enums
 
-from layoutlint.readers.dwarf import names
+from layoutlint.readers.dwarf.format import constants
 
 TABLE = [
-    ("DW_AT_", names.ATTRIBUTES, enums.ENUM_DW_AT),
-    ("DW_TAG_", names.TAGS, enums.ENUM_DW_TAG),
-    ("DW_FORM_", names.FORMS, enums.ENUM_DW_FORM),
-    ("DW_UT_", names.UNITS, enums.ENUM_DW_UT),
+    ("DW_AT_", constants.ATTRIBUTES, enums.ENUM_DW_AT),
+    ("DW_TAG_", constants.TAGS, enums.ENUM_DW_TAG),
+    ("DW_FORM_", constants.FORMS, enums.ENUM_DW_FORM),
+    ("DW_UT_", constants.UNITS, enums.ENUM_DW_UT),
 ]
 
 

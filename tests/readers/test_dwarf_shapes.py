@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutlint.readers import dwarf
-from layoutlint.readers.dwarf import recipe
-from layoutlint.readers.dwarf.abbrev import Format
-from layoutlint.readers.dwarf.interning import UNKNOWN, Memo, Words
-from layoutlint.readers.dwarf.names import at
-from layoutlint.readers.dwarf.tables import Tables
-from layoutlint.readers.span import Span
+from layoutlint.readers.dwarf.format import type_recipe
+from layoutlint.readers.dwarf.format.abbreviation_tables import Tables
+from layoutlint.readers.dwarf.format.abbreviations import Format
+from layoutlint.readers.dwarf.format.constants import at
+from layoutlint.readers.dwarf.format.word_tables import UNKNOWN, Memo, Words
+from layoutlint.readers.elf.span import Span
 
-FOLDER = Path(dwarf.__file__).parent
-DECODERS = ("members", "types", "plain")
+FOLDER = Path(dwarf.__file__).parent / "types"
+DECODERS = ("decoder", "spelling", "fixed_fields")
 ABOUT_UNITS = {"sibling"}
 
 
@@ -26,7 +26,7 @@ ABOUT_UNITS = {"sibling"}
 def test_shapes_hold_every_attribute_that_is_decoded(module):
     asked = set(re.findall(r'\bat\("(\w+)"\)', (FOLDER / f"{module}.py").read_text())) - ABOUT_UNITS
     assert len(asked) >= 7
-    assert {name for name in asked if at(name) not in recipe.USED} == set()
+    assert {name for name in asked if at(name) not in type_recipe.USED} == set()
 
 
 @given(st.lists(st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), max_size=6), max_size=60))

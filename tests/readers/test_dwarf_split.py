@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading
+from layoutlint.model.reading import Reading
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_dwarf import C, read
 from tests.readers.test_elf import tool

@@ -11,8 +11,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import dwarf, elf
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dwarf
+from layoutlint.readers.elf import elf_file as elf
 from tests.oracles import need as tool
 from tests.readers.dwarf_file import elf as elf_file
 

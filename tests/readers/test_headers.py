@@ -13,8 +13,8 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_E_MACHINE, ENUM_SH_TYPE_BASE
 
-from layoutlint.readers import headers
-from layoutlint.readers.headers import Headers
+from layoutlint.readers.elf import headers
+from layoutlint.readers.elf.headers import Headers
 from tests.pace import within
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import TARGETS, built, for_target, tool

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.containers import Container, Index
-from layoutlint.model import ReadOptions, Struct, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry.containers import Container, Index
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.c_probe import compile_c, need
 from tests.readers.dwarf_file import Dwarf
 from tests.test_containers import SOURCE

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import kernel_config
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
+from layoutlint.readers.linux import config as kernel_config
 from tests.readers.test_elf import built, tool
 from tests.readers.test_linux_version import BANNER, MODINFO, RING
 
@@ -43,7 +44,7 @@ def vmlinux(folder: Path, banner: str = DEBIAN, name: str = "vmlinux") -> Path:
 
 def reading(path: Path) -> Reading:
     kernel_config._content.cache_clear()
-    return readers.read(str(path), Wanted(frozenset({"ring"})), ReadOptions())
+    return dispatch.read(str(path), Wanted(frozenset({"ring"})), ReadOptions())
 
 
 PLACES = [

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import linux_version
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
+from layoutlint.readers.linux import version as linux_version
 from tests.readers.test_elf import built, tool
 
 RING = "struct ring { long head; } ring;\n"
@@ -62,7 +63,7 @@ def test_a_module_of_a_distribution_states_two_numbers():
 
 
 def version(path: object) -> tuple[int, ...] | None:
-    return readers.read(str(path), Wanted(frozenset({"ring"})), ReadOptions()).kernel
+    return dispatch.read(str(path), Wanted(frozenset({"ring"})), ReadOptions()).kernel
 
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in FILES], ids=[case[0] for case in FILES])

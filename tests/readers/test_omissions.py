@@ -23,7 +23,15 @@ severity = "error"
 why = "a reader takes it in one access"
 """
 GOOD = "struct q { long a, b; }; struct q good; int main(void) { return good.a; }\n"
-OTHER = "struct q { char c[60]; __int128 a; } __attribute__((packed)); struct q other; static int k; int f(void) { return other.a + k++; }\n"
+OTHER = """struct q { char c[60]; __int128 a; } __attribute__((packed)); struct q other;
+#ifdef ALONE
+int f(void) { return other.a; }
+#elif !defined(DATA)
+static int k; int f(void) { return other.a + k++; }
+#endif
+"""
+MAIN = "struct q { long a, b; }; struct q good; int f(void); int unused(void) { return 1; } int main(void) { return good.a + f(); }\n"
+KEEPING = "struct q { long a, b; }; struct q other; static int k; __attribute__((noinline)) int f(void) { return other.a + k++; }\n"
 LOCAL = """struct q { long a, b; }; struct q good;
 int f(int n) { struct q { char c[60]; __int128 a; } x = {0}; x.a = n; return x.a + x.c[n]; }
 """
@@ -93,8 +101,77 @@ UNITS = {
     "a C++ unit with another struct": (
         "gcc -g -c a.c; cp b.c b.cc; g++ -g -std=c++14 -c b.cc" + TWO, "1 struct in units in C++ 14, which layoutlint does not read: q at b.cc:1",
     ),
+    "OpenMP, which is linked with objects of its own": ("gcc -g -c a.c; gcc -g -c b.c; gcc -fopenmp a.o b.o -o out", ""),
+    "global symbols only": ("gcc -g -c a.c; gcc -c b.c; gcc -Wl,--discard-all a.o b.o -o out", "1 function without debug information: f"),
+    "linked by gcc -flto": ("gcc -g -flto -c a.c; gcc -flto -c b.c; gcc -flto a.o b.o -o out", "1 C unit without debug information: b.c"),
+    "data only, linked by gcc -flto": (
+        "gcc -g -flto -c a.c; gcc -flto -DDATA -c b.c; gcc -flto a.o b.o -o out", "1 C unit without debug information: b.c",
+    ),
+    "stripped, linked by lld": ("clang -g -c a.c; clang -c b.c; strip -g b.o; clang -fuse-ld=lld a.o b.o -o out", "1 function without debug information: f"),
+    "stripped, without symbols of its own": (
+        "gcc -g -c a.c; gcc -DALONE -c b.c; strip -g b.o" + "; gcc a.o b.o -o out", "1 function without debug information: f",
+    ),
+    "an object without local symbols": (
+        "gcc -g -c a.c; gcc -c b.c; ld -r -x a.o b.o -o out", "1 function without debug information: f",
+    ),
     "link-time optimisation": ("gcc -g -flto -c a.c; gcc -g -flto -c b.c; gcc -flto -g a.o b.o -o out", ""),
 }  # fmt: skip
+
+
+BUILDS = {
+    "gcc": "gcc -g FLAGS -c a.c; gcc FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "gcc, DWARF 4": "gcc -g -gdwarf-4 FLAGS -c a.c; gcc FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "gcc, split": "gcc -g -gsplit-dwarf FLAGS -c a.c; gcc FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "gcc, split, DWARF 4": "gcc -g -gsplit-dwarf -gdwarf-4 FLAGS -c a.c; gcc FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "gcc, a section for each function": "gcc -g -O2 -ffunction-sections FLAGS -c a.c; gcc FLAGS B -c b.c; gcc -Wl,--gc-sections LINK a.o b.o -o out",
+    "clang": "clang -g FLAGS -c a.c; clang FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "clang, DWARF 4": "clang -g -gdwarf-4 -O2 -ffunction-sections FLAGS -c a.c; clang FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "clang, split": "clang -g -gsplit-dwarf -ffunction-sections FLAGS -c a.c; clang FLAGS B -c b.c; gcc LINK a.o b.o -o out",
+    "clang and lld": "clang -g -ffunction-sections FLAGS -c a.c; clang FLAGS B -c b.c; clang -fuse-ld=lld LINK a.o b.o -o out",
+    "clang -flto": "clang -g -flto FLAGS -c a.c; clang -flto FLAGS B -c b.c; clang -flto -fuse-ld=lld LINK a.o b.o -o out",
+    "gcc -flto": "gcc -g -flto FLAGS -c a.c; gcc -flto FLAGS B -c b.c; gcc -flto LINK a.o b.o -o out",
+}
+FORMS = [
+    pytest.param("-fPIE", "-pie", id="a program"),
+    pytest.param("-fno-pie", "-no-pie", id="at fixed addresses", marks=pytest.mark.exhaustive),
+    pytest.param("-fPIC", "-shared", id="a library", marks=pytest.mark.exhaustive),
+]
+NO_SYMBOLS = "; objcopy --remove-section .symtab --strip-unneeded --keep-section=.debug_* out"
+STRIPPED = [
+    pytest.param("", NO_SYMBOLS, id="no symbols"),
+    pytest.param("-Wl,--discard-all", "", id="global symbols", marks=pytest.mark.exhaustive),
+]
+
+
+@pytest.mark.parametrize(("discard", "strip"), STRIPPED)
+@pytest.mark.parametrize(("flags", "link"), FORMS)
+@pytest.mark.parametrize("steps", BUILDS.values(), ids=BUILDS)
+def test_code_tells_of_units_that_no_symbol_names(tmp_path, steps, flags, link, discard, strip):
+    steps = steps.replace("FLAGS", flags).replace("LINK", f"{link} {discard}") + strip
+    for described, folder in ((True, tmp_path / "good"), (False, tmp_path / "bad")):
+        folder.mkdir()
+        found = report(folder, build(folder, steps.replace(" B ", " -g " if described else " "), a_c=MAIN, b_c=KEEPING))
+        assert (bool(reasons(found)), found["exit"]) == ((False, 0) if described else (True, 3))
+
+
+def test_functions_without_unwind_tables(tmp_path):
+    flags = "-fno-asynchronous-unwind-tables -fno-exceptions"
+    steps = f"gcc -g {flags} -c a.c; gcc {flags} -c b.c; gcc -Wl,--discard-all a.o b.o -o out"
+    out = build(tmp_path, steps, a_c=MAIN, b_c=KEEPING)
+    assert reasons(report(tmp_path, out)) == ["1 function without debug information: f"]
+    out = build(tmp_path, steps + NO_SYMBOLS, a_c=MAIN, b_c=KEEPING)
+    assert reasons(report(tmp_path, out)) == [
+        "without a symbol table, nor unwind tables all functions: it is not known whether there are units without debug information"
+    ]
+
+
+def test_damaged_unwind_tables_are_not_known(tmp_path):
+    out = build(tmp_path, BUILDS["gcc"].replace("FLAGS", "-fPIE").replace("LINK", "-pie").replace("B", "-g") + NO_SYMBOLS, a_c=MAIN, b_c=KEEPING)
+    (tmp_path / "zeros").write_bytes(b"\xfe" * 40)
+    subprocess.run([tool("objcopy"), "--remove-section", ".eh_frame_hdr", "--update-section", f".eh_frame={tmp_path}/zeros", out], check=True)
+    found = report(tmp_path, out)
+    assert [("it is not known" in reason) for reason in reasons(found)] == [True]
+    assert found["exit"] == 3
 
 
 @pytest.mark.parametrize(("steps", "expected"), UNITS.values(), ids=UNITS)

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import compression, packed, read
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
+from layoutlint.readers.elf import compression, packed
 from tests.c_probe import need
 
 zstd = compression.zstd()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests import pahole
 from tests.c_probe import need
 

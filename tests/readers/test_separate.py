@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import elf, read, separate
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
+from layoutlint.readers.elf import debug_files
+from layoutlint.readers.elf import elf_file as elf
 from tests.command import run
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import tool
@@ -191,12 +194,12 @@ class TestSupplement:
     @pytest.mark.parametrize("place", ["bin/shared.debug", "debug/{here}/bin/shared.debug", "debug/.build-id/{id}.debug"])
     def test_is_found(self, shared, tmp_path, place):
         with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
-            build_id = separate._supplement_id(image)
+            build_id = debug_files._supplement_id(image)
         named = place.format(here=tmp_path, id=f"{build_id[:2]}/{build_id[2:]}")
         there = moved(tmp_path / "bin/shared.debug", Path(f"{tmp_path}/{named}"))
         options = ReadOptions(debug_dirs=(str(tmp_path / "debug"),))
         with elf.opened(str(shared)) as image:
-            other = separate.supplement(image, options)
+            other = debug_files.supplement(image, options)
             assert os.path.samefile(other.path, there)
             assert bytes(other.section(".debug_info")), "open as long as the file that needs it"
 
@@ -204,16 +207,16 @@ class TestSupplement:
         link = tmp_path / "elsewhere"
         link.symlink_to(shared)
         with elf.opened(str(link)) as image:
-            assert os.path.samefile(separate.supplement(image, NOWHERE).path, tmp_path / "bin/shared.debug")
+            assert os.path.samefile(debug_files.supplement(image, NOWHERE).path, tmp_path / "bin/shared.debug")
 
     def test_has_none_itself(self, shared, tmp_path):
         with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
-            assert separate.supplement(image, NOWHERE) is None
+            assert debug_files.supplement(image, NOWHERE) is None
 
     def test_that_is_missing(self, shared, tmp_path):
         (tmp_path / "bin/shared.debug").unlink()
         with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
-            separate.supplement(image, ReadOptions(debug_dirs=("/debug",)))
+            debug_files.supplement(image, ReadOptions(debug_dirs=("/debug",)))
         reason = "part of its types stands in the supplementary file shared.debug (dwz), which was not found: "
         assert raised.value.reason.startswith(f"{reason}no {tmp_path}/bin/shared.debug, no /debug/")
         assert ", no /debug/.build-id/" in raised.value.reason
@@ -224,7 +227,7 @@ class TestSupplement:
         with elf.opened(str(one)) as image:
             theirs = image.build_id
         with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
-            separate.supplement(image, NOWHERE)
+            debug_files.supplement(image, NOWHERE)
         wrong = f"the supplementary file {tmp_path}/bin/shared.debug has the build id {theirs}, and "
         assert raised.value.reason.startswith(wrong)
         assert raised.value.reason.endswith(" is the one that belongs to it")
@@ -242,7 +245,7 @@ def test_supplements_of_distributions_stand_below_any_root(tmp_path, name):
     there.parent.mkdir(parents=True)
     there.write_bytes(elf_file({".debug_info": b"x"}))
     with elf.opened(named(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
-        assert separate.supplement(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),))).path == str(there)
+        assert debug_files.supplement(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),))).path == str(there)
 
 
 BAD = [
@@ -261,19 +264,19 @@ BAD = [
 @pytest.mark.parametrize(("section", "content", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_bad_names(tmp_path, section, content, message):
     with elf.opened(named(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
-        separate.supplement(image, NOWHERE)
+        debug_files.supplement(image, NOWHERE)
     assert message in raised.value.reason
 
 
 @pytest.mark.parametrize("content", [b"", b"\5", b"\5\0\1", b"\5\0\1\0", b"\5\0\1\0\2ab"])
 def test_supplements_name_none(tmp_path, content):
     with elf.opened(named(tmp_path, (".debug_sup", content))) as image:
-        assert separate.supplement(image, NOWHERE) is None
+        assert debug_files.supplement(image, NOWHERE) is None
 
 
 def test_a_file_without_a_supplement(tmp_path):
     with elf.opened(named(tmp_path)) as image:
-        assert separate.supplement(image, NOWHERE) is None
+        assert debug_files.supplement(image, NOWHERE) is None
 
 
 class TestSplit:
@@ -291,13 +294,13 @@ class TestSplit:
         moved(program[0], tmp_path / "bin/one")
         with elf.opened(str(tmp_path / "bin/one")) as image:
             options = ReadOptions(debug_dirs=(str(tmp_path / "root"),))
-            with separate.split(image, str(tmp_path / "build"), name, options) as part:
+            with debug_files.split(image, str(tmp_path / "build"), name, options) as part:
                 assert os.path.samefile(part.path, there)
                 assert part.has_dwarf
 
     def test_a_missing_dwo_file(self, program, tmp_path):
         with elf.opened(str(program[0])) as image, pytest.raises(ReadError) as raised, \
-                separate.split(image, "/gone", "none.dwo", ReadOptions(debug_dirs=("/debug",))):  # fmt: skip
+                debug_files.split(image, "/gone", "none.dwo", ReadOptions(debug_dirs=("/debug",))):  # fmt: skip
             raise AssertionError("opened")
         places = f"no /gone/none.dwo, no {tmp_path}/build/none.dwo, no /debug/gone/none.dwo, no /debug/none.dwo"
         assert raised.value.reason == f"none.dwo (split DWARF) was not found: {places}"
@@ -309,10 +312,10 @@ class TestSplit:
         there.parent.mkdir(parents=True, exist_ok=True)
         ran("dwp", program[1], "-o", there, cwd=tmp_path)
         with elf.opened(str(tmp_path / "bin/one")) as image:
-            found = separate.package(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),)))
+            found = debug_files.package(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),)))
             assert os.path.samefile(found.path, there)
             assert found.section(".debug_cu_index")
 
     def test_there_need_be_no_package(self, program):
         with elf.opened(str(program[0])) as image:
-            assert separate.package(image, NOWHERE) is None
+            assert debug_files.package(image, NOWHERE) is None

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from layoutlint.readers import elf
-from layoutlint.readers.span import Span
+from layoutlint.readers.elf import elf_file as elf
+from layoutlint.readers.elf.span import Span
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import tool, written
 

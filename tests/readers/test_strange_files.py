@@ -18,8 +18,10 @@ from elftools.dwarf.enums import ENUM_DW_AT, ENUM_DW_FORM, ENUM_DW_TAG
 from elftools.elf.elffile import ELFFile
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import read, relocation
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
+from layoutlint.readers.elf import relocation
 from tests.c_probe import need
 from tests.readers.dwarf_file import Dwarf, sleb, uleb
 from tests.readers.test_dwarf_damage import C99, INT, PLANS, UNIT

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import lint, rulefile
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
 from tests.oracles import need
 from tests.readers.test_kernel_config import DEBIAN, RELEASE
 
@@ -52,8 +54,8 @@ def vmlinux(tmp_path_factory) -> Path:
 
 def outcome(path: Path, folder: Path, written: str, read: str) -> tuple[str, str]:
     (folder / "r.toml").write_text(RULES.format(written=written, read=read))
-    packs = rulefile.load([str(folder / "r.toml")])
-    report = lint.check([str(path)], packs, (), lint.Options())
+    packs = rule_file.load([str(folder / "r.toml")])
+    report = check([str(path)], packs, (), Options())
     [finding] = (*report.findings, *report.kept)
     return finding.verdict.outcome.value, finding.verdict.message
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from layoutlint import inputs
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
 from tests.c_probe import compile_c
 from tests.command import run
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Wanted
-from layoutlint.readers import headers, read
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
+from layoutlint.readers.elf import headers
 from tests.c_probe import need
 
 FIRST = """

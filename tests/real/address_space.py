@@ -145,40 +145,38 @@ SHUFFLED = {
 """What the command says with `--randstruct MODE`; `address_space` and `inode` are marked."""
 
 REASONS = """\
-- **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins. Only a line that starts exactly between them parts the two: the base 40
-  of eight. Inodes of `inode_cache` stand 640 bytes from one another, ten lines, so that every one of them starts on a line:
-  there the two share in *every* inode, and so they do in every `bdev_inode`.
-- **Before the patch** 32 bytes lie between them. In three of eight bases the last word of one and the first of the other
-  still meet; in `bdev_inode`, which always starts on a line, they always do.
-- **With the patch, and in 6.12**, the last word of `i_mmap` starts 64 bytes before the first of `i_mmap_rwsem`, and both are
-  aligned to 8: no line holds something of both, wherever the object is. The verdict does not need to know where it lives.
-- **7.2.** `rw_semaphore` is 32 bytes and stands 56 behind `i_mmap`: two bases of eight are left, 0 and 56. By itself that
-  looks like a small risk; but `bdev_inode` puts its `address_space` at one of the two always, 1336 = 20 * 64 + 56. The
-  cache of ext4 names a place for the free pointer since then, so that its inodes stand 1072 bytes from one another,
-  a multiple of 16, and one base of four fails.
+- **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins, so only one base of eight separates them: 40. Inodes of `inode_cache` are
+  640 bytes apart, which is ten lines, so every one starts on a line. The two share a line in *every* inode, and in every
+  `bdev_inode`.
+- **Before the patch.** 32 bytes lie between them. At three of eight bases, the last word of one still shares a line with the
+  first of the other. In `bdev_inode`, which always starts on a line, it always does.
+- **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before the first of `i_mmap_rwsem`, and both are
+  aligned to 8. So no line holds bytes of both, wherever the object is.
+- **7.2.** `rw_semaphore` is 32 bytes and starts 56 bytes after `i_mmap` does, so two bases of eight fail: 0 and 56. That looks
+  like a small risk, but `bdev_inode` always puts its `address_space` at one of the two: 1336 = 20 * 64 + 56. The ext4 cache
+  now states an offset for the free pointer. So its inodes are 1072 bytes apart, a multiple of 16, and one base of four fails.
 """
 
 
 SHUFFLED_HEAD = f"""\
 ## Randomised
 
-`address_space` and `inode` are marked `__randomize_layout`: in a build with CONFIG_RANDSTRUCT the declared order says nothing.
-The first verdict of each pair is that over every order that the compiler can choose, as the share of orders and bases in
-which the rule fails; the second that of one build, whose seed is
+`address_space` and `inode` are marked `__randomize_layout`. If the build has CONFIG_RANDSTRUCT, the declared order means
+nothing. In each pair of columns, the first verdict covers every order that the compiler can choose: the share of orders and
+bases at which the rule fails. The second is for one build, with the seed
 `{SEED}`.
 """
 
 SHUFFLED_REASONS = """\
-- **No seed.** What upstream did to the order is lost in the full mode and with clang: with `i_mmap` of 16 bytes, the lock of
-  40 (32 in 7.2) and the fields between them in any order, the two meet in a third of the cases in every version. These shares
-  are exact, counted over all orders; those inside `inode`, which has 50 fields more, are drawn, with the error that they state.
-- **Performance mode** keeps fields within a line's worth of their declared neighbours. In 6.1, where the two are declared
-  side by side, that keeps them together in four of five cases, and in 7.2 in two of three; what 6.12 keeps apart
-  stays so mostly, and is at risk all the same: 29 %.
-- **With a seed** there is one order, and the verdict is about bases again. The same seed gives kernels of different versions
-  different orders: some are kept by luck, and the next build is not.
-- `inode` is larger in most orders, for the holes in them, and the stride of its cache with it: 688 bytes instead of 632.
-- What would hold in every build: a struct of its own for each side, aligned to the line. Alignments survive the shuffle.
+- **No seed.** The full mode and clang undo upstream's order. `i_mmap` has 16 bytes, the lock 40 (32 in 7.2), and all fields can
+  be in any order: the two share a line in a third of the cases or somewhat more. These shares are exact, over all orders.
+  Inside `inode`, which has 50 more fields, orders are sampled, with the stated error.
+- **Performance mode** keeps fields within a line's worth of their declared neighbours. The two are side by side in 6.1, and
+  share a line in four of five cases; in 7.2 in two of three. What 6.12 keeps apart mostly stays apart, but is at risk: 29 %.
+- **With a seed** there is one order, and the verdict is about bases again. Versions get different orders from the same seed.
+  Some are kept by luck; the next build may not be.
+- `inode` is larger in most orders, because of holes, and so is the stride of its cache: 688 bytes instead of 632.
+- To hold in every build, give each side its own struct, aligned to the line. Alignments survive the shuffle.
 """
 
 
@@ -213,11 +211,11 @@ def table() -> str:
 HEAD = """\
 # One struct, many places: `address_space`
 
-Does `i_mmap` share a cache line with `i_mmap_rwsem`? The answer depends on the order of the fields, and as much on where
-the object sits. Here are the verdicts on the rule that is shipped for it, for the forms that the struct had and the
-places that it is found in. `layoutlint check` says each of them: from debug information of Debian's cloud kernels for
-x86-64, and for the two sides of the patch ("[PATCH] fs/address_space: move i_mmap_rwsem to mitigate a false sharing with
-i_mmap.", Jonas Zhou, 2024-02-02) from `fixtures/seeds`, inside inodes of the sizes of 6.12 (`fixtures/address_space`).
+Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
+object is. These are the verdicts of the shipped rule for each form of the struct, in each place. `layoutlint check` gives all
+of them, from the debug information of Debian's cloud kernels for x86-64. The two sides of the patch ("[PATCH]
+fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap.", Jonas Zhou, 2024-02-02) come from
+`fixtures/seeds`, inside inodes of the sizes of 6.12 (`fixtures/address_space`).
 """
 
 TAIL = """\
@@ -227,17 +225,17 @@ By itself, as the shipped pack does:
 
     layoutlint check vmlinux --struct address_space
 
-In its containers, with a rule file that says where those come from, such as `fixtures/address_space/containers.toml`:
+In its containers, with a rule file that states how those are allocated, such as `fixtures/address_space/containers.toml`:
 
     layoutlint check vmlinux --rules containers.toml
     layoutlint containers vmlinux address_space
 
-For a build that randomises, without and with its seed:
+For a randomised build, without and with its seed:
 
     layoutlint check vmlinux --rules containers.toml --randstruct gcc-full --kernel-version 6.12 \\
         --randomized address_space,inode [--seed scripts/basic/randstruct.seed]
 
-`/sys/kernel/slab/inode_cache/slab_size` has the stride of the running kernel, which the columns of slab caches follow."""
+`/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel. The columns of slab caches follow it."""
 
 
 def main() -> None:

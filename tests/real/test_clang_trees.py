@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import read
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.command import run
 
 pytestmark = pytest.mark.real

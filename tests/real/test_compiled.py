@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import compiled
+from layoutlint.commands import version
 from tests import command, interpreted
 
 pytestmark = pytest.mark.real
@@ -21,8 +21,8 @@ ASKED = (
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("asked", ASKED, ids=[f"{row[0]} {row[-1]}" for row in ASKED])
 def test_compiled_and_interpreted_say_the_same(kernel, name, asked):
-    if compiled.state() != "compiled":
-        pytest.skip(f"the scanner is {compiled.state()}: there is nothing to compare")
+    if version.state() != "compiled":
+        pytest.skip(f"the scanner is {version.state()}: there is nothing to compare")
     arguments = (asked[0], kernel(name), *asked[1:])
     first, second = (run(*arguments) for run in (command.run, interpreted.run))
     assert first.stdout == second.stdout

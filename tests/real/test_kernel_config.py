@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 
 pytestmark = pytest.mark.real
 RELEASES = [("next", "next-headers"), ("newest", "newest-headers")]
@@ -28,9 +29,9 @@ def test_a_package_and_its_headers_state_the_same(tmp_path, kernel, image, heade
     except OSError:
         shutil.copy(vmlinux, debug / vmlinux.name)
     shutil.copy(tree / ".config", boot / f"config-{release}")
-    built = readers.read(str(debug / vmlinux.name), Wanted(frozenset({"list_head"})), ReadOptions())
+    built = dispatch.read(str(debug / vmlinux.name), Wanted(frozenset({"list_head"})), ReadOptions())
     wanted = Wanted(frozenset({"list_head"}), headers=(("list_head", "linux/types.h"),))
-    source = readers.read(str(tree), wanted, ReadOptions())
+    source = dispatch.read(str(tree), wanted, ReadOptions())
     assert (built.config, built.kernel) == (source.config, source.kernel)
     assert f"its configuration comes from {boot / f'config-{release}'}" in built.notes
     assert {option for option in built.options if not option.startswith("!")} <= built.config

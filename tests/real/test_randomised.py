@@ -7,10 +7,12 @@ import random
 
 import pytest
 
-from layoutlint import inputs, randstruct
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.randstruct import Randomisation, Seed, plugins
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.randstruct import gcc_plugin, randomisation
+from layoutlint.randstruct.randomisation import Randomisation, Seed
+from layoutlint.readers import inputs
 from tests.command import run
 from tests.randstruct.test_check import rules
 
@@ -31,11 +33,11 @@ def shares(path, mode):
     options = ReadOptions(marks=True)
     readings, _ = inputs.read((str(path),), Wanted(frozenset(PAIRS)), options)
     structs = [struct for struct in readings[0].structs if struct.name in PAIRS]
-    known, _ = inputs.read((str(path),), Wanted(randstruct.embedded(structs)), options)
+    known, _ = inputs.read((str(path),), Wanted(randomisation.embedded(structs)), options)
     total = dict.fromkeys(PAIRS, 0.0)
     for seed in seeds():
-        how = Randomisation(mode, seed, plugins.of_version("6.12.107"))
-        for struct in randstruct.redone(readings[0], known, how).structs:
+        how = Randomisation(mode, seed, gcc_plugin.of_version("6.12.107"))
+        for struct in randomisation.redone(readings[0], known, how).structs:
             if struct.name in PAIRS:
                 a, b = (Layout(struct).find(name) for name in PAIRS[struct.name])
                 meets = [

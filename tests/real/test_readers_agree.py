@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.model import ReadOptions, Struct, Wanted
-from layoutlint.readers import read
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests.agreement import agreeing
 
 pytestmark = pytest.mark.real

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint import lint, rulefile
-from layoutlint.model import ReadOptions
+from layoutlint.intent.toml import rule_file
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from layoutlint.model.reading import ReadOptions
 
 pytestmark = pytest.mark.real
 
@@ -24,8 +26,8 @@ FOUND = {
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize("name", FOUND)
 def test_the_seed_structs_of_a_vmlinux(kernel, name, reader):
-    linux = tuple(rulefile.shipped_named(f"kernel/{name}") for name in ("fs", "locking", "percpu"))
-    report = lint.check([str(kernel(name))], (), linux, lint.Options(read=ReadOptions(reader=reader)))
+    linux = tuple(rule_file.shipped_named(f"kernel/{name}") for name in ("fs", "locking", "percpu"))
+    report = check([str(kernel(name))], (), linux, Options(read=ReadOptions(reader=reader)))
     judged = {f.rule.id: (f.verdict.outcome.value, f.verdict.bases) for f in (*report.findings, *report.kept)}
     assert judged.items() >= (FOUND[name] | SEMAPHORE).items()
     assert (report.exit_status, report.unread) == (1, ())

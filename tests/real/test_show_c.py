@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions
 from tests.oracles import need
@@ -46,7 +47,7 @@ def test_like_pahole(next):
     # `pahole -C` with several names stops after the first unit that has some of them.
     listed = subprocess.run(["pahole", str(next)], capture_output=True, text=True).stdout
     blocks = {m[1]: m[0] for m in _BLOCK.finditer(listed) if m[1] in NAMES}
-    reading = readers.read(str(next), Wanted(frozenset(blocks)), ReadOptions())
+    reading = dispatch.read(str(next), Wanted(frozenset(blocks)), ReadOptions())
     differing = [
         struct.name
         for struct in reading.structs

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import slabs
-from layoutlint.allocators import PAGE, Storage, Wanting, blocks
-from layoutlint.model import Source, target_named
+from layoutlint.geometry import slab as slabs
+from layoutlint.geometry.allocators import Wanting, blocks
+from layoutlint.model.storage import PAGE, Storage
+from layoutlint.model.structs import Source
+from layoutlint.model.target import target_named
 
 CACHES = Path("/sys/kernel/slab")
 CPUS = Path("/sys/devices/system/cpu")

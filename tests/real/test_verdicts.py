@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint import readers
-from layoutlint.layout import Layout
-from layoutlint.model import ReadOptions, Wanted
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 from tests.command import ROOT, run
 from tests.real import kernels
 from tests.test_kernel_rules import CASES, RULES, table
@@ -127,7 +128,7 @@ def test_cases_have_the_offsets_of_the_kernel_that_they_name(kernel, tmp_path, p
     """A stable version that a case names must be the kernel's: backports move fields."""
     at = kernel(name)
     numbers = tuple(map(int, version.split(".")))
-    own = readers.read(str(at), Wanted(frozenset({"list_head"})), ReadOptions(reader="btf")).kernel
+    own = dispatch.read(str(at), Wanted(frozenset({"list_head"})), ReadOptions(reader="btf")).kernel
     if own is None or own[: len(numbers)] != numbers:
         pytest.skip(f"{name} is now {own}; the case is about {version}")
     rules = [expected.rule for expected in case.expected]
@@ -135,8 +136,8 @@ def test_cases_have_the_offsets_of_the_kernel_that_they_name(kernel, tmp_path, p
     source = tmp_path / "case.c"
     source.write_text(case.text)
     flags = ("--target=x86_64-linux-gnu",)
-    reduced = {s.name: Layout(s) for s in readers.read(str(source), wanted, ReadOptions(flags=flags)).structs}
-    whole = {s.name: Layout(s) for s in readers.read(str(at), wanted, ReadOptions(reader="btf")).structs}
+    reduced = {s.name: Layout(s) for s in dispatch.read(str(source), wanted, ReadOptions(flags=flags)).structs}
+    whole = {s.name: Layout(s) for s in dispatch.read(str(at), wanted, ReadOptions(reader="btf")).structs}
     offsets = {
         (struct, place.path): (place.offset, whole[struct].match(place.path)[0].offset)
         for struct, layout in reduced.items()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from layoutlint.builds import Build
-from layoutlint.coverage import NotCovered
+from layoutlint.judgement.build_outcomes import spread
+from layoutlint.judgement.finding import Coverage, Finding, NotCovered, Report
+from layoutlint.judgement.rule import Kind, Rule, Severity
+from layoutlint.judgement.verdict import Verdict, unknown
 from layoutlint.kinds.separate import Separate
-from layoutlint.model import Reading, Source, Struct, Unread
-from layoutlint.reports.outcomes import spread
-from layoutlint.rule import Coverage, Finding, Kind, Report, Rule, Severity, Verdict, unknown
+from layoutlint.model.build import Build
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.structs import Source, Struct
 from tests.build import X86_64, bits, context, flexible, member, struct
 
 NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.judgement.rule import Severity
 from layoutlint.reports import FORMATS
-from layoutlint.reports.github import command, escape_data, escape_property
-from layoutlint.rule import Coverage, Report, Severity
+from layoutlint.reports.check.github import command, escape_data, escape_property
 from tests.reports.sample import FINDINGS, MATRIX, REPORT
 
 DATA = [

@@ -10,9 +10,10 @@ import jsonschema
 import pytest
 
 from layoutlint import __version__
-from layoutlint.model import Source
-from layoutlint.reports import FORMATS, sarif
-from layoutlint.rule import Coverage, Report
+from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.model.structs import Source
+from layoutlint.reports import FORMATS
+from layoutlint.reports.check import sarif
 from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT
 
 SCHEMA = json.loads(

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model import Source, target_named
-from layoutlint.reports import text
-from layoutlint.rule import Coverage, Outcome, Report, unknown
+from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.judgement.verdict import Outcome, unknown
+from layoutlint.model.structs import Source
+from layoutlint.model.target import target_named
+from layoutlint.reports.check import text
 from tests.build import context, member, struct
 from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, finding
 
@@ -25,6 +27,14 @@ REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN), ("text-matrix.txt", 
 @pytest.mark.parametrize(("name", "report"), REPORTS)
 def test_text(name, report, golden):
     golden(name, text.render(report))
+
+
+def test_a_row_has_a_cell_for_each_byte_of_a_line():
+    of_struct = struct("pair", 128, member("a", 0, 8), member("b", 64, 8))
+    verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(0,))
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
+    rows = [row.partition("|")[2].rpartition("|")[0] for row in drawn.splitlines() if row.startswith("  line ")]
+    assert [len(row.replace("|", "")) for row in rows] == [64] * len(rows)
 
 
 @pytest.mark.parametrize("report", [REPORT, CLEAN, MANY, MATRIX], ids=["all outcomes", "clean", "51 findings", "matrix"])

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from layoutlint.layout import Layout
-from layoutlint.model import Field, Reading, Struct, Unstated
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import Reading
+from layoutlint.model.structs import Field, Struct, Unstated
 from tests import pahole
 from tests.variants.facts import Definition, Spot
 

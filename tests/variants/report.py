@@ -10,8 +10,9 @@ import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from layoutlint.model import ReadOptions, Wanted
-from layoutlint.readers import read
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dispatch import read
 from tests import pahole
 from tests.real.kernels import Unavailable
 from tests.variants.build import Built, Variant, Workshop

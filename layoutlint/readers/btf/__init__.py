@@ -6,16 +6,19 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layoutlint import bounded
+from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model import Reading, ReadOptions, Target, Wanted
-from layoutlint.readers import kernel_config, linux_version
-from layoutlint.readers.btf import blob, machine
+from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.target import Target
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.btf import blob
+from layoutlint.readers.btf import target as machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
+from layoutlint.readers.linux import config, version
 
 if TYPE_CHECKING:
-    from layoutlint.readers.elf import Image
+    from layoutlint.readers.elf.elf_file import Image
 
 _SPLIT = "is split BTF, as of a kernel module: give the BTF of its vmlinux with `--btf-base FILE`"
 _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
@@ -40,8 +43,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     notes = (*notes, *_shared(base))
     is_kernel = _is_kernel(source.base or source)
     reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
-    release = linux_version.of_blob(path) if is_kernel else None
-    return kernel_config.with_release(reading, release, None)
+    release = version.of_blob(path) if is_kernel else None
+    return config.with_release(reading, release, None)
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -109,7 +112,7 @@ def _base(path: str) -> Blob:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise ReadError(path, bounded.why(error)) from error
+        raise ReadError(path, files.why(error)) from error
     return _base_as_of(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -123,15 +126,15 @@ def _base_as_of(path: str, *version: int) -> Blob:
 
 def _is_elf(path: str) -> bool:
     try:
-        return bounded.start(path, 4) == b"\x7fELF"
+        return files.start(path, 4) == b"\x7fELF"
     except OSError:  # which `_content` says
         return False
 
 
 def _of_elf(path: str) -> bytes:
-    from layoutlint.readers import elf  # brings elftools, which raw blobs do not need
+    from layoutlint.readers.elf import elf_file  # brings elftools, which raw blobs do not need
 
-    with elf.opened(path) as image:
+    with elf_file.opened(path) as image:
         section = image.section(".BTF")
         if section is None:
             raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
@@ -141,9 +144,9 @@ def _of_elf(path: str) -> bytes:
 def _content(path: str) -> bytes:
     """The file. Raises ReadError; also when there is nothing in it."""
     try:
-        data = bounded.content(path, _LARGEST)
+        data = files.content(path, _LARGEST)
     except OSError as error:
-        raise ReadError(path, bounded.why(error)) from error
+        raise ReadError(path, files.why(error)) from error
     if not data:
         raise ReadError(path, "the file is empty")
     return data

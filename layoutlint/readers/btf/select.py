@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from layoutlint.model import Field, Struct, Target, Unstated, Wanted
+from layoutlint.model.structs import Field, Struct, Unstated
+from layoutlint.model.target import Target
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.annotated import Annotations
+from layoutlint.readers.btf.annotation_tags import Annotations
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
 from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder

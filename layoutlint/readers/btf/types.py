@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from layoutlint import alignment
-from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
-from layoutlint.model import Aggregate, Field, Target, Unstated
+from layoutlint.model import alignment
+from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.structs import Aggregate, Field, Unstated
+from layoutlint.model.target import Target
 from layoutlint.readers import scalars
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob, Damaged, Record
@@ -34,18 +35,6 @@ largest of Linux has 2,800."""
 
 _FAKE: Final = "__SANITIZED_FAKE_INT__"
 """What pahole writes, with 4 bytes, for a number of other than 1, 2, 4, 8 or 16 (`long double` on i386)."""
-
-# Clang's spelling -> GCC's.
-_BASES: Final = {
-    "short": "short int",
-    "unsigned short": "short unsigned int",
-    "long": "long int",
-    "unsigned long": "long unsigned int",
-    "long long": "long long int",
-    "unsigned long long": "long long unsigned int",
-    "unsigned __int128": "__int128 unsigned",
-    "bool": "_Bool",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,7 +248,7 @@ class Decoder:
         if kind in _KEYWORDS:
             return CType(f"{_keyword(record)} {record.name or '{...}'}")
         if kind in (blob.INT, blob.FLOAT):
-            return CType(_BASES.get(record.name, record.name or "??"))
+            return CType(scalars.GCC_NAMES.get(record.name, record.name or "??"))
         if kind == blob.TYPEDEF:
             return CType(record.name or "??")
         if kind == blob.PTR:

@@ -6,15 +6,11 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from layoutlint.model import Declared, Inner
-from layoutlint.readers.clang import native
-from layoutlint.readers.clang.native import Cursor
-
-if TYPE_CHECKING:
-    from layoutlint.readers.clang.types import Types
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor
 
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
 _ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)(?:(\()|(?=[],)]))")
@@ -45,12 +41,12 @@ class Attributes:
 def of(lib: Any, declaration: Cursor) -> Attributes:
     """The attributes that stand in a declaration."""
     kinds = _inside(lib, declaration)
-    is_packed, is_member = native.PACKED in kinds, declaration.kind == native.FIELD
-    if not is_member and native.UNEXPOSED_ATTRIBUTE in kinds:
-        marks = [mark[1] for mark in _MARK.finditer(_without_members(native.printed(lib, declaration)))]
+    is_packed, is_member = libclang.PACKED in kinds, declaration.kind == libclang.FIELD
+    if not is_member and libclang.UNEXPOSED_ATTRIBUTE in kinds:
+        marks = [mark[1] for mark in _MARK.finditer(_without_members(libclang.printed(lib, declaration)))]
         return Attributes(is_packed, None in marks, any(marks))
-    if is_member and native.ALIGNED in kinds:
-        stated = [_value(text) for text in _stated(native.printed(lib, declaration))]
+    if is_member and libclang.ALIGNED in kinds:
+        stated = [_value(text) for text in _stated(libclang.printed(lib, declaration))]
         known = [value for value in stated if value is not None]
         return Attributes(is_packed, aligned=max(known) if known and len(known) == len(stated) else None)
     return Attributes(is_packed)
@@ -62,9 +58,9 @@ def _inside(lib: Any, cursor: Cursor) -> set[int]:
 
     def take(child: Cursor, parent: Cursor) -> int:
         kinds.add(child.kind)
-        return native.CONTINUE
+        return libclang.CONTINUE
 
-    native.visit(lib, cursor, take)
+    libclang.visit(lib, cursor, take)
     return kinds
 
 
@@ -124,50 +120,3 @@ def may_hold(several: Iterable[tuple[int, bytes]], offset: int) -> bool:
         else:
             now = said
     return bool(now) or bool(held)
-
-
-def declared(types: Types, typedefs: Iterable[Cursor]) -> frozenset[Declared]:
-    """What decides of the layouts of all structs whose members were looked at, by the structs' names."""
-    names = _Names(types, typedefs)
-    return frozenset(
-        replace(one, key=name) for record, one in types.declared.values() for name in names.of(record)
-    )
-
-
-class _Names:
-    """How struct types are called: by tags, by typedefs, or by where they stand in another."""
-
-    def __init__(self, types: Types, typedefs: Iterable[Cursor]) -> None:
-        self._types = types
-        self._typedefs: dict[int | None, list[str]] = {}
-        lib = types.lib
-        for typedef in typedefs:
-            of = lib.clang_getTypeDeclaration(lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)))
-            if of.kind in (native.STRUCT, native.UNION):
-                self._typedefs.setdefault(of.data[0], []).append(native.spelling(lib, typedef))
-
-    def of(self, record: Cursor) -> list[str | Inner]:
-        """The tag of a struct, or the typedefs of one without, or its place in what it stands in."""
-        tag = self._types.tag(record)
-        if tag:
-            return [tag]
-        typedefs = self._typedefs.get(record.data[0])
-        return list(typedefs) if typedefs else list(self._inside(record))
-
-    def _inside(self, record: Cursor) -> Iterator[Inner]:
-        lib = self._types.lib
-        outer = lib.clang_getCursorSemanticParent(record)
-        if outer.kind not in (native.STRUCT, native.UNION):
-            return
-        for position, field in enumerate(self._fields(outer)):
-            element, _ = self._types.element(lib, lib.clang_getCursorType(field))
-            if lib.clang_getTypeDeclaration(element).data[0] == record.data[0]:
-                for name in self.of(outer):
-                    before = (name, ()) if isinstance(name, str) else name
-                    yield before[0], (*before[1], position)
-
-    def _fields(self, record: Cursor) -> list[Cursor]:
-        """The members that `Types.members` gives, which leaves out bit-fields without a name."""
-        lib = self._types.lib
-        fields = native.fields_of(lib, lib.clang_getCursorType(record))
-        return [f for f in fields if native.spelling(lib, f) or not lib.clang_Cursor_isBitField(f)]

@@ -10,17 +10,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from layoutlint import bounded
+from layoutlint import files as bounded
 from layoutlint.errors import ReadError
-from layoutlint.model import Omission, Reading, ReadOptions, Unread, Wanted, some_of
-from layoutlint.readers.clang import files, flags, responses, search, units
+from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
+from layoutlint.model.wanted import Wanted
+from layoutlint.phrases import some_of
+from layoutlint.readers.clang import flags, parallel, response_files, text_inputs, text_search
 from layoutlint.readers.clang.parse import Unit
 
 NAME = "compile_commands.json"
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _LARGEST = 1 << 28
 """Bytes; a database has about a thousand for each unit."""
-
+_MOST_OBJECTS = 2_000_000
+"""Of JSON in a database; each unit is an object and has at most one list."""
+_MOST_VALUES = 20_000_000
+_MOST_TRIED = 5_000_000
+"""Paths at which headers are looked for; those of all units of Linux are at most 400,000."""
 
 _OF_MICROSOFT = re.compile(r"(?:cl|clang-cl|icl|icx-cl)(?:-\d+)?(?:\.exe)?")
 
@@ -46,7 +52,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     for command in chosen or commands[:1]:
         try:
             parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), here)))
-        except files.NotC as error:
+        except text_inputs.NotC as error:
             notes.append(str(error))
         except ReadError as error:
             unread.append(Unread(error.path, error.reason))
@@ -54,13 +60,13 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         raise ReadError(unread[0].origin, unread[0].reason)
     if not parts:
         raise ReadError(path, "names no C source that can be read")
-    outcome = units.run(list(dict.fromkeys(parts)), wanted, options)
+    outcome = parallel.run(list(dict.fromkeys(parts)), wanted, options)
     if not chosen:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.of_any()
-    outcome = outcome.plus(units.Outcome((), tuple(unread)))
-    notes += files.notes(files.asked(options)) if options.target else ()
-    told = units.reading(path, outcome, wanted, notes, is_configured=True)
+    outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
+    notes += text_inputs.notes(text_inputs.asked(options)) if options.target else ()
+    told = parallel.reading(path, outcome, wanted, notes, is_configured=True)
     if options.omissions:
         told = replace(told, omissions=(*told.omissions, *_gone(commands)))
     return replace(told, names=_names(commands)) if wanted.names_only else told
@@ -77,13 +83,15 @@ def _gone(commands: tuple[Command, ...]) -> Iterator[Omission]:
 
 def _names(commands: tuple[Command, ...]) -> frozenset[str]:
     """What the text of all units seems to define."""
-    return search.names(dict.fromkeys(os.path.join(one.directory, one.file) for one in commands))
+    return text_search.names(dict.fromkeys(os.path.join(one.directory, one.file) for one in commands))
 
 
 def load(path: str) -> tuple[Command, ...]:
     """The commands of a database, in its order; raises ReadError naming the entry that is wrong."""
     try:
-        entries = json.loads(bounded.content(path, _LARGEST))
+        text = bounded.content(path, _LARGEST)
+        _refuse_crowded(path, text)
+        entries = json.loads(text)
     except OSError as error:
         raise ReadError(path, bounded.why(error)) from error
     except (ValueError, RecursionError) as error:
@@ -93,6 +101,16 @@ def load(path: str) -> tuple[Command, ...]:
     if not entries:
         raise ReadError(path, "names no files")
     return tuple(_command(path, number, entry) for number, entry in enumerate(entries, 1))
+
+
+def _refuse_crowded(path: str, text: bytes) -> None:
+    """Raise ReadError for a text of many small values: `{},` takes 24 times as much memory as text."""
+    for what, count, most in (
+        ("objects and lists", text.count(b"{") + text.count(b"["), _MOST_OBJECTS),
+        ("values", text.count(b","), _MOST_VALUES),
+    ):
+        if count > most:
+            raise ReadError(path, f"may hold {count:,} {what}, more than the {most:,} that are read")
 
 
 def _command(path: str, number: int, entry: Any) -> Command:
@@ -116,12 +134,13 @@ def _command(path: str, number: int, entry: Any) -> Command:
 
 def _whole(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
     """The commands with response files read, and those whose flags cannot be had."""
-    expansion = responses.Expansion()
+    expansion = response_files.Expansion()
     found, unread = [], []
     for command in commands:
         reason = _refusal(command)
         try:
             words = expansion.expanded(command.words, command.directory)
+            reason = reason or flags.too_many(words)
             found += [] if reason else [replace(command, words=words)]
         except ReadError as error:
             reason = str(error)
@@ -140,8 +159,8 @@ def _refusal(command: Command) -> str | None:
 
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    words = command.words + files.asked(options)
-    return files.unit(command.file, words, command.directory, roots, options.marks)
+    words = command.words + text_inputs.asked(options)
+    return text_inputs.unit(command.file, words, command.directory, roots, options.marks)
 
 
 @dataclass(slots=True)
@@ -150,12 +169,19 @@ class _Chooser:
 
     wanted: Wanted
     _texts: dict[str, tuple[bool, tuple[tuple[bool, str], ...]]] = field(default_factory=dict)
-    _resolved: dict[tuple[str, bool, str, tuple[str, ...]], str | None] = field(default_factory=dict)
+    _resolved: dict[tuple[str, bool, str, int], str | None] = field(default_factory=dict)
+    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Of lists of folders, which can be long."""
+    _tried: int = 0
+    """Paths at which headers were looked for."""
 
     def chosen(self, commands: tuple[Command, ...]) -> Iterator[Command]:
-        """The commands whose file, or what it includes, seems to define something wanted."""
+        """The commands whose file, or what it includes, seems to define something wanted.
+
+        Where the search takes too long, all that are left.
+        """
         for command in commands:
-            if self.wanted.everything or self._reaches(command):
+            if self.wanted.everything or self._tried > _MOST_TRIED or self._reaches(command):
                 yield command
 
     def _reaches(self, command: Command) -> bool:
@@ -163,13 +189,16 @@ class _Chooser:
         folders = tuple(os.path.join(command.directory, folder) for folder in read.folders)
         todo = [os.path.join(command.directory, name) for name in (command.file, *read.includes)]
         seen = set(todo)
+        number = self._numbers.setdefault(folders, len(self._numbers))
         while todo:
             file = todo.pop()
             defines, includes = self._text(file)
             if defines:
                 return True
             for is_quoted, name in includes:
-                at = self._resolve(os.path.dirname(file), is_quoted, name, folders)
+                if self._tried > _MOST_TRIED:
+                    return True
+                at = self._resolve(os.path.dirname(file), is_quoted, name, folders, number)
                 if at is not None and at not in seen:
                     seen.add(at)
                     todo.append(at)
@@ -178,15 +207,18 @@ class _Chooser:
     def _text(self, file: str) -> tuple[bool, tuple[tuple[bool, str], ...]]:
         """Whether a file defines something wanted, and its #include lines."""
         if file not in self._texts:
-            text = search.content(file)
+            text = text_search.content(file)
             includes = tuple((kind == b'"', os.fsdecode(name)) for kind, name in _INCLUDE.findall(text))
-            self._texts[file] = (bool(search.wanted_in(text, self.wanted)), includes)
+            self._texts[file] = (bool(text_search.wanted_in(text, self.wanted)), includes)
         return self._texts[file]
 
-    def _resolve(self, folder: str, is_quoted: bool, name: str, folders: tuple[str, ...]) -> str | None:
-        key = (folder if is_quoted else "", is_quoted, name, folders)
+    def _resolve(
+        self, folder: str, is_quoted: bool, name: str, folders: tuple[str, ...], number: int
+    ) -> str | None:
+        key = (folder if is_quoted else "", is_quoted, name, number)
         if key not in self._resolved:
             places = (folder, *folders) if is_quoted else folders
+            self._tried += len(places)
             candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
             self._resolved[key] = next((at for at in candidates if os.path.isfile(at)), None)
         return self._resolved[key]

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from layoutlint.readers.clang import native
-from layoutlint.readers.clang.places import Places
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.file_names import Places
 
 _SPOILS = re.compile(
     r"unknown attribute '\w*(?:align|pack|layout)\w*' ignored"
@@ -53,12 +53,12 @@ def of(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:
 
 def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
-    said = native.text(lib, lib.clang_getDiagnosticSpelling(raw))
-    if severity < native.WARNING or (severity == native.WARNING and not _SPOILS.search(said)):
+    said = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
+    if severity < libclang.WARNING or (severity == libclang.WARNING and not _SPOILS.search(said)):
         return None
-    spot = native.Spot(lib, lib.clang_getDiagnosticLocation(raw))
-    word = {native.WARNING: "warning", native.ERROR: "error"}.get(severity, "fatal error")
+    spot = libclang.Spot(lib, lib.clang_getDiagnosticLocation(raw))
+    word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
     at = f"{places.shown(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
-    category = native.text(lib, lib.clang_getDiagnosticCategoryText(raw))
-    is_global = severity == native.FATAL or category in _PREPROCESSOR or "pragma" in said
+    category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
+    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in said
     return Diagnostic(spot.file, spot.offset, f"{at}{word}: {said}", is_global)

@@ -7,12 +7,12 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
-from layoutlint.machines import TRIPLES
-from layoutlint.model import target_named
-from layoutlint.readers.clang import options
+from layoutlint.model.target import TRIPLES, target_named
+from layoutlint.readers.clang import option_table
 
 _CHANGES_LAYOUT = re.compile(
     r"-m31|-m(?:96|128)bit-long-double|-malign-(?:natural|power)|-mstructure-size-boundary=.*|-mlong(?:32|64)"
@@ -29,6 +29,11 @@ _SYSTEM = re.compile(
     r"|eabi(?:hf|sim)?|gnu\w*|musl\w*|uclibc\w*|android\w*|itanium|coff|macho|aeabi|n32|abi64|abin32"
     r"|x32)[\d.]*"
 )
+
+
+_MOST_WORDS = 20_000
+"""Of the command line of one file; those of large projects have hundreds. libclang takes 0.3 ms for each that
+it does not know, to find one of a similar name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,8 @@ def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:
     for word in queue:
         for option, value in _spelled(word, queue):
             name, equals, path = option.partition("=")
-            if value is not None and (option in options.PATHS or option in ("-include", "-imacros", "-B")):
+            is_path = option in option_table.PATHS or option in ("-include", "-imacros", "-B")
+            if value is not None and is_path:
                 value = os.path.join(folder, value)
                 is_joined = option == "--sysroot" or (word != option and word.startswith(option))
                 found += (
@@ -117,8 +123,15 @@ def normalised(words: tuple[str, ...]) -> Flags:
         problem = problem or "compiled with -m32 for SPARC, whose layouts are not known here"
     features = _features(main.sanitizers, kept, machine)
     if len(features) < len(main.sanitizers):
-        doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", options.SANITIZER_NAMES)] = None
+        doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", option_table.SANITIZER_NAMES)] = None
     return Flags((*kept, *features), problem, main.language, refusal, tuple(doubts))
+
+
+def too_many(words: Sequence[str]) -> str | None:
+    """Why the words of one file are not read: there are too many; None where there are not."""
+    if len(words) <= _MOST_WORDS:
+        return None
+    return f"is compiled with {len(words):,} flags, more than the {_MOST_WORDS:,} that are read"
 
 
 def _precompiled(groups: tuple[_Group, ...], kept: list[str]) -> str | None:
@@ -130,11 +143,11 @@ def _precompiled(groups: tuple[_Group, ...], kept: list[str]) -> str | None:
     return None
 
 
-def _features(sanitizers: list[str], kept: list[str], machine: str) -> tuple[str, ...]:
+def _features(sanitizers: Iterable[str], kept: list[str], machine: str) -> tuple[str, ...]:
     """What makes `__has_feature(address_sanitizer)` true."""
-    if not options.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(kept):
+    if not option_table.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(kept):
         return ()
-    return tuple(f"-fsanitize={name}" for name in sanitizers if name in options.FEATURED)
+    return tuple(f"-fsanitize={name}" for name in sanitizers if name in option_table.FEATURED)
 
 
 @dataclass(slots=True)
@@ -148,7 +161,8 @@ class _Group:
     """Definitions that stand before those of the command line, as those of a compiler do."""
     preprocessor: list[str] = field(default_factory=list)
     frontend: list[str] = field(default_factory=list)
-    sanitizers: list[str] = field(default_factory=list)
+    sanitizers: dict[str, None] = field(default_factory=dict)
+    """Each once, in their order."""
     precompiled: list[str] = field(default_factory=list)
     single: list[str] = field(default_factory=list)
     problem: str | None = None
@@ -158,13 +172,14 @@ class _Group:
     def doubts(self, machine: str) -> Iterator[Doubt]:
         """What is not known of macros under the options."""
         for word in self.single:
-            names = options.doubts(word, machine)
+            names = option_table.doubts(word, machine)
             if names is not None:
                 yield Doubt(word, names)
 
     def take(self, words: tuple[str, ...]) -> None:
         """Sort words in."""
-        queue = iter(words)
+        self.refusal = too_many(words)
+        queue = iter(() if self.refusal else words)
         for word in queue:
             if word == "-Xclang" and self.passed_by is None:
                 self.frontend += [next(queue, "")]
@@ -179,12 +194,12 @@ class _Group:
                     self._option(option, value)
 
     def _option(self, option: str, value: str | None) -> None:
-        if option in options.SEPARATE and value is None:
+        if option in option_table.SEPARATE and value is None:
             self._wrong(f"the flag {option} lacks its value")
-        elif value is not None and option in options.VALUED:
+        elif value is not None and option in option_table.VALUED:
             self._valued(option, value)
         elif value is not None:
-            if not options.is_harmless(option):
+            if not option_table.is_harmless(option):
                 self._unknown(f"{option} {value}")
         else:
             self._single(option)
@@ -215,21 +230,20 @@ class _Group:
             self._target(word[9:], "-target")
         elif word.startswith("-fsanitize="):
             self._sanitize(word)
-        elif word in options.MACROS or word in options.RENAMED:
-            self.macros += options.MACROS.get(word, ())
-            self.kept += options.RENAMED.get(word, ())
+        elif word in option_table.MACROS or word in option_table.RENAMED:
+            self.macros += option_table.MACROS.get(word, ())
+            self.kept += option_table.RENAMED.get(word, ())
         elif _CHANGES_LAYOUT.fullmatch(word):
             self._wrong(_effect(word))
-        elif options.is_passed(word):
+        elif option_table.is_passed(word):
             self.kept.append(word)
-        elif not options.is_native(word) and not options.is_harmless(word):
+        elif not option_table.is_native(word) and not option_table.is_harmless(word):
             self._unknown(word)
 
     def _sanitize(self, word: str) -> None:
         for name in word.partition("=")[2].split(","):
-            self.macros += options.MACROS.get(f"-fsanitize={name}", ())
-            if name not in self.sanitizers:
-                self.sanitizers.append(name)
+            self.macros += option_table.MACROS.get(f"-fsanitize={name}", ())
+            self.sanitizers[name] = None
 
     def _unknown(self, flag: str) -> None:
         if flag.startswith("@"):
@@ -244,10 +258,10 @@ class _Group:
 
 def _spelled(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]]:
     """One option in the words that GCC and clang share, with its value where it has one of its own."""
-    first, *rest = options.short(word)
+    first, *rest = option_table.short(word)
     if rest:
         yield first, rest[0]
-    elif first in options.SEPARATE:
+    elif first in option_table.SEPARATE:
         yield first, next(queue, None)
     elif first.startswith("--sysroot="):
         yield "--sysroot", first[len("--sysroot=") :]
@@ -256,7 +270,9 @@ def _spelled(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]
 
 
 _JOINT = sorted(
-    (name for name in options.VALUED if name not in ("-target", "-arch", "--sysroot")), key=len, reverse=True
+    (name for name in option_table.VALUED if name not in ("-target", "-arch", "--sysroot")),
+    key=len,
+    reverse=True,
 )
 
 
@@ -273,7 +289,7 @@ def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Each option that stands before its value, with that."""
     queue = iter(words)
     for word in queue:
-        if word in options.VALUED:
+        if word in option_table.VALUED:
             yield word, next(queue, "")
 
 
@@ -287,7 +303,7 @@ def for_driver(words: Iterable[str]) -> tuple[str, ...]:
     for word in queue:
         if word in ("-include", "-imacros"):
             found += ("-Xclang", word, "-Xclang", next(queue, ""))
-        elif word in options.VALUED:
+        elif word in option_table.VALUED:
             found += (word, next(queue, ""))
         else:
             found.append(word)
@@ -300,7 +316,7 @@ def refused(words: tuple[str, ...], takes: Callable[[tuple[str, ...]], bool]) ->
     `takes` tries some of them. The machine comes first, on which others depend.
     """
     groups = sorted(_groups(words), key=lambda group: not group[0].startswith(("--target", "-target")))
-    number = bisect_left(range(len(groups) + 1), True, key=lambda n: not takes(sum(groups[:n], ())))
+    number = bisect_left(range(len(groups) + 1), True, key=lambda n: not takes(tuple(chain(*groups[:n]))))
     return " ".join(groups[number - 1]) if 0 < number <= len(groups) else None
 
 
@@ -308,12 +324,12 @@ def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Each flag with its value."""
     queue = iter(words)
     for word in queue:
-        yield (word, next(queue, "")) if word in (*options.VALUED, "-resource-dir") else (word,)
+        yield (word, next(queue, "")) if word in (*option_table.VALUED, "-resource-dir") else (word,)
 
 
 def _effect(word: str) -> str | None:
     """What is lost when a flag is dropped that may change layouts; None for a plugin known not to."""
-    if word.startswith("-fplugin=") and options.NEUTRAL_PLUGINS.search(os.path.basename(word)):
+    if word.startswith("-fplugin=") and option_table.NEUTRAL_PLUGINS.search(os.path.basename(word)):
         return None
     if "randomize_layout" in word:
         return f"compiled with {word}, which shuffles fields"

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from layoutlint.allocations.blanked import blanked
-from layoutlint.model import Omission, Wanted
-from layoutlint.readers.clang import native, search
-from layoutlint.readers.clang.native import Cursor, Spot
-from layoutlint.readers.clang.places import Places
+from layoutlint.model.reading import Omission
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.allocations.c_text import blanked
+from layoutlint.readers.clang import libclang, text_search
+from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.libclang import Cursor, Spot
 
 FUNCTION: Final = 8
 """CXCursor_FunctionDecl."""
@@ -44,15 +45,15 @@ def hidden(
     included files only structs that are asked for by name are looked for in functions.
     """
     named = Wanted(wanted.names | wanted.held, tuple(p for p in wanted.patterns if p.strip("*")))
-    texts = {main: _defined(native.contents(lib, unit, main), wanted)}
-    for file in dict.fromkeys(file for file, _ in native.inclusions(lib, unit)):
-        texts[file] = _defined(native.contents(lib, unit, file), named)
+    texts = {main: _defined(libclang.contents(lib, unit, main), wanted)}
+    for file in dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit)):
+        texts[file] = _defined(libclang.contents(lib, unit, file), named)
     found = {file: definitions for file, definitions in texts.items() if definitions}
     if not found:
         return
     scope = _Scope(lib, set(found), met)
     for file in found:
-        text = blanked(native.contents(lib, unit, file).decode("latin-1"))
+        text = blanked(libclang.contents(lib, unit, file).decode("latin-1"))
         for name, offset in _defined(text.encode("latin-1"), wanted):
             if (file, offset) in scope.starts:
                 continue
@@ -74,7 +75,7 @@ class _Scope:
             if cursor.kind != FUNCTION:
                 if not lib.clang_isCursorDefinition(cursor):
                     continue
-                self.names.add(native.spelling(lib, cursor))
+                self.names.add(libclang.spelling(lib, cursor))
             spot = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(cursor)))
             if spot.file not in files:
                 continue
@@ -102,7 +103,7 @@ def _end(text: str, start: int) -> int:
 
 def _defined(text: bytes, wanted: Wanted) -> list[tuple[str, int]]:
     """Return the wanted structs that a text defines, and where each definition starts."""
-    return [(name, offset) for name, offset in search.definitions_in(text) if wanted.matches(name)]
+    return [(name, offset) for name, offset in text_search.definitions_in(text) if wanted.matches(name)]
 
 
 def omissions(found: Iterable[Hidden], is_configured: bool) -> Iterator[Omission]:

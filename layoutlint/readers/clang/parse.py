@@ -9,17 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from layoutlint import bounded
+from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model import Aggregate, Declared, Field, Struct, Target, Wanted, target_named
+from layoutlint.model.declared import Declared
+from layoutlint.model.structs import Aggregate, Field, Struct
+from layoutlint.model.target import Target, target_named
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers import scalars
-from layoutlint.readers.clang import attributes, diagnostics, doubts, flags, native
-from layoutlint.readers.clang.annotated import Annotations, mentioned
+from layoutlint.readers.clang import compiler_macros, declarations, diagnostics, flags, libclang
+from layoutlint.readers.clang.annotation_tags import Annotations, mentioned
+from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
-from layoutlint.readers.clang.native import Cursor, Type
+from layoutlint.readers.clang.libclang import Cursor, Type
 from layoutlint.readers.clang.omissions import FUNCTION, Hidden, hidden
-from layoutlint.readers.clang.places import Places
-from layoutlint.readers.clang.problems import Problems
+from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
     ARRAYS,
     ATOMIC,
@@ -86,24 +89,24 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> Parsed:
     """Parse a unit and take the wanted structs; raises ReadError when libclang cannot parse it at all."""
     if unit.text is None:
         _refuse_endless(unit)
-    lib = native.library()
+    lib = libclang.library()
     with _parsed(lib, unit) as handle:
         places = Places(lib, unit.directory, unit.roots)
         complaints = (
             *diagnostics.of(lib, handle, places),
-            *doubts.of(lib, handle, unit.main, unit.flags, unit.doubts, places),
+            *compiler_macros.of(lib, handle, unit.main, unit.flags, unit.doubts, places),
         )
         target = _target(lib, handle, unit)
         annotations = Annotations(lib, handle, places) if _is_annotated(lib, handle, unit, wanted) else None
         listing = _Listing(lib, wanted, annotations)
-        native.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
+        libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, handle, places, unit.with_marks)
         problems = Problems(
             lib, handle, places, types, complaints, tuple(listing.variables), unit.shuffled_by
         )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
         blamed = problems.blamed() if complaints else ()
-        declared = attributes.declared(types, listing.typedefs) if unit.with_marks else None
+        declared = declarations.declared(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.lost(complaints))
         names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
         main = lib.clang_getFile(handle, os.fsencode(unit.main))
@@ -119,9 +122,9 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> Parsed:
 def _refuse_endless(unit: Unit) -> None:
     """libclang waits for the other end of a pipe, and reads files of any size into memory."""
     try:
-        bounded.opened(unit.main, _LARGEST).close()
+        files.opened(unit.main, _LARGEST).close()
     except OSError as error:
-        raise ReadError(unit.origin, bounded.why(error)) from error
+        raise ReadError(unit.origin, files.why(error)) from error
 
 
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
@@ -151,13 +154,13 @@ def _translate(
     lib: Any, index: int, main: str, words: tuple[str, ...], text: bytes | None, handle: ctypes.c_void_p
 ) -> int:
     """Parse a file, or a text in its stead, under some flags; one of `_FAILURES`, or 0."""
-    every = (native.driver(lib), *diagnostics.FLAGS, *words)
+    every = (libclang.driver(lib), *diagnostics.FLAGS, *words)
     arguments = (ctypes.c_char_p * len(every))(*map(os.fsencode, every))
-    unsaved = None if text is None else native.Unsaved(os.fsencode(main), text, len(text))
+    unsaved = None if text is None else libclang.Unsaved(os.fsencode(main), text, len(text))
     failed: int = lib.clang_parseTranslationUnit2FullArgv(
         index, os.fsencode(main), arguments, len(every),
         None if unsaved is None else ctypes.byref(unsaved), 0 if unsaved is None else 1,
-        native.PREFERRED_OPTIONS, ctypes.byref(handle),
+        libclang.PREFERRED_OPTIONS, ctypes.byref(handle),
     )  # fmt: skip
     return failed
 
@@ -186,7 +189,7 @@ def _takes(lib: Any, index: int, words: tuple[str, ...]) -> bool:
 
 def _target(lib: Any, handle: int, unit: Unit) -> Target:
     info = lib.clang_getTranslationUnitTargetInfo(handle)
-    triple = native.text(lib, lib.clang_TargetInfo_getTriple(info))
+    triple = libclang.text(lib, lib.clang_TargetInfo_getTriple(info))
     width = lib.clang_TargetInfo_getPointerWidth(info)
     lib.clang_TargetInfo_dispose(info)
     try:
@@ -213,26 +216,26 @@ class _Listing:
         kind = child.kind
         if self.annotations is not None:
             self.annotations.take(child, parent)
-            if parent.kind == native.FIELD:
-                return native.CONTINUE  # its struct was met before it
-            if kind == native.FIELD:
-                return native.RECURSE
-        if kind in (native.STRUCT, native.UNION):
+            if parent.kind == libclang.FIELD:
+                return libclang.CONTINUE  # its struct was met before it
+            if kind == libclang.FIELD:
+                return libclang.RECURSE
+        if kind in (libclang.STRUCT, libclang.UNION):
             self.records.append(child)
-            return native.RECURSE
-        if kind == native.TYPEDEF:
+            return libclang.RECURSE
+        if kind == libclang.TYPEDEF:
             self.typedefs.append(child)
-        elif kind == native.VARIABLE:
+        elif kind == libclang.VARIABLE:
             self.variables.append(child)
         elif kind == FUNCTION:
             self.functions.append(child)
-        return native.CONTINUE
+        return libclang.CONTINUE
 
     def named(self) -> _Named:
         """The wanted typedefs of structs, by the identity of the struct, in the order of the text."""
         lib, found = self.lib, dict[int | None, list[Cursor]]()
         for typedef in self.typedefs:
-            name = native.spelling(lib, typedef)
+            name = libclang.spelling(lib, typedef)
             is_wanted = self.wanted.matches(name)
             if not is_wanted and self.annotations is None:
                 continue
@@ -250,10 +253,10 @@ class _Listing:
         lib = self.lib
         for record in self.records:
             if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
-                yield native.spelling(lib, record)
+                yield libclang.spelling(lib, record)
         for typedef in self.typedefs:
             if lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)).kind == RECORD:
-                yield native.spelling(lib, typedef)
+                yield libclang.spelling(lib, typedef)
 
     def may_be_annotated(self, record: Cursor) -> bool:
         """Whether a struct may have annotations that are looked for."""
@@ -291,8 +294,8 @@ class _Taker:
         """The name of a wanted struct and the typedef names asked for; None for others."""
         lib, wanted = self.listing.lib, self.listing.wanted
         typedefs = named.get(_identity(lib, record), ()) if named else ()
-        names = tuple(dict.fromkeys(native.spelling(lib, one) for one in typedefs))
-        is_wanted = wanted.matches(native.spelling(lib, record)) or self.listing.may_be_annotated(record)
+        names = tuple(dict.fromkeys(libclang.spelling(lib, one) for one in typedefs))
+        is_wanted = wanted.matches(libclang.spelling(lib, record)) or self.listing.may_be_annotated(record)
         if not names and not is_wanted:
             return None
         tag = self.types.tag(record)
@@ -328,8 +331,8 @@ class _Taker:
     def _atomic(self, record: Cursor, depth: int) -> str | None:
         """A member of an atomic type that has another size or alignment for gcc; None for none."""
         lib = self.types.lib
-        for cursor in native.fields_of(lib, lib.clang_getCursorType(record)) if depth < DEEPEST else ():
-            name, of = native.spelling(lib, cursor), _element(lib, lib.clang_getCursorType(cursor))
+        for cursor in libclang.fields_of(lib, lib.clang_getCursorType(record)) if depth < DEEPEST else ():
+            name, of = libclang.spelling(lib, cursor), _element(lib, lib.clang_getCursorType(cursor))
             if of.kind == ATOMIC and self._is_disputed(of):
                 return name
             inner = _element(lib, lib.clang_Type_getValueType(of)) if of.kind == ATOMIC else of
@@ -351,7 +354,7 @@ class _Taker:
     def _realigned(self, struct: Struct, record: Cursor, named: _Named) -> Iterator[Struct]:
         """A definition, and what typedefs make of it that give it an alignment, or a size, of their own."""
         lib = self.types.lib
-        typedefs = {native.spelling(lib, one): one for one in named.get(_identity(lib, record), ())}
+        typedefs = {libclang.spelling(lib, one): one for one in named.get(_identity(lib, record), ())}
         shapes = {name: self.types.shape(lib.clang_getCursorType(one)) for name, one in typedefs.items()}
         own = shapes.get(struct.name) if not struct.is_tagged else None
         align, size = (own.align, own.bit_size) if own is not None else (struct.align, struct.bit_size)
@@ -371,7 +374,7 @@ class _Taker:
             )  # fmt: skip
 
     def _declared(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
-        aggregate: Aggregate = "union" if record.kind == native.UNION else "struct"
+        aggregate: Aggregate = "union" if record.kind == libclang.UNION else "struct"
         source = self.types.places.source(record)
         return Struct(name, aggregate, None, None, (), self.target, source, self.unit.origin, aliases)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from layoutlint.ctype import CType, array_of, function_of, pointer_to, qualified
 from layoutlint.errors import ReadError
-from layoutlint.model import Aggregate, Declared, Field, Member
-from layoutlint.readers.clang import attributes, native
-from layoutlint.readers.clang.native import Cursor, Spot, Type
-from layoutlint.readers.clang.places import Places
+from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.declared import Declared, Member
+from layoutlint.model.structs import Aggregate, Field
+from layoutlint.readers.clang import attributes, libclang
+from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.libclang import Cursor, Spot, Type
 
 # enum CXTypeKind; base types are spelled as in GCC's debug information.
 BASE_TYPES = {
@@ -90,7 +91,7 @@ class Types:
         if kind in (RECORD, ENUM, TYPEDEF):
             return CType(self._tag(of, kind))
         if depth > DEEPEST:
-            return CType(native.text(lib, lib.clang_getTypeSpelling(of)))
+            return CType(libclang.text(lib, lib.clang_getTypeSpelling(of)))
         if kind in (POINTER, BLOCK_POINTER):
             return pointer_to(self.spelled(lib.clang_getPointeeType(of), depth + 1))
         if kind in (*ARRAYS, VECTOR, EXT_VECTOR):
@@ -118,13 +119,13 @@ class Types:
         canonical = lib.clang_getCanonicalType(of)
         if canonical.kind != of.kind:
             return self._unqualified(canonical, depth + 1)
-        return CType(native.text(lib, lib.clang_getTypeSpelling(of)))
+        return CType(libclang.text(lib, lib.clang_getTypeSpelling(of)))
 
     def _tag(self, of: Type, kind: int) -> str:
         declaration = self.lib.clang_getTypeDeclaration(of)
         if kind == TYPEDEF:
-            return native.spelling(self.lib, declaration)
-        word = {native.STRUCT: "struct", native.UNION: "union"}.get(declaration.kind, "enum")
+            return libclang.spelling(self.lib, declaration)
+        word = {libclang.STRUCT: "struct", libclang.UNION: "union"}.get(declaration.kind, "enum")
         name = self.tag(declaration)
         return f"{word} {name}" if name else f"{word} {{...}}"
 
@@ -134,8 +135,8 @@ class Types:
         if lib.clang_Cursor_isAnonymous(declaration):
             return ""
         # Only a typedef's name for an untagged one is spelled without `struct`.
-        written = native.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(declaration)))
-        return native.spelling(lib, declaration) if " " in written else ""
+        written = libclang.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(declaration)))
+        return libclang.spelling(lib, declaration) if " " in written else ""
 
     def _function(self, of: Type, depth: int) -> CType:
         lib = self.lib
@@ -183,7 +184,7 @@ class Types:
         members: tuple[Field, ...] = ()
         if element.kind == RECORD:
             declaration = lib.clang_getCursorDefinition(lib.clang_getTypeDeclaration(element))
-            aggregate = "union" if lib.clang_getTypeDeclaration(element).kind == native.UNION else "struct"
+            aggregate = "union" if lib.clang_getTypeDeclaration(element).kind == libclang.UNION else "struct"
             members = self.members(declaration)
         if dims and dims[0] is None:
             size = 0
@@ -212,7 +213,7 @@ class Types:
                 place = self.places.source(record)
                 raise ReadError(place.file, f"line {place.line}: structs are nested more than {DEEPEST} deep")
             self._depth += 1
-            cursors = native.fields_of(self.lib, self.lib.clang_getCursorType(record))
+            cursors = libclang.fields_of(self.lib, self.lib.clang_getCursorType(record))
             if len(cursors) > _MOST_FIELDS:
                 place = self.places.source(record)
                 raise ReadError(
@@ -243,7 +244,7 @@ class Types:
         if end.file is None:
             return False
         if end.file not in self._pragmas:
-            self._pragmas[end.file] = attributes.pragmas(native.contents(lib, self.unit, end.file))
+            self._pragmas[end.file] = attributes.pragmas(libclang.contents(lib, self.unit, end.file))
         return attributes.may_hold(self._pragmas[end.file], end.offset)
 
     def _member(self, cursor: Cursor, is_packed: bool) -> Member:
@@ -253,12 +254,12 @@ class Types:
         size, unit = shape.bit_size, 0
         if lib.clang_Cursor_isBitField(cursor):
             size, unit = lib.clang_getFieldDeclBitWidth(cursor), (shape.bit_size or 0) // 8
-        name = native.spelling(lib, cursor) or None
+        name = libclang.spelling(lib, cursor) or None
         return Member(name, size, shape.align, has.aligned, unit, is_packed or has.is_packed)
 
     def _field(self, cursor: Cursor) -> Field | None:
         lib = self.lib
-        name = native.spelling(lib, cursor)
+        name = libclang.spelling(lib, cursor)
         of = lib.clang_getCursorType(cursor)
         is_bits = bool(lib.clang_Cursor_isBitField(cursor))
         if is_bits and not name:
@@ -331,7 +332,7 @@ class Types:
         end = Spot(lib, lib.clang_getRangeStart(record))
         if start.file is None or start.file != end.file or start.offset >= end.offset:
             return spelled
-        written = native.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
+        written = libclang.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
         for qualifier in ("volatile", "const"):
             if qualifier.encode() in written:
                 spelled = qualified(spelled, qualifier)

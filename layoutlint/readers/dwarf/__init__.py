@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutlint.model import Field, Reading, ReadOptions, Struct, Unread, Unstated, Wanted
-from layoutlint.readers.dwarf.gather import Gathering
+from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.structs import Field, Struct, Unstated
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.dwarf.collect import Gathering
 from layoutlint.readers.dwarf.holders import Crossing
-from layoutlint.readers.dwarf.select import OtherCompiler, are_many
-from layoutlint.readers.elf import Image
+from layoutlint.readers.dwarf.selection import OtherCompiler, are_many
+from layoutlint.readers.elf.elf_file import Image
 
 _MOST_UNREAD = 50
 

@@ -1,9 +1,9 @@
 cimport cython
 
-from layoutlint.readers.dwarf.abbrev cimport Plan
-from layoutlint.readers.dwarf.recipe cimport Recipe
+from layoutlint.readers.dwarf.format.abbreviations cimport Plan
+from layoutlint.readers.dwarf.format.type_recipe cimport Recipe
 from layoutlint.readers.dwarf.scan cimport Names, Positions
-from layoutlint.readers.dwarf.unit cimport Unit
+from layoutlint.readers.dwarf.format.unit cimport Unit
 
 cdef int _DEEPEST, _OTHER, _REFER, _UNKNOWN, _NO, _YES, _UNTOLD, _BASES, _LAST
 cdef int _NO_TYPE, _LEAF, _STRUCT

@@ -6,27 +6,27 @@ the others only what they refer to is read: no names, no places, no spellings.
 
 from __future__ import annotations
 
-from layoutlint.readers.dwarf import abbrev, names, types
-from layoutlint.readers.dwarf import recipe as recipes
-from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import DAMAGE, Damaged
+from layoutlint.readers.dwarf.format import abbreviations, constants, type_recipe
+from layoutlint.readers.dwarf.format.abbreviations import Plan
+from layoutlint.readers.dwarf.format.forms import DAMAGE, Damaged
+from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.scan import Names, Positions
-from layoutlint.readers.dwarf.types import QUALIFIERS
-from layoutlint.readers.dwarf.unit import Unit
-from layoutlint.readers.elf import Data
+from layoutlint.readers.dwarf.types import spelling
+from layoutlint.readers.dwarf.types.spelling import QUALIFIERS
+from layoutlint.readers.elf.elf_file import Data
 
 # Variables of C where this is compiled; names of another module would be objects.
-_DEEPEST = types.DEEPEST
-_OTHER = abbrev.OTHER
-_REFER = recipes.REFER
-_NO_TYPE = recipes.NO_TYPE
-_LEAF = recipes.LEAF
-_STRUCT = recipes.STRUCT
-_UNION = names.tag("union_type")
-_TYPEDEF = names.tag("typedef")
-_ARRAY = names.tag("array_type")
-_MEMBER = names.tag("member")
-_TYPE = names.at("type")
+_DEEPEST = spelling.DEEPEST
+_OTHER = abbreviations.OTHER
+_REFER = type_recipe.REFER
+_NO_TYPE = type_recipe.NO_TYPE
+_LEAF = type_recipe.LEAF
+_STRUCT = type_recipe.STRUCT
+_UNION = constants.tag("union_type")
+_TYPEDEF = constants.tag("typedef")
+_ARRAY = constants.tag("array_type")
+_MEMBER = constants.tag("member")
+_TYPE = constants.at("type")
 _UNKNOWN = 0
 _NO = 1
 _YES = 2

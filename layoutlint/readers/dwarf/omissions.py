@@ -13,24 +13,31 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from layoutlint.model import Omission, some_of
-from layoutlint.readers.dwarf import forms
-from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.names import at, tag
+from layoutlint.model.reading import Omission
+from layoutlint.phrases import some_of
+from layoutlint.readers.dwarf.code import Undescribed
+from layoutlint.readers.dwarf.format import forms
+from layoutlint.readers.dwarf.format.abbreviations import Plan
+from layoutlint.readers.dwarf.format.constants import at, tag
+from layoutlint.readers.dwarf.format.unit import Unit, Values
 from layoutlint.readers.dwarf.scan import signed
-from layoutlint.readers.dwarf.select import Local
-from layoutlint.readers.dwarf.unit import Unit, Values
-from layoutlint.readers.span import Span
-from layoutlint.readers.symbols import SourceFile
+from layoutlint.readers.dwarf.selection import Local
+from layoutlint.readers.elf.source_files import SourceFile
+from layoutlint.readers.elf.span import Span
 
-Traits = tuple[str, str, list[Local], int]
-"""What is seen of a unit: its file, why it lacks types (or nothing), its local structs, and how many types
-that it refers to are missing. Of one in another language its file, the language, its structs, and -1."""
-NO_TRAITS: Traits = ("", "", [], 0)
+Traits = tuple[str, str, list[Local], int, list[str]]
+"""What is seen of a unit: its file, why it lacks types (or nothing), its local structs, how many types that
+it refers to are missing, and sources of which it has functions and no types. Of one in another language its
+file, the language, its structs, and -1."""
+NO_TRAITS: Traits = ("", "", [], 0, [])
 
 _PRODUCER: Final = at("producer")
 _CODE: Final = frozenset((at("low_pc"), at("high_pc"), at("ranges")))
 _TYPED: Final = frozenset((at("type"), at("prototyped"), at("specification"), at("abstract_origin")))
+_PLACE: Final = _CODE | {at("location")}
+_ORIGINS: Final = frozenset((at("specification"), at("abstract_origin")))
+_LINKED_BY_GCC: Final = "GNU GIMPLE "
+_DECL_FILE: Final = at("decl_file")
 _DECL_LINE: Final = at("decl_line")
 _FUNCTION, _VARIABLE = tag("subprogram"), tag("variable")
 _LEVEL: Final = re.compile(r"^-g(?:dwarf(?:-[2-5])?|(?:gdb|stabs|vms|xcoff)?\+?([0-3])?)$")
@@ -42,7 +49,7 @@ _ASSEMBLER: Final = (b".S", b".s", b".asm")
 _LINK_TIME: Final = "ld-temp.o"
 """What clang calls the one unit of a program that it optimised when it was linked."""
 _START_UP: Final = re.compile(
-    r"^(?:[gMrS]*crt[1in0]|gcrt1|crt(?:begin|end)[STP]?)\.o$|^crtstuff\.c$|^(?:crt|grcrt)fastmath\.[co]$"
+    r"^(?:[gMrS]*crt[1in0]|gcrt1|crt(?:begin|end)[STP]?)\.o$|^(?:crt|offload)stuff\.c$|^cpuinfo\.o$|^(?:crt|grcrt)fastmath\.[co]$"
 )
 """Objects of the compiler and of the C library that every program is linked with."""
 _FIRST_START_UP: Final = frozenset(("abi-note.c", "init.c", "static-reloc.c", "elf-init.c", "start.c"))
@@ -59,12 +66,15 @@ class Omissions:
     lacks: dict[str, list[str]] = field(default_factory=dict)
     local: dict[Local, None] = field(default_factory=dict)
     missing_types: int = 0
+    optimised: dict[str, None] = field(default_factory=dict)
+    """Sources without debug information whose functions link-time optimisation merged with others."""
     foreign: dict[str, dict[Local, None]] = field(default_factory=dict)
     """The structs of units in other languages, by language."""
 
     def add(self, traits: Traits) -> None:
         """Take what was seen of a unit."""
-        name, lack, local, missing = traits
+        name, lack, local, missing, optimised = traits
+        self.optimised.update(dict.fromkeys(optimised))
         if name:
             self.names[name.rpartition("/")[2]] += 1
         if missing < 0:
@@ -75,18 +85,31 @@ class Omissions:
         self.local.update(dict.fromkeys(local))
         self.missing_types += missing
 
+    def sources(self, files: Sequence[SourceFile] | None, lines: Sequence[Span]) -> Sources:
+        """Return what symbols say of sources.
+
+        `files` are those of the symbol table, None without one; `lines` have the file names of line tables.
+        """
+        return _sources(files, self.names, lines)
+
     def found(
-        self, files: Sequence[SourceFile] | None, lines: Sequence[Span], known: frozenset[str]
+        self, sources: Sources, known: frozenset[str], code: Undescribed | None
     ) -> Iterator[Omission]:
         """Yield what was not looked at.
 
-        `files` are those of the symbol table, None without one; `lines` have the file names of line tables.
-        `known` are the places of structs that were read: in other languages these are the same.
+        `known` are the places of structs that were read: in other languages these are the same. `code` is
+        what no unit describes, None where it was not looked for.
         """
-        if files is None:
-            yield Omission(_NO_SYMBOLS, is_harmless=True)
-        else:
-            yield from _undescribed(files, self.names, lines)
+        compiled = dict.fromkeys((*sources.compiled, *self.optimised))
+        if compiled:
+            count = len(sources.compiled) or len(compiled)
+            listed = some_of(list(compiled), _MOST)
+            yield Omission(f"{_counted(count, 'C unit')} without debug information: {listed}")
+        if sources.start_up:
+            listed = ", ".join(sources.start_up)
+            yield Omission(f"start-up objects without debug information: {listed}", is_harmless=True)
+        if code is not None:
+            yield from _undescribed(code, sources)
         for lack, units in self.lacks.items():
             yield Omission(f"{_counted(len(units), 'C unit')} {lack}: {some_of(units, _MOST)}")
         if self.missing_types:
@@ -108,19 +131,35 @@ def _structs(structs: list[Local], what: str, is_shared: bool) -> Omission:
     return Omission(reason, frozenset(name for name, _ in structs), is_shared=is_shared)
 
 
-_NO_SYMBOLS = (
-    "without a symbol table, so it is not known whether units without debug information are among the others"
-)
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What symbols say of the sources of a file."""
+
+    compiled: tuple[str, ...] = ()
+    """C units without debug information; an object that has several has the same name more than once."""
+    start_up: tuple[str, ...] = ()
+    """Objects that every program is linked with."""
+    others: tuple[str, ...] = ()
+    """What was made of other languages, and has no debug information either."""
+    why: str = ""
+    """Why symbols do not name all sources; empty where they do."""
+
+    @property
+    def can_hide(self) -> bool:
+        """Whether code without debug information tells of C units that symbols do not name.
+
+        What symbols name in other languages explains it as well; where they miss some, that is no excuse.
+        """
+        return not self.compiled and bool(self.why or not self.others)
 
 
-def _undescribed(
-    files: Sequence[SourceFile], names: Counter[str], lines: Sequence[Span]
-) -> Iterator[Omission]:
-    """Yield the units that only the symbol table names."""
+def _sources(files: Sequence[SourceFile] | None, names: Counter[str], lines: Sequence[Span]) -> Sources:
+    if files is None:
+        return Sources(why="without a symbol table")
     left = _Units(names)
     names_in_order = [file.name for file in files]
     first = names_in_order.index(_COMPILER) if _COMPILER in names_in_order else 0
-    start_up, compiled = [], []
+    start_up, compiled, others = [], [], []
     for number, file in enumerate(files):
         if left.take(file.name):
             continue
@@ -128,12 +167,27 @@ def _undescribed(
             start_up.append(file.name)
         elif _is_compiled(file, lines):
             compiled.append(file.name)
-    if compiled:
-        listed = some_of(list(dict.fromkeys(compiled)), _MOST)
-        yield Omission(f"{_counted(len(compiled), 'C unit')} without debug information: {listed}")
-    if start_up:
-        listed = ", ".join(dict.fromkeys(start_up))
-        yield Omission(f"start-up objects without debug information: {listed}", is_harmless=True)
+        elif file.name and not file.name.endswith(_OBJECTS):
+            others.append(file.name)
+    why = "" if left.are_taken else "its symbol table does not name all sources"
+    return Sources(tuple(compiled), tuple(dict.fromkeys(start_up)), tuple(others), why)
+
+
+def _undescribed(code: Undescribed, sources: Sources) -> Iterator[Omission]:
+    """Yield what there is besides the units where symbols cannot tell."""
+    if not code.is_known:
+        if sources.why:
+            yield Omission(f"{sources.why}, nor unwind tables all functions: {_NOT_KNOWN}")
+        return
+    if code.names:
+        count = _counted(len(code.names), "function")
+        yield Omission(f"{count} without debug information: {some_of(code.names, _MOST)}")
+    if sources.why:
+        yield Omission(f"{sources.why}: {_NOT_SEEN}", is_harmless=True)
+
+
+_NOT_SEEN = "units without debug information that have data only are not seen"
+_NOT_KNOWN = "it is not known whether there are units without debug information"
 
 
 class _Units:
@@ -144,6 +198,11 @@ class _Units:
         self._stems: dict[str, list[str]] = {}
         for name in names:
             self._stems.setdefault(name.rpartition(".")[0], []).append(name)
+
+    @property
+    def are_taken(self) -> bool:
+        """Whether symbols named all units."""
+        return not any(self._left.values())
 
     def take(self, name: str) -> bool:
         """Take the unit that a symbol names; whether there is one."""
@@ -218,6 +277,26 @@ def lack(unit: Unit) -> str:
 
 
 _LINES_ONLY = "compiled with line numbers only (-g1)"
+
+
+def optimised(unit: Unit) -> list[str]:
+    """Return the sources without debug information of a unit that gcc made when it linked. Raises DAMAGE.
+
+    What was compiled with `-g` has its description in a unit of its own, to which this one refers.
+    """
+    plan, values, behind = unit.root
+    producer = unit.text(plan, values, _PRODUCER) or ""
+    if not producer.startswith(_LINKED_BY_GCC):
+        return []
+    found = {
+        unit.path(attributes.get(_DECL_FILE, child.constants.get(_DECL_FILE)))
+        for child, attributes, _ in unit.children(plan, behind)
+        if child.tag in (_FUNCTION, _VARIABLE)
+        and _ORIGINS.isdisjoint(attributes)
+        and not _PLACE.isdisjoint(attributes)
+    }
+    names = {path.rpartition("/")[2] for path in found if path}
+    return sorted(name for name in names if not name.startswith("<"))
 
 
 @lru_cache(1 << 10)

@@ -6,10 +6,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from layoutlint import alignment
-from layoutlint.model import Target, Unstated
-from layoutlint.readers.dwarf.names import at
-from layoutlint.readers.dwarf.unit import Unit
+from layoutlint.model import alignment
+from layoutlint.model.structs import Unstated
+from layoutlint.model.target import Target
+from layoutlint.readers.dwarf.format.constants import at
+from layoutlint.readers.dwarf.format.unit import Unit
 
 _PRODUCER: Final = at("producer")
 _GCC: Final = re.compile(r"GNU \S+ (\d+)\.")
@@ -60,6 +61,8 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
         found |= Unstated.ATOMIC
     if "-malign-double" in text or "-mms-bitfields" in text:  # with which `double` is aligned to 8 as well
         found |= Unstated.WIDE
+    if "-mms-bitfields" in text:
+        found |= Unstated.UNNAMED
     if alignment.strict(target) or "-mstrict-align" in text:
         found |= Unstated.AS_LARGE
     return found

@@ -1,8 +1,8 @@
 cimport cython
 
-from layoutlint.readers.dwarf.abbrev cimport Plan
-from layoutlint.readers.dwarf.tables cimport Table
-from layoutlint.readers.dwarf.unit cimport Unit
+from layoutlint.readers.dwarf.format.abbreviations cimport Plan
+from layoutlint.readers.dwarf.format.abbreviation_tables cimport Table
+from layoutlint.readers.dwarf.format.unit cimport Unit
 
 cdef int _OTHER, _AGGREGATE, _IMPORT
 cdef unsigned long long _BUCKETS

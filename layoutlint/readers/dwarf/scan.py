@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from array import array
 
-from layoutlint.readers.dwarf import abbrev
-from layoutlint.readers.dwarf.abbrev import Plan
-from layoutlint.readers.dwarf.forms import Damaged
-from layoutlint.readers.dwarf.tables import Table
-from layoutlint.readers.dwarf.unit import NAME, Unit
+from layoutlint.readers.dwarf.format import abbreviations
+from layoutlint.readers.dwarf.format.abbreviation_tables import Table
+from layoutlint.readers.dwarf.format.abbreviations import Plan
+from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.dwarf.format.unit import NAME, Unit
 
 # Variables of C where this is compiled; names of another module would be objects.
-_OTHER = abbrev.OTHER
-_AGGREGATE = abbrev.AGGREGATE
-_IMPORT = abbrev.IMPORT
+_OTHER = abbreviations.OTHER
+_AGGREGATE = abbreviations.AGGREGATE
+_IMPORT = abbreviations.IMPORT
 
 _ROOM = 1 << 10
 _BUCKETS = 1 << 13  # as many bytes stay in a processor's innermost cache

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from layoutlint import escapes
-from layoutlint.allocations import Allocation
-from layoutlint.allocations.listing import Listing
-from layoutlint.allocators import ANY
+from layoutlint.model.storage import ANY
+from layoutlint.readers.allocations.allocation import Allocation
+from layoutlint.readers.allocations.proposals import Listing
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.allocations import Allocation
-from layoutlint.allocations.listing import Listing, Proposed, described, keys
-from layoutlint.reports.words import counted
+from layoutlint.phrases import counted
+from layoutlint.readers.allocations.allocation import Allocation
+from layoutlint.readers.allocations.proposals import Listing, Proposed, described, keys
 
 
 def render(listing: Listing) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.allocations.listing import Listing, Proposal, Proposed, described, keys
+from layoutlint.readers.allocations.proposals import Listing, Proposal, Proposed, described, keys
 
 _SHOWN = 3
 

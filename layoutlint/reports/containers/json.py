@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from layoutlint import escapes, placement
-from layoutlint.containers import Array, Container, Embedded
-from layoutlint.model import Struct
+from layoutlint import escapes
+from layoutlint.geometry import placement
+from layoutlint.geometry.containers import Array, Container, Embedded
+from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
 
 # Made once: `json.dumps` with an option builds an encoder for every call.

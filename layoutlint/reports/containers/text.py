@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from layoutlint import placement
-from layoutlint.containers import Array, Container, Embedded
-from layoutlint.layout import Layout
-from layoutlint.model import Struct, some_of
-from layoutlint.placement import Placements
+from layoutlint.geometry import placement
+from layoutlint.geometry.containers import Array, Container, Embedded
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.placement import Placements
+from layoutlint.model.structs import Struct
+from layoutlint.phrases import counted, some_of
 from layoutlint.reports import styled
+from layoutlint.reports.layout_phrases import found_in
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
-from layoutlint.reports.words import counted, found_in
 
 _HOW = (
     "`line` and `byte` are those in a container that starts on a line of {}; `bases` says at how many places "

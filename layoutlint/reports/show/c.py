@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
 from layoutlint import escapes
-from layoutlint.layout import Layout
-from layoutlint.model import Field, Struct
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.structs import Field, Struct
+from layoutlint.reports.layout_phrases import found_in, order
 from layoutlint.reports.show.c_members import Block, Member, block, natural, unholed
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
-from layoutlint.reports.words import found_in, order
 
 _TYPE_WIDTH = 26
 _NAME_WIDTH = 23

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutlint.model import Field
+from layoutlint.model.structs import Field
 from layoutlint.reports.show.c_types import unit_size
 
 

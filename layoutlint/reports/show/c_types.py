@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field
 
 _ADJACENT_STARS = re.compile(r"\*(?=\*)")
 _QUALIFIED_POINTEE = re.compile(r"\b((?:const|volatile) (?!\*)[\w ]*\w) (?=[*(])")

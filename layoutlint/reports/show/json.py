@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint import escapes
-from layoutlint.layout import Hole, Layout, Place
-from layoutlint.model import Struct
+from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.model.randomised import Randomised
+from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
-from layoutlint.shuffled import Randomised
 
 _PIECE = 256
 """Structs whose text is made, and can be written, at once."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
-    from layoutlint.model import Struct
+    from layoutlint.model.structs import Struct
 
 
 @dataclass(frozen=True, slots=True)

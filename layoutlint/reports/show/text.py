@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from layoutlint import placement
-from layoutlint.layout import Hole, Layout, Place
-from layoutlint.model import Field, Struct
+from layoutlint.geometry import placement
+from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.model.structs import Field, Struct
+from layoutlint.phrases import counted
 from layoutlint.reports import styled
+from layoutlint.reports.layout_phrases import found_in, order
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
-from layoutlint.reports.words import counted, found_in, order
 
 _RULE_LENGTH = 72
 

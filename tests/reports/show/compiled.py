@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from layoutlint import readers
-from layoutlint.model import ReadOptions, Struct, Wanted
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
 from tests.oracles import need
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -23,4 +25,4 @@ def compiled(source: Path, folder: Path) -> Path:
 
 def structs(path: Path) -> dict[str, Struct]:
     """Every struct of an input by its name."""
-    return {struct.name: struct for struct in readers.read(str(path), Wanted(everything=True), ReadOptions()).structs}
+    return {struct.name: struct for struct in dispatch.read(str(path), Wanted(everything=True), ReadOptions()).structs}

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.ctype import CType, function_of, pointer_to, qualified
-from layoutlint.model import Field
+from layoutlint.model.ctype import CType, function_of, pointer_to, qualified
+from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field, Source, Unstated
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field, Source, Unstated
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.ctype import CType
-from layoutlint.model import Field
+from layoutlint.model.ctype import CType
+from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions
 from tests.build import bits, flexible, member, struct

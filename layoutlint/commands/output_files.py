@@ -1,0 +1,183 @@
+"""Files that layoutlint writes: refused before anything is read, written whole or not at all.
+
+A hostile tree can hold a link in the place of a report, so none is followed; and no report may take the place
+of what is read, or of another report.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG
+
+from layoutlint import files
+from layoutlint.errors import UsageError
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,4})")
+_STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+_SOURCES = (".c", ".h", ".toml", ".ko", ".o")
+"""Ends of the names of files that are read, and that no report has."""
+
+
+def refuse(paths: Iterable[str], read: Iterable[str] = ()) -> None:
+    """Raise UsageError for a path that cannot be written, that is another's, or one that is read."""
+    taken = {key: path for path in read if (key := _identity(path)) is not None}
+    names: dict[object, str] = {}
+    for path in paths:
+        _refuse_unwritable(path)
+        is_descriptor = _descriptor(path) is not None
+        key = _identity(path)
+        if key in taken:
+            raise UsageError(f"cannot write {path}: it is the same file as {taken[key]}, which is read")
+        place = path if is_descriptor else _place(path)
+        other = names.get(place) or (names.get(key) if key is not None else None)
+        if other is not None and not _is_device(path):
+            raise UsageError(f"cannot write {path}: it is the same file as {other}, which is written as well")
+        names[place] = path
+        if key is not None:
+            names[key] = path
+
+
+def refuse_source(path: str) -> None:
+    """Raise UsageError where a report would take the place of a source, a rule file or a binary."""
+    if not os.path.isfile(path) or _descriptor(path) is not None:
+        return
+    if path.lower().endswith(_SOURCES) or _start(path).startswith(b"\x7fELF"):
+        raise UsageError(f"cannot write {path}: it is there, and is no report; remove it first")
+
+
+def write_whole(path: str, text: str) -> None:
+    """Write a whole file or none: beside it first, then into its place. Raise UsageError.
+
+    A file that was there keeps its permissions.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        _refuse_unwritable(path)
+        if (descriptor := _descriptor(path)) is not None:
+            _write_all(os.dup(descriptor), data)
+        elif _is_device(path):
+            _write_all(os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC), data)
+        else:
+            _replace(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {files.why(error)}") from error
+
+
+def _replace(path: str, data: bytes) -> None:
+    import tempfile  # only runs that write files need it
+
+    folder, name = os.path.split(path)
+    file, beside = tempfile.mkstemp(prefix=f".{name[:50]}.", dir=folder or ".")
+    try:
+        os.fchmod(file, _permissions(path))
+        _write_all(file, data)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def _write_all(file: int, data: bytes) -> None:
+    with os.fdopen(file, "wb") as stream:
+        stream.write(data)
+
+
+def _permissions(path: str) -> int:
+    """Those of the file that is there, else of a new one."""
+    try:
+        return os.lstat(path).st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _refuse_unwritable(path: str) -> None:
+    descriptor = _descriptor(path)
+    try:
+        reason = _not_writable(path) if descriptor is None else _not_open(descriptor)
+    except OSError as error:
+        reason = files.why(error)
+    except ValueError as error:  # a byte of value 0
+        reason = str(error)
+    if reason is not None:
+        raise UsageError(f"cannot write {path}: {reason}")
+
+
+def _not_open(descriptor: int) -> str | None:
+    os.fstat(descriptor)
+    if descriptor < 2:
+        return "the report that --format chooses is written there" if descriptor else "it is the input stream"
+    return None
+
+
+def _not_writable(path: str) -> str | None:
+    """Why a file cannot be written; None where it can. Raises OSError likewise."""
+    folder = os.path.dirname(path)
+    if not os.path.isabs(path) and (link := _link_above(folder)) is not None:
+        return f"{link} is a symbolic link; give the path that it points to"
+    if not S_ISDIR(os.stat(folder or ".").st_mode):
+        return "not a directory"
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and S_ISLNK(mode):
+        return "it is a symbolic link; give the path that it points to"
+    if mode is not None and not S_ISREG(mode) and not S_ISCHR(mode):
+        return _kind(mode)
+    if (mode is None or S_ISREG(mode)) and not os.access(folder or ".", os.W_OK | os.X_OK):
+        return "permission denied"
+    return None
+
+
+def _kind(mode: int) -> str:
+    kinds = ((S_ISDIR, "a directory"), (S_ISFIFO, "a pipe"), (S_ISBLK, "a disk"))
+    return f"it is {next((word for is_kind, word in kinds if is_kind(mode)), 'no regular file')}"
+
+
+def _link_above(folder: str) -> str | None:
+    """The first part of a relative path that is a symbolic link."""
+    at = ""
+    for part in folder.split("/"):
+        at = os.path.join(at, part)
+        if part not in ("", ".", "..") and os.path.islink(at):
+            return at
+    return None
+
+
+def _descriptor(path: str) -> int | None:
+    """The number of a descriptor of this process that a path stands for."""
+    found = _DESCRIPTOR.fullmatch(os.path.normpath(path))
+    return int(found[1]) if found else _STREAMS.get(os.path.normpath(path))
+
+
+def _is_device(path: str) -> bool:
+    try:
+        return S_ISCHR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Device and number of a file, the same for all its names; None where there is none."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _place(path: str) -> object:
+    """A folder and a name in it, whatever the case: systems differ in whether it counts."""
+    folder, name = os.path.split(path)
+    return _identity(folder or "."), name.casefold()
+
+
+def _start(path: str) -> bytes:
+    try:
+        return files.start(path, 4)
+    except OSError:
+        return b""

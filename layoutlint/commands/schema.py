@@ -1,0 +1,35 @@
+"""`layoutlint schema`: the JSON Schema of each JSON output."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+import layoutlint
+from layoutlint.errors import did_you_mean
+
+NAMES = ("allocations", "containers", "report", "rules-test", "show")
+"""The formats, as `schema` in the output names them: `layoutlint/NAME/1`."""
+
+
+def path(name: str) -> str:
+    """Return the path of the schema file of one of NAMES."""
+    return os.path.join(os.path.dirname(layoutlint.__file__), "schemas", f"{name}.json")
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[NAME]")
+def schema(name: str | None) -> None:
+    """Print the JSON Schema (draft 2020-12) of a JSON output; without NAME, list the names.
+
+    The name is in the output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for
+    `rules test`, and for other commands the command's own name.
+    """
+    if name is None:
+        click.echo("\n".join(NAMES))
+        return
+    if name not in NAMES:
+        raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, NAMES)}")
+    with open(path(name), encoding="utf-8") as file:
+        click.echo(file.read(), nl=False)

@@ -1,0 +1,57 @@
+"""What the command line does to terminals: progress, colour, width, lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from layoutlint import escapes
+from layoutlint.model.reading import Progress, no_progress
+
+
+def progress_on_stderr(asked: bool | None) -> Progress:
+    """Progress on stderr: one line that is written over on a terminal, lines of their own elsewhere."""
+    is_terminal = sys.stderr.isatty()
+    if not (is_terminal if asked is None else asked):
+        return no_progress
+    shown = -1
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        percent = 100 if done >= total else done * 100 // total
+        if percent == shown or (not is_terminal and percent % 10):
+            return
+        shown = percent
+        ending = "\r" if is_terminal and percent < 100 else "\n"
+        sys.stderr.write(f"{escapes.line(what)}: {percent} %{ending}")
+        sys.stderr.flush()
+
+    return progress
+
+
+def colored(choice: str) -> bool:
+    """Whether text is coloured, for `auto`, `always` or `never` (NO_COLOR: no-color.org)."""
+    if choice != "auto":
+        return choice == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Columns of the terminal on stdout; 100 where there is none."""
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
+
+
+def write(text: str) -> None:
+    """Write text of several lines to stdout."""
+    sys.stdout.write(text)
+
+
+def say(*texts: str) -> None:
+    """Write lines to stdout."""
+    sys.stdout.write(escapes.lines(texts))
+
+
+def complain(*texts: str) -> None:
+    """Write lines to stderr."""
+    sys.stderr.write(escapes.lines(texts))
+    sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""What follows from facts: layouts, gaps, containers, allocators, placements."""

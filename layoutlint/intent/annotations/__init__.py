@@ -1,0 +1,1 @@
+"""Annotations of C text and debug information, as rules."""

@@ -1,0 +1,1 @@
+"""The kernel's tables of networking fields, as rules."""

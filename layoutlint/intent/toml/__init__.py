@@ -1,0 +1,1 @@
+"""Rule files, case files and matrix files."""

@@ -1,0 +1,227 @@
+"""TOML with the line of every key: tomllib gives the values; the same text is walked once for lines."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from layoutlint import files
+from layoutlint.errors import RuleFileError
+
+Path = tuple[str | int, ...]
+"""Keys and array indices from the top of the document."""
+
+_LONGEST = 1 << 20
+_MOST_BYTES = 4 * _LONGEST + 4
+"""More than so many characters take in UTF-8."""
+_DEEPEST = 50
+_TOKEN = re.compile(
+    r'(?P<string>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')'
+    r"|(?P<newline>\n)|(?P<mark>[\[\]{}=,.])|(?P<blank>[ \t\r]+|#[^\n]*)"
+    r"|(?P<word>(?:\\.|[^\s\[\]{}=,.#\"'\\])+|.)",
+    re.DOTALL,
+)
+_AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
+"""The name of a table, as tomllib's messages have it: `('build', 'one')`."""
+_LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The values of a TOML text and where they stand."""
+
+    data: dict[str, object]
+    lines: dict[Path, int]
+
+    def line(self, path: Path) -> int:
+        """The line of a key or element, counted from 1; of the nearest enclosing one that the text spells."""
+        while path not in self.lines and path:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def content(path: str, through_pipe: bool = False) -> str:
+    """The text of a TOML file, or with `through_pipe` of a pipe.
+
+    Raises RuleFileError for one that cannot be read, or is not UTF-8.
+    """
+    try:
+        data = files.start(path, _MOST_BYTES, through_pipe)
+        return data.decode()
+    except OSError as error:
+        raise RuleFileError((f"{path}: {files.why(error)}",)) from None
+    except UnicodeDecodeError as error:
+        if len(data) == _MOST_BYTES and error.reason == "unexpected end of data":
+            return data.decode(errors="ignore")  # too long in any case, which `parse` says
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None
+
+
+def parse(text: str, path: str) -> Document:
+    """Values and lines of a TOML text; raises RuleFileError, with the line, for bad or outsized TOML."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if len(text) > _LONGEST:
+        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, which no such file is",))
+    tokens = _tokens(text)
+    _refuse_outsized(tokens, path)
+    try:
+        data = tomllib.loads(text)
+    except ValueError as error:
+        raise RuleFileError((_not_toml(str(error), text, path),)) from None
+    return Document(data, _Walk(tokens).lines)
+
+
+def _not_toml(reason: str, text: str, path: str) -> str:
+    at = _AT_LINE.search(reason)
+    if at is None:  # int() refuses to read thousands of digits, and tomllib passes that on
+        number = _LONG_NUMBER.search(text)
+        line = text.count("\n", 0, number.start()) + 1 if number else 1
+        return f"{path}:{line}: not TOML: a number is too long"
+    line = int(at[1]) if at[1] else text.rstrip("\n").count("\n") + 1
+    said = _KEYS.sub(_as_table, reason[: at.start()])
+    return f"{path}:{line}: not TOML: {said[:1].lower()}{said[1:]}"
+
+
+def _as_table(keys: re.Match[str]) -> str:
+    from ast import literal_eval  # mistakes are rare
+
+    return f"[{'.'.join(literal_eval(keys[0]))}]"
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    line: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "blank":
+            continue
+        token = match[0]
+        tokens.append(_Token(kind, token, line))
+        if kind == "newline":
+            line += 1
+        elif kind == "string":
+            line += token.count("\n")
+    return tokens
+
+
+def _refuse_outsized(tokens: list[_Token], path: str) -> None:
+    """Keeps tomllib from recursing too deep, and from the square of a dotted key's length."""
+    depth = parts = 0
+    for token in tokens:
+        depth += (token.text in ("[", "{")) - (token.text in ("]", "}"))
+        parts = parts + (token.text == ".") if token.kind in ("word", "string") or token.text == "." else 0
+        if depth > _DEEPEST or parts > _DEEPEST:
+            raise RuleFileError((f"{path}:{token.line}: nested more than {_DEEPEST} deep",))
+
+
+class _Walk:
+    """One pass over the tokens of valid TOML that notes the line of every key and array element."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self.lines: dict[Path, int] = {}
+        self._tokens = tokens
+        self._at = 0
+        self._elements: dict[Path, int] = {}
+        table: Path = ()
+        while self._skip_newlines():
+            if self._peek() == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def _peek(self) -> str:
+        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
+
+    def _next(self) -> _Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _skip_newlines(self) -> bool:
+        while self._peek() == "\n":
+            self._at += 1
+        return self._at < len(self._tokens)
+
+    def _header(self) -> Path:
+        """`[a.b]`, or `[[a.b]]`, which starts the next element of an array."""
+        line = self._next().line
+        is_element = self._peek() == "["
+        self._at += is_element
+        *outer, last = self._key()
+        self._at += 1 + is_element
+        path: Path = (*self._enter(outer), last)
+        if is_element:
+            self._elements[path] = self._elements.get(path, 0) + 1
+            path = (*path, self._elements[path] - 1)
+        self._note(path, line)
+        return path
+
+    def _enter(self, keys: list[str]) -> Path:
+        """The path of a table; a key that names an array of tables means its latest element."""
+        path: Path = ()
+        for key in keys:
+            path = (*path, key)
+            if path in self._elements:
+                path = (*path, self._elements[path] - 1)
+        return path
+
+    def _key(self) -> list[str]:
+        keys = [self._name()]
+        while self._peek() == ".":
+            self._at += 1
+            keys.append(self._name())
+        return keys
+
+    def _name(self) -> str:
+        token = self._next()
+        if token.kind == "string":
+            return str(tomllib.loads(f"key = {token.text}")["key"])
+        return token.text
+
+    def _pair(self, table: Path) -> None:
+        line = self._tokens[self._at].line
+        path = (*table, *self._key())
+        self._at += 1
+        self._note(path, line)
+        self._value(path)
+
+    def _note(self, path: Path, line: int) -> None:
+        for end in range(1, len(path) + 1):
+            self.lines.setdefault(path[:end], line)
+
+    def _value(self, path: Path) -> None:
+        opening = self._next().text
+        if opening == "[":
+            self._list(path)
+        elif opening == "{":
+            self._inline(path)
+        else:
+            while self._peek() not in ("", ",", "]", "}", "\n"):
+                self._at += 1
+
+    def _list(self, path: Path) -> None:
+        index = 0
+        while self._skip_newlines() and self._peek() != "]":
+            if self._peek() == ",":
+                self._at += 1
+                continue
+            self._note((*path, index), self._tokens[self._at].line)
+            self._value((*path, index))
+            index += 1
+        self._at += 1
+
+    def _inline(self, path: Path) -> None:
+        while self._skip_newlines() and self._peek() != "}":
+            if self._peek() == ",":
+                self._at += 1
+            else:
+                self._pair(path)
+        self._at += 1

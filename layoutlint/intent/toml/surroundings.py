@@ -1,0 +1,51 @@
+"""The key `around` of a rule, and fields that a rule means by their declared access (`@hot-read`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.intent.toml.table import Table, boolean
+from layoutlint.judgement.context import SELECTOR
+from layoutlint.judgement.rule import Kind
+from layoutlint.phrases import one_of
+
+APART = ("separate", "isolated", "access")
+"""Kinds that hold fields apart, and so also from what is beside an embedded struct."""
+AROUND = (*APART, "together", "line-start", "no-straddle")
+"""The kinds that speak of lines, which a container can judge too."""
+
+
+def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> bool:
+    """Whether a rule is about what stands around its struct; mistakes with that and with `@` are noted.
+
+    `accesses` are the words that fields can be declared to have.
+    """
+    around = table.get("around", boolean) or False
+    if kind is None:
+        return around
+    if around and kind.name not in AROUND:
+        table.wrong(f"`around` is for the kinds {', '.join(AROUND)}, and not for {kind.name}", "around")
+    for key in kind.keys:
+        for selector in _selectors(table.data.get(key.name)) if key.type in ("paths", "groups") else ():
+            if selector.startswith(TYPE):
+                if around:
+                    what = "the types of fields are not looked at with `around`"
+                    table.wrong(f"`{key.name}` cannot have `{selector}`: {what}", key.name)
+            elif not any(fnmatchcase(access, selector[1:]) for access in accesses):
+                hint = one_of(selector[1:], accesses)
+                table.wrong(f"`{key.name}` cannot have `{selector}`{hint}", key.name)
+            elif around and kind.name not in APART:
+                what = f"with `around`, a field beside the struct; only {', '.join(APART)} speak of those"
+                table.wrong(f"`{key.name}` cannot have `{selector}`: it means, {what}", key.name)
+    return around
+
+
+def _selectors(value: object) -> Iterator[str]:
+    """Every `@access` in the value of a key that names fields."""
+    if isinstance(value, str) and value.startswith(SELECTOR):
+        yield value
+    elif isinstance(value, list):
+        for element in value:
+            yield from _selectors(element)

@@ -1,0 +1,1 @@
+"""The words of judging: rules, verdicts, findings, reports."""

@@ -1,0 +1,110 @@
+"""The circumstances in which a rule holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from layoutlint.model.reading import Reading, Version
+from layoutlint.model.target import TARGETS, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A range of versions of Linux."""
+
+    first: Version = ()
+    below: Version | None = None
+    """The first one that is no longer in it."""
+
+    def __contains__(self, version: Version) -> bool:
+        it = in_full(version)
+        return in_full(self.first) <= it and (self.below is None or it < in_full(self.below))
+
+    def admits(self, version: Version) -> bool | None:
+        """Whether a version is in it; None where it has two numbers, and the third would decide."""
+        ends = [in_full(end) for end in (self.first, self.below) if end]
+        if len(version) < 3 and any(end[:2] == version[:2] and end[2] for end in ends):
+            return None
+        return version in self
+
+    def __str__(self) -> str:
+        ends = [f"from {dotted(self.first)} on"] if self.first else []
+        return " and ".join([*ends, f"before {dotted(self.below)}"] if self.below else ends)
+
+
+def in_full(version: Version) -> Version:
+    """A version with all its numbers: 6.8 is 6.8.0."""
+    return (*version, 0, 0, 0)[:3]
+
+
+def dotted(version: Version) -> str:
+    """A version as one writes it: `6.12.107`."""
+    return ".".join(map(str, version))
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The circumstances in which a rule holds."""
+
+    config: tuple[str, ...] = ()
+    """Kernel options that must be on (`SMP`) or off (`!SMP`)."""
+    arch: tuple[str, ...] = ()
+    """Names of targets (`x86_64`), any of which will do; fnmatch patterns."""
+    kernel: Versions | None = None
+    """The versions of Linux for which it holds."""
+
+    @property
+    def some_version(self) -> Version | None:
+        """A version for which it holds; None if it says nothing of versions."""
+        return None if self.kernel is None else in_full(self.kernel.first)
+
+
+ALWAYS = When()
+
+
+def excluded(when: When, reading: Reading) -> str | None:
+    """Return why a rule is not for an input; None when it is, or the input does not say otherwise."""
+    if _is_for_machine(when, reading.target) is False:
+        return f"for {', '.join(when.arch)}, not {reading.target.name}"
+    if when.kernel is not None and reading.kernel is not None and when.kernel.admits(reading.kernel) is False:
+        return f"for Linux {when.kernel}, not {dotted(reading.kernel)}"
+    for option in when.config:
+        if _is_configured(option, reading) is False:
+            return f"for a configuration with {option}, which {reading.path} has not"
+    return None
+
+
+def assumed(when: When, reading: Reading) -> tuple[str, ...]:
+    """Return the conditions of a rule that an input does not state, and that are therefore taken to hold."""
+    conditions = [f"`{option}`" for option in when.config if _is_configured(option, reading) is None]
+    if when.arch and _is_for_machine(when, reading.target) is None:
+        conditions.append(f"{' or '.join(when.arch)}")
+    if when.kernel is not None and (reading.kernel is None or when.kernel.admits(reading.kernel) is None):
+        conditions.append(f"Linux {when.kernel}")
+    return tuple(conditions)
+
+
+def _is_configured(option: str, reading: Reading) -> bool | None:
+    """Return whether an option is as a rule wants it; None where the input does not state it."""
+    name, wants_on = option.removeprefix("!"), not option.startswith("!")
+    if reading.config is not None:
+        return (name in reading.config) == wants_on
+    if name in reading.options or f"!{name}" in reading.options:
+        return (name in reading.options) == wants_on
+    return None
+
+
+def _is_for_machine(when: When, target: Target) -> bool | None:
+    """Return whether a rule is for a target; None where the input names no machine, and one that fits is."""
+    if not when.arch or _matches(when, target):
+        return True
+    if not target.name.startswith("unknown"):
+        return False
+    shape = target.pointer_size, target.little_endian
+    fitting = (row for row in TARGETS if (row.pointer_size, row.little_endian) == shape)
+    return None if any(_matches(when, row) for row in fitting) else False
+
+
+def _matches(when: When, target: Target) -> bool:
+    return any(fnmatchcase(target.name, arch) for arch in when.arch)

@@ -1,0 +1,218 @@
+"""Pairs of fields that must not share a line: what `separate`, `isolated` and `access` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from layoutlint.geometry.layout import Place
+from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, shared
+from layoutlint.geometry.siblings import in_differing_elements, next_elements
+from layoutlint.judgement.advice import first_few, move_apart, part_elements
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.rule import Key
+from layoutlint.judgement.verdict import Verdict, judge, spell
+from layoutlint.model.paths import common_array, is_within, overlap
+
+Pair = tuple[Place, Place]
+NEIGHBOURS = Key(
+    "neighbours",
+    "boolean",
+    "whether fields of the objects before and behind count; by default in elements of an `array`",
+)
+NOBODY_KNOWN = (
+    "what stands behind an object is not known: say so in the rule file, "
+    "by `array` or by a `placement` whose objects stand in a row (`slab`, `kmalloc`)"
+)
+
+
+MOST_PAIRS = 250_000
+"""Pairs of fields that a rule compares; the largest struct of Linux has some hundred fields."""
+
+
+def every_pair(some: Collection[Place], others: Collection[Place]) -> Iterator[Pair]:
+    """Return every field of one side with every one of the other. Raises CannotTell for too many."""
+    refuse_many(len(some) * len(others))
+    return product(some, others)
+
+
+def refuse_many(number: int, what: str = "fields") -> None:
+    """Raise CannotTell for more pairs than are compared."""
+    if number > MOST_PAIRS:
+        reason = f"the rule compares {number:,} pairs of {what}, and at most {MOST_PAIRS:,} are compared"
+        raise CannotTell(f"{reason}; name fewer {what}")
+
+
+def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pair]:
+    """Every field of one side with every one of the other, each pair once; none with itself or its parts."""
+    pairs: dict[frozenset[str], Pair] = {}
+    for a, b in every_pair(some, others):
+        if not is_part(a, b):
+            pairs.setdefault(frozenset((a.path, b.path)), (a, b))
+    return list(pairs.values())
+
+
+def in_elements(context: Context, places: Iterable[Place]) -> dict[Place, Place]:
+    """Return fields, in each element of the arrays through which their paths lead, with the field of each.
+
+    Elements that stand on a line as others do are left out. Raises CannotTell where too many differ.
+    """
+    struct, line = context.layout.struct, context.placements.line_size
+    try:
+        return {each: p for p in places for each in in_differing_elements(struct, p, line)}
+    except ValueError as error:
+        raise CannotTell(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Opposed:
+    """Fields of an object that must keep off the lines of others."""
+
+    pairs: tuple[Pair, ...]
+    """In one object: none of a field with itself or its own parts, which no order of fields can part."""
+    across: tuple[Pair, ...]
+    """Of an object and its neighbour."""
+    named: Mapping[Place, Place]
+    """For a field of an element the field that the rule names."""
+
+
+Opposes = Callable[[Place, Place], bool]
+"""Whether two fields must be kept apart."""
+
+
+def opposed(
+    context: Context, some: Iterable[Place], others: Iterable[Place], opposes: Opposes | None = None
+) -> Opposed:
+    """Return what two sides of fields come to, in each element of the arrays in which they stand.
+
+    Of arrays in the struct the fields of one element are held against those of the others, and the parts of
+    one element against the other elements as a whole. Raises CannotTell for too many elements.
+    """
+    ours, theirs = in_elements(context, some), in_elements(context, others)
+    named, across = {**ours, **theirs}, list[Pair]()
+    pairs: dict[frozenset[str], Pair] = {}
+    for a, b in every_pair(ours, theirs):
+        if opposes is None or opposes(ours[a], theirs[b]):
+            across.append((a, b))
+            for one, other in _in_one_object(context, a, b, named):
+                pairs.setdefault(frozenset((one.path, other.path)), (one, other))
+    return Opposed(tuple(pairs.values()), tuple(dict.fromkeys(across)), named)
+
+
+def _in_one_object(context: Context, a: Place, b: Place, named: dict[Place, Place]) -> Iterator[Pair]:
+    """A pair; of a field and its own part, that part and the elements beside the one in which it stands."""
+    line = context.placements.line_size
+    if a.offset - b.end >= line or b.offset - a.end >= line:
+        return
+    if not is_part(a, b):
+        yield a, b
+        return
+    inner, outer = (a, b) if is_within(a.path, b.path) else (b, a)
+    for place in next_elements(context.layout, inner.path, outer.path, line):
+        named[place] = named[outer]
+        yield (inner, place) if inner is a else (place, inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands before and behind the object, and what of it must not come onto the object's lines."""
+
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+    """Of a field of the object and one of a neighbour."""
+    is_unknown: bool = False
+    """Whether the rule asks for neighbours, and nothing says whether there are any."""
+
+
+def beside(context: Context, asked: bool | None, pairs: Iterable[Pair]) -> Beside:
+    """Return the neighbours of an object: those in arrays, unless the rule asks for all of them or none."""
+    known = tuple(row for row in context.placements.rows if row.what != ASSUMED)
+    is_unknown = bool(asked) and not known
+    if asked is None:
+        known = tuple(row for row in known if row.what == ELEMENT)
+    return Beside(known if asked is not False else (), tuple(pairs), is_unknown)
+
+
+def judge_apart(
+    pairs: Iterable[Pair],
+    placements: Placements,
+    kept: Verdict,
+    say: Callable[[Place], str] = spell,
+    *,
+    around: Beside | None = None,
+    before: str = "",
+    behind: str = "",
+) -> Verdict:
+    """Violated where any pair shares a line; `kept` is the verdict when none ever does.
+
+    `around` are the neighbours that count as well; `before` and `behind` stand around what the message says.
+    Raises CannotTell where nothing shares a line in the object, and its neighbours are wanted and not known.
+    """
+    found = {pair: bases for pair in pairs if (bases := shared(*pair, placements))}
+    across = _across(around, placements) if around is not None else {}
+    if not found and not across:
+        if around is not None and around.is_unknown:
+            raise CannotTell(NOBODY_KNOWN)
+        return kept
+    total, unit = len(placements.bases), placements.unit
+    worst = sorted(found, key=lambda pair: -len(found[pair]))
+    says = [
+        f"{say(a)} shares a {unit} with {say(b)} in {len(found[a, b])} of {total} placements"
+        for a, b in worst
+    ]
+    says += [
+        f"{say(a)} shares a {unit} with {say(b)} of the next {row.what}, {row.step} bytes on, "
+        f"in {len(across[a, b, row])} of {total} placements"
+        for a, b, row in sorted(across, key=lambda met: -len(across[met]))
+    ]
+    bases = placements.in_any(
+        (*found.values(), *(_both(row, met, placements.line_size) for (_, _, row), met in across.items()))
+    )
+    places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
+    message = before + first_few(says, "pairs") + behind
+    return judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
+
+
+_Met = tuple[Place, Place, Row]
+"""A field of an object, and one of the next object of a row."""
+
+
+def _across(around: Beside, placements: Placements) -> dict[_Met, tuple[int, ...]]:
+    """What shares a line with something of the next object, and the bases at which it does."""
+    if not around.rows:
+        return {}
+    line, bases = placements.line_size, set(placements.bases)
+    turned = dict.fromkeys((*around.pairs, *((b, a) for a, b in around.pairs)))
+    met = {(a, b, row): next_shared(a, b, row, line) for row in around.rows for a, b in turned}
+    return {key: at for key, shared_at in met.items() if (at := tuple(b for b in shared_at if b in bases))}
+
+
+def _both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
+    """The bases of objects of a row, and those of the objects behind them."""
+    return (*bases, *((base + row.step) % line for base in bases))
+
+
+def _advice(pairs: list[Pair], across: list[_Met], placements: Placements) -> str:
+    advice = [_part(*_nearest(pairs), placements)] if pairs else []
+    if across:
+        advice.append(part_elements(max(row.step for _, _, row in across), placements.line_size))
+    return "; ".join(advice)
+
+
+def _part(a: Place, b: Place, placements: Placements) -> str:
+    array = common_array(a.path, b.path)
+    if array is None:
+        return move_apart(a, b, placements)
+    size, unit = placements.line_size, placements.unit
+    return f"align the elements of `{array}` to {size} bytes, so that each begins on a {unit}"
+
+
+def is_part(a: Place, b: Place) -> bool:
+    """Whether one field is the other, or a part of it: no order of fields can part those."""
+    return overlap(a.path, b.path)
+
+
+def _nearest(pairs: list[Pair]) -> Pair:
+    """The pair that has the fewest bytes between its fields."""
+    return min(pairs, key=lambda pair: max(pair[0].offset, pair[1].offset) - min(pair[0].end, pair[1].end))

@@ -1,0 +1,50 @@
+"""Which structs a name means, and what is said of a struct: found by name, in the order of what is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Generic, TypeVar
+
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.structs import Struct
+
+T = TypeVar("T")
+
+
+class About(Generic[T]):
+    """Things that are each about the structs which a name (a tag or typedef) or pattern means."""
+
+    def __init__(self, things: Iterable[tuple[str, T]]) -> None:
+        self._named: dict[str, list[tuple[int, T]]] = {}
+        self._patterns: list[tuple[str, int, T]] = []
+        for number, (name, thing) in enumerate(things):
+            if is_pattern(name):
+                self._patterns.append((name, number, thing))
+            else:
+                self._named.setdefault(name, []).append((number, thing))
+
+    def of(self, struct: Struct) -> list[T]:
+        """Those about a struct."""
+        names = dict.fromkeys((struct.name, *struct.aliases))
+        found = {number: thing for name in names for number, thing in self._named.get(name, ())}
+        fitting = (one for one in self._patterns if one[0] in names or fnmatchcase(struct.name, one[0]))
+        found |= {number: thing for _, number, thing in fitting}
+        return [found[number] for number in sorted(found)]
+
+
+class Structs:
+    """Structs by their tags and typedefs."""
+
+    def __init__(self, structs: Iterable[Struct]) -> None:
+        self._all = tuple(structs)
+        self._named: dict[str, list[Struct]] = {}
+        for struct in self._all:
+            for name in dict.fromkeys((struct.name, *struct.aliases)):
+                self._named.setdefault(name, []).append(struct)
+
+    def answering(self, name: str) -> list[Struct]:
+        """Those that a name or pattern means."""
+        if is_pattern(name):
+            return [struct for struct in self._all if struct.answers_to(name)]
+        return list(self._named.get(name, ()))

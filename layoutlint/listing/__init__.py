@@ -1,0 +1,1 @@
+"""What `show` and `containers` list, and nothing judges."""

@@ -1,0 +1,1 @@
+"""Facts: structs, fields, targets, readings, and what is asked for."""

@@ -1,0 +1,106 @@
+"""What a kernel build says of how it randomises: its configuration, its seed, and the hash of that."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from layoutlint import files
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.randstruct import gcc_plugin, seed
+from layoutlint.randstruct.gcc_plugin import Plugin
+from layoutlint.randstruct.kernel_tree import SEEDS
+from layoutlint.randstruct.seed import Seed
+
+_CONFIGS = ("include/config/auto.conf", ".config")
+_OPTIONS = (
+    "GCC_PLUGIN_RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_FULL", "GCC_PLUGIN_RANDSTRUCT",
+)  # fmt: skip
+_SET = re.compile(r"^CONFIG_(\w+)=y$", re.M)
+_HASHES = ("include/generated/randstruct_hash.h", "include/generated/randomize_layout_hash.h")
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.M)
+_LARGEST = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One build folder."""
+
+    folder: str
+    option: str
+    """The one that is on: CONFIG_RANDSTRUCT_FULL and its like."""
+    mode: str
+    seed_file: str
+    plugin: Plugin
+
+    @property
+    def note(self) -> str:
+        """What is taken from it, as a sentence."""
+        return f"{self.folder} was built with {self.option}: fields are in the order of {self.seed_file}"
+
+    def checked(self, given: Seed) -> Seed:
+        """A seed, which the folder was built with if it says so; raises ReadError for another."""
+        for name in _HASHES:
+            found = _HASH.search(_text(self.folder, name))
+            if found is not None and found[0] != given.hash:
+                raise ReadError(os.path.join(self.folder, name), given.is_not(found[0]))
+        return given
+
+    def own_seed(self) -> Seed:
+        """The seed that stands in the folder; raises UsageError for none or two, ReadError for another's."""
+        own = self.checked(seed.read(self.seed_file))
+        of_plugin = os.path.join(self.folder, SEEDS[1])
+        if self.mode != "clang" and os.path.isfile(of_plugin) and seed.read(of_plugin).words != own.words:
+            raise UsageError(
+                f"{self.seed_file} and {of_plugin} have different seeds: give that of the build with --seed"
+            )
+        return own
+
+    def is_for(self, paths: Iterable[str]) -> bool:
+        """Whether inputs show declared orders: clang's debug information has the order of the build."""
+        return self.mode != "clang" or not any(map(_is_compiled, paths))
+
+
+def _is_compiled(path: str) -> bool:
+    try:
+        return files.start(path, 4) in (b"\x7fELF", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x00\x01")
+    except OSError:
+        return False
+
+
+def of(folder: str) -> Build | None:
+    """The build in a folder that has a seed; None where its configuration does not randomise."""
+    config = next((text for text in (_text(folder, name) for name in _CONFIGS) if text), "")
+    on = set(_SET.findall(config))
+    option = next((name for name in _OPTIONS if name in on), None)
+    if option is None:
+        return None
+    mode = "gcc-performance" if option.endswith("PERFORMANCE") else "gcc-full"
+    mode = "clang" if "CC_IS_CLANG" in on else mode
+    file = next(path for path in (os.path.join(folder, name) for name in SEEDS) if os.path.isfile(path))
+    return Build(folder, f"CONFIG_{option}", mode, file, _plugin(folder))
+
+
+def _plugin(folder: str) -> Plugin:
+    """The plugin of the source that a folder was built from, as far as it is told."""
+    included = _INCLUDE.search(_text(folder, "Makefile"))
+    sources = [folder, os.path.join(folder, "source"), *([included[1]] if included else ())]
+    for source in sources:
+        found = gcc_plugin.of_source(os.path.join(folder, source))
+        if found is not None:
+            return found
+    release = _text(folder, "include/config/kernel.release").strip()
+    return gcc_plugin.of_version(release) if re.match(r"\d+\.\d+", release) else gcc_plugin.ANY
+
+
+def _text(folder: str, name: str) -> str:
+    path = os.path.join(folder, name)
+    try:
+        return files.start(path, _LARGEST).decode("latin-1")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise UsageError(f"{path}: {files.why(error)}") from error

@@ -1,0 +1,188 @@
+"""Where members stand that are laid out in some order, by the rules of C compilers.
+
+All of TARGETS lay out bit-fields so that none crosses more units of its declared type than that has
+(PCC_BITFIELD_TYPE_MATTERS in GCC), and packed ones without gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from layoutlint.model.declared import Member
+from layoutlint.model.structs import Field
+from layoutlint.model.target import Target
+
+_UNITS = {
+    "char": 1, "signed char": 1, "unsigned char": 1, "_Bool": 1, "short int": 2, "short unsigned int": 2,
+    "int": 4, "unsigned int": 4, "long long int": 8, "long long unsigned int": 8,
+}  # fmt: skip
+PRAGMAS = (1, 2, 4, 8)
+"""What `#pragma pack` may say, in bytes; more cuts nothing down."""
+
+
+class CannotLayOut(Exception):
+    """What a layout needs and the input does not tell, as the end of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Where members stand, in the order in which they were given; all in bits but the alignment."""
+
+    offsets: tuple[int, ...]
+    bit_size: int
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a layout depends on besides its members."""
+
+    target: Target
+    is_union: bool = False
+    stated: int | None = None
+    """The alignment in bytes that the type asks for, or has already."""
+    pragma: int | None = None
+    """The bytes of `#pragma pack`; None for none."""
+
+    def lay_out(self, members: Sequence[Member]) -> Laid:
+        """The layout of members in their order; raises CannotLayOut when too little is known of one."""
+        end = reached = 0
+        align = self.stated or 1
+        offsets: list[int] = []
+        for member in map(_told, members):
+            start = 0 if self.is_union else self._start(member, end)
+            offsets.append(start)
+            end = start + member.bit_size
+            reached = max(reached, end)
+            align = max(align, self._aligns(member))
+        return Laid(tuple(offsets), up(reached, align * 8), align)
+
+    def start(self, member: Member, end: int) -> int:
+        """Where a member starts that follows on one that ends at `end`, in bits; raises as `lay_out` does."""
+        return self._start(_told(member), end)
+
+    def _start(self, member: _Told, end: int) -> int:
+        if member.unit and not member.bit_size:
+            # Packing does not matter to `int : 0`.
+            return up(end, max(member.align, member.asked) * 8)
+        end = up(end, self._least(member) * 8) if member.asked or not member.unit else end
+        if not member.unit or member.is_packed or self.pragma:
+            return end
+        step = member.align * 8
+        crosses = (end % step + member.bit_size + step - 1) // step > member.unit * 8 // step
+        return up(end, step) if crosses else end
+
+    def _least(self, member: _Told) -> int:
+        """The alignment of a member's place; an alignment of its own outlives `packed`, not the pragma."""
+        of_type = 1 if member.is_packed or member.unit else member.align
+        least = max(of_type, member.asked)
+        return min(least, self.pragma) if self.pragma else least
+
+    def _aligns(self, member: _Told) -> int:
+        """The alignment that a member gives to what it stands in."""
+        if not member.unit:
+            return self._least(member)
+        if not member.is_named and self.target.name not in _ALIGNED_BY_UNNAMED:
+            return 1
+        if not member.bit_size:
+            return member.align
+        of_type = 1 if member.is_packed else min(member.align, self.pragma or member.align)
+        return max(of_type, self._least(member))
+
+
+_ALIGNED_BY_UNNAMED = ("aarch64", "aarch64_be", "arm", "armeb")
+"""Targets where bit-fields without a name align what they stand in (AAPCS, "Bit-fields")."""
+
+
+class _Told(NamedTuple):
+    """A Member of which everything is known."""
+
+    bit_size: int
+    align: int
+    asked: int
+    unit: int
+    is_packed: bool
+    is_named: bool
+
+
+def _told(member: Member) -> _Told:
+    if member.bit_size is None:
+        raise CannotLayOut(f"the size of `{member.name}` is not known")
+    if member.align is None or member.asked is None:
+        raise CannotLayOut(f"the alignment of `{member.name}` is not known")
+    named = member.name is not None
+    return _Told(member.bit_size, member.align, member.asked, member.unit, member.is_packed, named)
+
+
+def again(members: Sequence[Member], laid: Laid, target: Target) -> list[Member]:
+    """Members as GCC lays them out a second time, having laid them out before.
+
+    Bit-fields then have the smallest integers as types that hold them (c_build_bitfield_integer_type), and
+    those that filled one where they stood are placed like it (layout_decl). What `int : 0` asks for stays.
+    """
+    return [_again(member, offset, target) for member, offset in zip(members, laid.offsets, strict=True)]
+
+
+def _again(member: Member, offset: int, target: Target) -> Member:
+    if not member.unit:
+        return member
+    known = _told(member)
+    size = narrowed(known.bit_size)
+    align = min(size, target.max_align)
+    if not known.bit_size:
+        return replace(member, unit=size, align=align, asked=max(known.align, known.asked))
+    is_whole = known.bit_size == size * 8 and offset % known.bit_size == 0
+    is_whole = is_whole and (known.bit_size == 8 or not known.is_packed)
+    return replace(member, unit=size, align=align, asked=max(known.asked, align) if is_whole else known.asked)
+
+
+def member_of(field: Field, target: Target, is_packed: bool = False) -> Member:
+    """A member of which no more is known than a Field tells: an alignment of its own is part of that one.
+
+    Raises CannotLayOut when the type of a bit-field is not known.
+    """
+    align = field.align
+    if field.is_bitfield:
+        return Member(field.name, field.bit_size, align, unit=_unit(field, target), is_packed=is_packed)
+    size = _element_size(field)
+    natural = min(size & -size, target.max_align)
+    is_asked = align is not None and natural and field.aggregate is None and align > natural
+    return Member(field.name, field.bit_size, align, align if is_asked else 0, is_packed=is_packed)
+
+
+def narrowed(bits: int) -> int:
+    """Bytes in the smallest integer that holds so many bits."""
+    size = 1
+    while size * 8 < bits:
+        size *= 2
+    return size
+
+
+def _element_size(field: Field) -> int:
+    """Bytes in a member, of an array in one element; 0 where there is none."""
+    count = 1
+    for dimension in field.dims:
+        count *= dimension or 0
+    return (field.bit_size or 0) // 8 // count if count else 0
+
+
+def _unit(field: Field, target: Target) -> int:
+    """Bytes in the declared type of a bit-field."""
+    align = field.align or 1
+    if align < target.max_align or align >= 8:
+        return align
+    name = field.type.left.removeprefix("const ").removeprefix("volatile ")
+    if name in _UNITS:
+        return _UNITS[name]
+    if name in ("long int", "long unsigned int"):
+        return target.pointer_size
+    if name.startswith("enum "):
+        return 4
+    raise CannotLayOut(f"the size of `{name}`, the type of bit-field `{field.name}`, is not known")
+
+
+def up(value: int, step: int) -> int:
+    """The next multiple of a step."""
+    return -(-value // step) * step

@@ -1,0 +1,103 @@
+"""The orders that clang makes with -frandomize-layout-seed (clang/lib/AST/Randstruct.cpp)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from layoutlint.model.structs import Field
+from layoutlint.randstruct.generators import Draw, Shuffle
+
+_BUCKET = 64
+"""Bits that a bucket holds; clang compares them with the bytes of a line."""
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Members that stay beside one another; the bit-fields of a run keep their order as well."""
+
+    members: list[int] = field(default_factory=list)
+    bits: int = 0
+    is_run: bool = False
+
+
+def is_kept_last(member: Field) -> bool:
+    """Whether a last member stays there: an array that is flexible, or of at most two elements."""
+    return bool(member.dims) and (member.dims[0] is None or member.dims[0] <= 2)
+
+
+def order(fields: Sequence[Field], draw: Draw, shuffle: Shuffle) -> list[int]:
+    """The declared positions of the members in the order that they get."""
+    filled, tail = buckets(fields)
+    shuffle(filled, draw)
+    ordered: list[int] = []
+    for bucket in filled:
+        if not bucket.is_run:
+            shuffle(bucket.members, draw)
+        ordered += bucket.members
+    return ordered + tail
+
+
+def buckets(fields: Sequence[Field]) -> tuple[list[Bucket], list[int]]:
+    """The buckets in the order in which they are filled, and the members that stay behind them."""
+    count = len(fields)
+    if fields and is_kept_last(fields[-1]):
+        count -= 1
+    return _Filling(fields, count).buckets(), list(range(count, len(fields)))
+
+
+class _Filling:
+    """Members on their way into buckets: what does not fit any more goes to the end of the queue."""
+
+    def __init__(self, fields: Sequence[Field], count: int) -> None:
+        self.fields = fields
+        self.queue = deque(range(count))
+        self.full: list[Bucket] = []
+        self.current: Bucket | None = None
+        self.run: Bucket | None = None
+        self.skipped = 0
+
+    def buckets(self) -> list[Bucket]:
+        """All buckets in the order in which they are filled."""
+        while self.queue:
+            if self.skipped >= len(self.queue):
+                self._close()
+            first = self.fields[self.queue[0]]
+            if first.is_bitfield and first.bit_size:
+                self._extend_run()
+            else:
+                self._place()
+        return self.full + [bucket for bucket in (self.current, self.run) if bucket is not None]
+
+    def _close(self) -> None:
+        self.skipped = 0
+        if self.current is not None:
+            self.full.append(self.current)
+            self.current = None
+
+    def _extend_run(self) -> None:
+        if self.run is None:
+            self.run = Bucket(is_run=True)
+        self.run.members.append(self.queue.popleft())
+
+    def _place(self) -> None:
+        """Puts the first member of the queue into a bucket, or at the end of the queue."""
+        if self.run is not None:
+            self.full.append(self.run)
+            self.run = None
+        if self.current is None:
+            self.current = Bucket()
+        first = self.fields[self.queue[0]]
+        # `int : 0` counts as an `int`.
+        width = (first.align or 0) * 8 if first.is_bitfield else first.bit_size or 0
+        if width >= _BUCKET:
+            self.full.append(Bucket([self.queue.popleft()], width))
+        elif self.current.bits + width <= _BUCKET:
+            self.current.members.append(self.queue.popleft())
+            self.current.bits += width
+            if self.current.bits >= _BUCKET:
+                self._close()
+        else:
+            self.skipped += 1
+            self.queue.rotate(-1)

@@ -1,0 +1,165 @@
+"""Which of its behaviours GCC's plugin has: told by the version of Linux, or by its source."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from layoutlint import files
+from layoutlint.errors import UsageError
+from layoutlint.model.reading import Version
+from layoutlint.randstruct.gcc_order import Behaviour
+from layoutlint.randstruct.kernel_tree import PLUGIN
+
+_LARGEST = 1 << 20
+BEHAVIOURS = (
+    Behaviour(False, False, False, False),
+    Behaviour(False, False, True, False),
+    Behaviour(True, False, True, False),
+    Behaviour(True, True, True, False),
+    Behaviour(True, False, True, True),
+    Behaviour(True, True, True, True),
+)
+"""All that it has had in some release, the newest last."""
+
+
+class _Change(NamedTuple):
+    """A change of the plugin: the version that brought it, and by series the stable release that did.
+
+    None is a series that did not get it. In a series that is not there it may be, or not.
+    """
+
+    since: Version
+    stable: Mapping[Version, int | None]
+
+
+_CHANGES: dict[str, _Change] = {
+    # "randstruct: Fix gcc-plugin performance mode to stay in group"
+    "stays_in_group": _Change((6, 7), {
+        (4, 14): 331, (4, 19): 300, (5, 4): 262, (5, 10): 202, (5, 15): 140, (6, 1): 64, (6, 5): 13,
+        (6, 6): 3,
+    }),
+    # "gcc-plugins: randstruct: Only warn about true flexible arrays"
+    "keeps_flexible_only": _Change((6, 7), {(6, 1): None, (6, 5): 13, (6, 6): 3}),
+    # "randstruct: Check member structs in is_pure_ops_struct()"
+    "opens_structs": _Change((5, 4), {(4, 14): 147, (4, 19): 77, (5, 2): 19}),
+    # "randstruct: gcc-plugin: Remove bogus void member"
+    "opens_shuffled": _Change((6, 16), {(5, 4): 299, (6, 1): 142, (6, 12): 34, (6, 15): 3}),
+}  # fmt: skip
+"""By fields of Behaviour. The stable releases are those whose announcements, or reviews, list the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """What is known of the plugin."""
+
+    behaviours: tuple[Behaviour, ...] = field(default=BEHAVIOURS)
+    """Those that it may have, the likeliest last."""
+    name: str | None = None
+    """The version of Linux that it is of; None where it is not known."""
+    earlier: tuple[Behaviour, ...] = ()
+    """What else earlier releases had, where `name` is a series, and means its last one."""
+
+
+ANY = Plugin()
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(-rc\d+)?([-.+~].*)?")
+_FIRST = (4, 13)
+"""The version of Linux that brought the plugin."""
+
+
+def of_version(text: str) -> Plugin:
+    """The plugin of a version such as `6.1` (the last release of that series), `6.1.64` or `6.1.0-50-amd64`.
+
+    Behind the number of a release only a distribution has more, and may have later changes. Raises
+    UsageError for what is no version, or an earlier one than the plugin's first.
+    """
+    found = _VERSION.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12, or a kernel source")
+    version = tuple(int(number) for number in found.group(1, 2, 3) if number is not None)
+    if version < _FIRST:
+        raise UsageError(f"--kernel-version {text}: Linux randomises layouts since 4.13")
+    maybe = {name: _has(version, change, bool(found[4]), bool(found[5])) for name, change in _CHANGES.items()}
+    behaviours = _possible(maybe)
+    first = _possible(
+        {name: _has((*version[:2], 0), change, False, False) for name, change in _CHANGES.items()}
+    )
+    earlier = tuple(one for one in first if one not in behaviours) if len(version) < 3 else ()
+    return Plugin(behaviours, text.removeprefix("v"), earlier)
+
+
+def _has(version: Version, change: _Change, is_candidate: bool, is_patched: bool) -> tuple[bool, ...]:
+    """Whether a version has a change: (True,), (False,) or both where it may."""
+    if is_candidate and version[:2] == change.since:
+        return False, True
+    if version >= change.since:
+        return (True,)
+    release = change.stable.get(version[:2], 0)
+    if release == 0:
+        return False, True
+    if release is not None and (len(version) < 3 or version[2] >= release):
+        return (True,)
+    return (False, True) if is_patched else (False,)
+
+
+def _possible(maybe: Mapping[str, tuple[bool, ...]]) -> tuple[Behaviour, ...]:
+    """The behaviours that agree with what is known of each change; those of no release where none does."""
+    found = [b for b in BEHAVIOURS if all(getattr(b, name) in has for name, has in maybe.items())]
+    return tuple(found) or (Behaviour(**{name: has[-1] for name, has in maybe.items()}),)
+
+
+def of_source(tree: str) -> Plugin | None:
+    """The plugin whose source a kernel tree has; None for another folder. Raises UsageError."""
+    path = os.path.join(tree, PLUGIN)
+    if not os.path.isfile(path):
+        return None
+    try:
+        content = files.start(path, _LARGEST).decode("latin-1")
+    except OSError as error:
+        raise UsageError(f"{path}: {files.why(error)}") from error
+    text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", "", content, flags=re.S)
+    return Plugin(_possible({name: tells(text) for name, tells in _TELLS.items()}), f"{tree} (source)")
+
+
+def _body(text: str, name: str) -> str:
+    """The body of a function; empty where there is none."""
+    found = re.search(rf"\b{name}\([^;{{}}]{{0,400}}\)\s*+\{{(.*?)(?:^(\}})|\Z)", text, re.S | re.M)
+    return found[1] if found and found[2] else ""
+
+
+def _stays(text: str) -> tuple[bool, ...]:
+    body = _body(text, "performance_shuffle")
+    stays = re.search(r"\bindex\s*=\s*size_group\[x\]\.length", body)
+    leaves = re.search(r"\bi\s*=\s*size_group\[x\]\.start\s*\+\s*size_group\[x\]\.length", body)
+    return _either(bool(stays), bool(leaves))
+
+
+def _keeps_flexible_only(text: str) -> tuple[bool, ...]:
+    body = _body(text, "is_flexible_array")
+    return _either("TYPE_MAX_VALUE" in body and "elemsize" not in body, "elemsize" in body)
+
+
+def _opens(text: str) -> tuple[bool, ...]:
+    body = _body(text, "is_pure_ops_struct")
+    inner, pointer = body.find("is_pure_ops_struct("), body.find("is_fptr(")
+    return _either(0 <= inner < pointer, 0 <= pointer < inner)
+
+
+def _opens_shuffled(text: str) -> tuple[bool, ...]:
+    body = _body(text, "relayout_struct")
+    return _either("TREE_CHAIN" in body and "make_node" not in body, "make_node" in body)
+
+
+def _either(yes: bool, no: bool) -> tuple[bool, ...]:
+    return (yes,) if yes != no else (False, True)
+
+
+_TELLS = {
+    "stays_in_group": _stays,
+    "keeps_flexible_only": _keeps_flexible_only,
+    "opens_structs": _opens,
+    "opens_shuffled": _opens_shuffled,
+}

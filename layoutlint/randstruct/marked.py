@@ -1,0 +1,147 @@
+"""Names of structs that are marked, for inputs that do not show attributes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from layoutlint import files
+from layoutlint.errors import UsageError, did_you_mean
+from layoutlint.model.declared import Inner
+from layoutlint.model.structs import Field, Struct
+
+_NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
+_LARGEST = 1 << 20
+"""Characters in a file of names; Linux marks 70 structs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The struct types that names mean."""
+
+    randomised: frozenset[str | Inner] = frozenset()
+    """Those that have `randomize_layout`."""
+    kept: frozenset[str | Inner] = frozenset()
+    """Those that have `no_randomize_layout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name as it was given, and where."""
+
+    place: str
+    struct: str
+    path: tuple[str, ...]
+    """Of a member: what is meant is the struct without a name that holds it."""
+    is_kept: bool
+    """Whether the struct is marked not to be randomised (`!NAME`)."""
+    is_optional: bool = False
+    """Whether an input may lack the member."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names that were given."""
+
+    names: tuple[Name, ...]
+
+    @property
+    def structs(self) -> frozenset[str]:
+        """The structs that they name."""
+        return frozenset(name.struct for name in self.names)
+
+    def in_vain(self, structs: Iterable[Struct]) -> tuple[str, ...]:
+        """Sentences on the names that none of some definitions has, each with its place."""
+        known = {
+            called for one in structs if one.aggregate == "struct" for called in (one.name, *one.aliases)
+        }
+        return tuple(
+            f"{name.place}: struct {name.struct} is in none of the inputs{did_you_mean(name.struct, known)}"
+            for name in self.names
+            if name.struct not in known
+        )
+
+    def marks(self, named: Callable[[str], Iterable[Struct]]) -> Marks:
+        """What the names say of the definitions that `named` finds; those of other structs say nothing.
+
+        Raises UsageError for a member that is not there.
+        """
+        randomised: set[str | Inner] = set()
+        kept: set[str | Inner] = set()
+        for name in self.names:
+            (kept if name.is_kept else randomised).update(_meant(name, list(named(name.struct))))
+        return Marks(frozenset(randomised), frozenset(kept))
+
+
+def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
+    if not name.path:
+        yield from {name.struct, *(struct.name for struct in structs)}
+        return
+    defined = [struct for struct in structs if struct.bit_size is not None]
+    places = [(struct.name, _positions(struct.fields, name.path, ())) for struct in defined]
+    found = [(struct, positions) for struct, positions in places if positions is not None]
+    if places and not found and not name.is_optional:
+        path = ".".join(name.path)
+        what = f"struct {name.struct} has no struct without a name that holds `{path}`"
+        raise UsageError(f"{name.place}: {what}")
+    yield from found
+
+
+def _positions(
+    fields: Iterable[Field], path: tuple[str, ...], before: tuple[int, ...]
+) -> tuple[int, ...] | None:
+    """Where the unnamed struct stands that a member's path means: the member's own type, or what holds it."""
+    for position, field in enumerate(fields):
+        here = (*before, position)
+        if field.name is None:
+            found = _positions(field.members, path, here)
+        elif field.name != path[0] or (len(path) > 1 and not field.type.left.endswith("{...}")):
+            continue
+        elif len(path) > 1:
+            found = _positions(field.members, path[1:], here)
+        else:
+            found = here if field.type.left.endswith("{...}") else before
+        if found:
+            return found
+    return None
+
+
+def read(given: Iterable[str]) -> Names:
+    """Names, separated by commas, or files of them, one or more in a line; `#` starts a comment.
+
+    Raises UsageError, with the file and the line, for what is no name, or is given twice.
+    """
+    names = tuple(name for text in given for name in _read(text))
+    known: dict[tuple[str, tuple[str, ...]], Name] = {}
+    for name in names:
+        other = known.setdefault((name.struct, name.path), name)
+        if other is not name:
+            spelled = ".".join((name.struct, *name.path))
+            how = "twice" if other.is_kept == name.is_kept else "both with and without `!`"
+            raise UsageError(f"{name.place}: `{spelled}` is given {how} ({other.place})")
+    return Names(names)
+
+
+def _read(text: str) -> Iterator[Name]:
+    if not os.path.exists(text) or os.path.isdir(text):
+        for word in filter(None, (part.strip() for part in text.split(","))):
+            yield _parsed(word, "--randomized")
+        return
+    try:
+        content = files.start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{text}: {files.why(error)}") from error
+    if len(content) > _LARGEST:
+        raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
+    for number, line in enumerate(content.split("\n"), 1):
+        for word in line.partition("#")[0].replace(",", " ").split():
+            yield _parsed(word, f"{text}:{number}")
+
+
+def _parsed(word: str, place: str) -> Name:
+    found = _NAME.fullmatch(word)
+    if found is None:
+        raise UsageError(f"{place}: {word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)")
+    return Name(place, found[2], tuple(found[3].split(".")[1:]), bool(found[1]))

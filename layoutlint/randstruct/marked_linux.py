@@ -1,0 +1,39 @@
+"""The structs that Linux marks `__randomize_layout`, for inputs that do not show attributes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from layoutlint.randstruct.marked import Name, Names
+
+VERSION = "7.2"
+"""The Linux whose sources were searched: what other versions mark besides is not known."""
+MARKED = """
+    address_space binfmt_misc block_device cdev cpuinfo_x86 cred cred_security_struct ctl_table file
+    file_lease file_lock file_operations fs_struct fscrypt_master_key fscrypt_master_key_secret
+    futex_pi_state futex_q group_info inode ipc_namespace kern_ipc_perm key_preparsed_payload key_type
+    kset linux_binfmt linux_binprm lsm_static_call lsm_static_calls_table mnt_namespace module
+    module_kobject mount msg_queue nameidata neighbour net path pde_opener pid_namespace policydb
+    proc_dir_entry proc_inode proc_maps_private proc_ns_operations proc_ops proto renamedata
+    request_key_auth sched_rt_entity security_hook_list selinux_audit_data selinux_policy selinux_state
+    sem_array shmid_kernel signal_struct subprocess_info super_block task_security_struct time_namespace
+    tty_driver tty_operations tty_struct unix_skb_parms user_namespace uts_namespace vfsmount
+    vm_area_struct
+"""
+INNER = (("mm_struct", "pgd"), ("task_struct", "stack"))
+"""Structs that hold a marked one without a name, and a member of that: `randomized_struct_fields_start`."""
+KEPT = """
+    cfs_tg_state cpu_cache_fns lock_class paravirt_patch_template pv_cpu_ops pv_irq_ops pv_lock_ops
+    pv_mmu_ops rq
+"""
+"""Those with `__no_randomize_layout`."""
+
+
+@cache
+def names() -> Names:
+    """What Linux marks, as names are given; an input may lack any of them."""
+    place = f"Linux {VERSION}"
+    marked = [Name(place, name, (), False) for name in MARKED.split()]
+    kept = [Name(place, name, (), True) for name in KEPT.split()]
+    inner = [Name(place, struct, (member,), False, is_optional=True) for struct, member in INNER]
+    return Names((*marked, *kept, *inner))

@@ -1,0 +1,119 @@
+"""Every order that a compiler can make of a struct's members, as trees of what is shuffled among itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import factorial, prod
+
+from layoutlint.model.structs import Field
+from layoutlint.randstruct import clang_order, gcc_order
+from layoutlint.randstruct.scheme import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """A member, by its declared position."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Parts in a fixed order."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """Parts in any order, each as likely as another."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Swaps:
+    """Members that are swapped one after the other, and bit-fields among them never: orders differ in chance.
+
+    Each step swaps the member at an index with that at an index from the lowest up to it, all as likely.
+    """
+
+    positions: tuple[int, ...]
+    ways: tuple[tuple[tuple[int, int], ...], ...]
+    """The steps, (index, lowest), in each of some ways that are as likely as one another."""
+
+
+Part = One | Row | Shuffle | Swaps
+
+MOST_GROUPS = 6
+"""Groups of which the older performance mode's turns are all looked at."""
+
+
+class TooManyOrders(Exception):
+    """More orders than can be looked at one by one."""
+
+
+def of(scheme: Scheme, fields: Sequence[Field]) -> Part:
+    """What a compiler makes of some members; raises TooManyOrders where that cannot be told as a tree."""
+    if not scheme.is_gcc:
+        return _clang(fields)
+    behaviour = scheme.behaviour
+    count = len(fields) - bool(fields and gcc_order.is_kept_last(fields[-1], behaviour))
+    tail = tuple(map(One, range(count, len(fields))))
+    if scheme.mode == "gcc-full":
+        return Row((Shuffle(tuple(map(One, range(count)))), *tail))
+    groups = gcc_order.groups(fields, count)
+    if not behaviour.stays_in_group:
+        return Row((_across(groups, count), *tail))
+    return Row((*(_within(fields, start, length) for start, length in groups), *tail))
+
+
+def _within(fields: Sequence[Field], start: int, length: int) -> Part:
+    positions = tuple(range(start, start + length))
+    if any(fields[position].is_bitfield for position in positions):
+        return Swaps(positions, (tuple((at, 0) for at in range(length - 1, 0, -1)),))
+    return Shuffle(tuple(map(One, positions)))
+
+
+def _across(groups: list[tuple[int, int]], count: int) -> Part:
+    if len(groups) > MOST_GROUPS:
+        raise TooManyOrders
+    turns = permutations(groups)
+    ways = (
+        tuple((at, 0) for start, length in turn for at in range(start + length - 1, start, -1))
+        for turn in turns
+    )
+    return Swaps(tuple(range(count)), tuple(ways))
+
+
+def _clang(fields: Sequence[Field]) -> Part:
+    buckets, tail = clang_order.buckets(fields)
+    parts = [(Row if one.is_run else Shuffle)(tuple(map(One, one.members))) for one in buckets]
+    return Row((Shuffle(tuple(parts)), *map(One, tail)))
+
+
+def count(part: Part) -> int:
+    """How many orders there are, the same one as often as it can come about."""
+    if isinstance(part, Swaps):
+        return len(part.ways) * prod(at - lowest + 1 for at, lowest in part.ways[0])
+    if isinstance(part, One):
+        return 1
+    inner = prod(map(count, part.parts))
+    return inner * factorial(len(part.parts)) if isinstance(part, Shuffle) else inner
+
+
+def sorted_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
+    """The order nearest to that of a key, by what each part begins with; None where swaps decide."""
+    if isinstance(part, One):
+        return [part.position]
+    if isinstance(part, Swaps):
+        return None
+    inner = [sorted_by(one, key) for one in part.parts]
+    rows = [row for row in inner if row is not None]
+    if len(rows) < len(inner):
+        return None
+    if isinstance(part, Shuffle):
+        rows.sort(key=lambda row: min(map(key, row), default=0.0))
+    return [position for row in rows for position in row]

@@ -1,0 +1,270 @@
+"""Layouts that a build randomises: the orders that compilers make of a seed (docs/randomised-layouts.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.model.reading import Reading
+from layoutlint.model.structs import Field, Struct
+from layoutlint.randstruct import marked_linux
+from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.randstruct.gcc_order import Behaviour
+from layoutlint.randstruct.gcc_plugin import ANY, Plugin, of_version
+from layoutlint.randstruct.marked import Marks, Names
+from layoutlint.randstruct.relayout import NAMELESS, Input, Redoer
+from layoutlint.randstruct.scheme import CLANG, Scheme
+from layoutlint.randstruct.seed import DIGITS, Seed
+
+__all__ = ["Plugin", "Randomisation", "Seed", "embedded", "redone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Randomisation:
+    """What the command line says of how a build randomises."""
+
+    mode: str
+    """One of kernel_build.MODES."""
+    seed: Seed | None
+    """None for any seed, and so every order."""
+    plugin: Plugin = ANY
+    """GCC's."""
+    names: Names | None = None
+    """The structs that are marked, for inputs that do not show it; None where none were given."""
+    notes: tuple[str, ...] = ()
+    """What is taken from where, as sentences."""
+
+    def of(self, reading: Reading) -> Randomisation:
+        """The same with what an input tells; raises UsageError or ReadError for another build's."""
+        self._refuse_other(reading)
+        if self.plugin is not ANY or reading.kernel is None:
+            return self
+        kernel = ".".join(map(str, (*reading.kernel, 0)[:3]))
+        # Whose release it is, and so whether it has later changes, is not known.
+        return replace(self, plugin=replace(of_version(f"{kernel}-"), name=kernel))
+
+    def _refuse_other(self, reading: Reading) -> None:
+        """Raises UsageError, or ReadError for a seed, when an input says another thing of its build."""
+        found = reading.shuffled
+        if found is None:
+            return
+        if found.by == "clang":
+            raise UsageError(
+                f"{reading.path}: {found.sign}, and clang's debug information has the order of its build: "
+                "leave --randstruct out"
+            )
+        if self.mode.startswith("clang") or found.mode not in (None, self.mode):
+            raise UsageError(
+                f"--randstruct {self.mode}: {reading.path} was built with {found.mode or 'GCC'} "
+                f"({found.sign})"
+            )
+        if self.seed is not None and found.seed not in (None, self.seed.hash):
+            raise ReadError(reading.path, self.seed.is_not(found.seed or ""))
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The structs that are said to be marked, or not to be."""
+        return self.names.structs if self.names else frozenset()
+
+    def among(self, readings: Iterable[Reading]) -> Randomisation:
+        """The same, with a note on each name that no struct of all inputs has."""
+        if self.names is None:
+            return self
+        vain = self.names.in_vain(struct for reading in readings for struct in reading.structs)
+        return replace(self, notes=(*self.notes, *vain))
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is meant, or likeliest; without a seed, one of zeros stands for any."""
+        return self._schemes[-1]
+
+    @property
+    def others(self) -> tuple[Scheme, ...]:
+        """What may be meant as well; the last are those of `Plugin.earlier`."""
+        return (*self._schemes[:-1], *(replace(self.scheme, behaviour=one) for one in self._earlier))
+
+    @property
+    def _earlier(self) -> tuple[Behaviour, ...]:
+        return self.plugin.earlier if self.mode.startswith("gcc") else ()
+
+    @property
+    def _schemes(self) -> tuple[Scheme, ...]:
+        behaviours = self.plugin.behaviours if self.mode.startswith("gcc") else CLANG
+        seed = self.seed or Seed("0" * DIGITS)
+        return tuple(Scheme(self.mode, seed, one) for one in behaviours)
+
+    def doubt(self, struct: Struct, differ: Sequence[bool]) -> str | None:
+        """What is to be said of a struct's orders when some of `others` give different ones.
+
+        Raises CannotLayOut where it is not known which of them is meant.
+        """
+        name = f"{struct.aggregate} {struct.name}"
+        if not any(differ):
+            return None
+        if not self.scheme.is_gcc:
+            return _CLANGS.format(name)
+        if any(differ[: len(differ) - len(self._earlier)]):
+            raise CannotLayOut(_VERSIONS if self.plugin.name is None else _SERIES.format(self.plugin.name))
+        return _RELEASES.format(name, self.plugin.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """Structs as a build has them, and what was assumed, as sentences."""
+
+    structs: tuple[Struct, ...]
+    notes: tuple[str, ...]
+
+
+def embedded(structs: Iterable[Struct]) -> frozenset[str]:
+    """The tags and typedefs by which structs name what they embed, at all depths."""
+    found: set[str] = set()
+    todo = [field for struct in structs for field in struct.fields]
+    while todo:
+        field = todo.pop()
+        if field.aggregate is not None and field.members:
+            name = _type_name(field)
+            if name is not None:
+                found.add(name)
+            todo += field.members
+    return frozenset(found)
+
+
+def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Redone:
+    """The structs of a reading as the build has them; `known` are readings of what they embed.
+
+    A struct whose layout cannot be told has a `problem`. Raises UsageError for a name of a member that is
+    not there.
+    """
+    how = how.of(reading)
+    is_told, several = redoers(reading, known, how)
+    redoer = _Redoer(how, several)
+    structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
+    hidden = unseen(reading) if any(struct.randomised for struct in structs) else ()
+    return Redone(
+        structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *not_packed(redoer.assumed), *hidden)))
+    )
+
+
+def not_packed(assumed: Iterable[str]) -> tuple[str, ...]:
+    """What is said of structs that are taken as not packed."""
+    names = sorted(set(assumed), key=lambda name: (name == NAMELESS, name))
+    return (_PACKED.format(", ".join(names)),) if names else ()
+
+
+def unseen(reading: Reading) -> tuple[str, ...]:
+    """What an input does not show of structs that are randomised, as sentences."""
+    hidden = _HIDDEN.get(reading.reader, ())
+    return (*hidden, _LISTED.format(marked_linux.VERSION)) if _is_listed(reading) else hidden
+
+
+def _is_listed(reading: Reading) -> bool:
+    """Whether the list of what Linux marks stands for the attributes of an input."""
+    return reading.declared is None and (reading.is_kernel or reading.shuffled is not None)
+
+
+def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> tuple[bool, list[Redoer]]:
+    """Whether marks of a reading are known, and what lays its structs out: as is meant, and as may be.
+
+    Raises UsageError for a name of a member that is not there.
+    """
+    readings = (reading, *known)
+    definitions = _Definitions(struct for one in readings for struct in one.structs)
+    listed = marked_linux.names().marks(definitions.named) if _is_listed(reading) else Marks()
+    given = how.names.marks(definitions.named) if how.names else Marks()
+    given = Marks(
+        (listed.randomised | given.randomised) - given.kept, (listed.kept | given.kept) - given.randomised
+    )
+    shown = [declared for one in readings for declared in one.declared or ()]
+    is_told = reading.declared is not None or how.names is not None or _is_listed(reading)
+    tells = Input(reading.declared is not None, reading.reader != "btf")
+    return is_told, [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
+
+
+class _Redoer:
+    """Lays out structs, and compares what others than the assumed behaviour would give."""
+
+    def __init__(self, how: Randomisation, redoers: list[Redoer]) -> None:
+        self._how = how
+        self._first, *self._others = redoers
+        self.notes: list[str] = []
+        self.assumed: list[str] = []
+
+    def one(self, struct: Struct, is_told: bool) -> Struct:
+        """A struct as the build has it; with a `problem` where that cannot be told."""
+        if struct.problem is not None or struct.bit_size is None:
+            return struct
+        self._first.assumed.clear()
+        try:
+            found = self._first.struct(struct)
+            others = [redoer.struct(struct) for redoer in self._others]
+            differ = [(one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others]
+            doubt = self._how.doubt(struct, differ)
+        except CannotLayOut as why:
+            return replace(struct, problem=f"its randomised layout cannot be told: {why}")
+        if not is_told and not (found.randomised and found.randomised.is_own):
+            return replace(struct, problem=UNMARKED)
+        if doubt is not None:
+            self.notes.append(doubt)
+        self.assumed += self._first.assumed
+        if found.randomised is None or not self._how.scheme.is_gcc:
+            return found
+        return replace(found, randomised=replace(found.randomised, kernel=self._how.plugin.name))
+
+
+_CLANGS = (
+    "{}: taken as of clang 16 to 19; clang 22 shuffles structs of function pointers that hold others, "
+    "on which its layout depends"
+)
+UNMARKED = "this input does not show which structs are marked to be randomised: name them with --randomized"
+_RELEASES = "{}: taken as of the last release of Linux {}, and earlier ones differ: give all three numbers"
+_VERSIONS = "it depends on the version of Linux: give it with --kernel-version"
+_SERIES = (
+    "it depends on which changes of the plugin Linux {} has: give the number of a stable release, or the "
+    "folder of its source, with --kernel-version"
+)
+_LISTED = (
+    "which structs are marked is taken from Linux {}; --randomized adds names, and takes some away with `!`"
+)
+_TAKEN = (
+    "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
+)
+_HIDDEN = {
+    "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
+    "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
+}
+_PACKED = "taken as not packed, which this input does not show and on which randomised layouts depend: {}"
+
+
+def _type_name(field: Field) -> str | None:
+    """The tag or typedef that a field's type is spelled with; None for a type without a name."""
+    words = [word for word in field.type.left.split() if word not in ("const", "volatile", "_Atomic")]
+    return None if not words or words[-1] == "{...}" else words[-1]
+
+
+class _Definitions:
+    """Definitions by the tags and typedefs that mean them."""
+
+    def __init__(self, structs: Iterable[Struct]) -> None:
+        self._by_name: dict[str, list[Struct]] = {}
+        for struct in structs:
+            for name in dict.fromkeys((struct.name, *struct.aliases)):
+                self._by_name.setdefault(name, []).append(struct)
+
+    def named(self, name: str) -> list[Struct]:
+        """All that a name means."""
+        return self._by_name.get(name, [])
+
+    def of(self, field: Field) -> Struct | None:
+        """The definition of what a field holds; None for a type without a name.
+
+        Raises CannotLayOut when there is none, or several that are different.
+        """
+        name = _type_name(field)
+        if name is None:
+            return None
+        same = [s for s in self.named(name) if s.aggregate == field.aggregate and s.fields == field.members]
+        if not same:
+            raise CannotLayOut(f"the definition of `{name}` was not found")
+        return same[0]

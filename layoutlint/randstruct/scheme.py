@@ -1,0 +1,64 @@
+"""The ways of randomising: which structs a compiler takes, and in which order it puts their members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from layoutlint.model.structs import Field
+from layoutlint.randstruct import clang_order, gcc_order, generators
+from layoutlint.randstruct.gcc_order import Behaviour
+from layoutlint.randstruct.generators import Draw
+from layoutlint.randstruct.seed import Seed
+
+CLANG = (Behaviour(), Behaviour(opens_structs=False))
+"""Clang 22 shuffles structs of function pointers that hold others, clang 16 to 19 do not."""
+_EXCEPT = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
+"""Structs of VirtualBox that GCC's plugin leaves alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How one build randomises."""
+
+    mode: str
+    """One of kernel_build.MODES."""
+    seed: Seed
+    behaviour: Behaviour = gcc_order.NEWEST
+    """Of GCC's plugin."""
+
+    @property
+    def is_gcc(self) -> bool:
+        """Whether it is GCC's plugin, and not clang."""
+        return self.mode.startswith("gcc")
+
+    def takes(
+        self, tag: str | None, count: int, is_marked: bool, is_kept: bool, is_pure: Callable[[], bool]
+    ) -> bool:
+        """Whether a struct of so many members is put into another order.
+
+        `is_kept` says that it is marked to stay as it is, `is_pure` whether it holds nothing but pointers to
+        functions.
+        """
+        if not self.is_gcc:
+            return is_marked or (not is_kept and is_pure())
+        if is_kept or count < 2 or tag in _EXCEPT:
+            return False
+        return is_marked or is_pure()
+
+    def order(self, fields: Sequence[Field], tag: str | None) -> list[int]:
+        """The declared positions of the members in the order that they get."""
+        stream = generators.gcc_stream if self.is_gcc else generators.clang_stream
+        return self.drawn(fields, stream(self.seed, tag))
+
+    def drawn(self, fields: Sequence[Field], draw: Draw) -> list[int]:
+        """The same, by numbers that something else draws: of `draw_bits` bits."""
+        if self.is_gcc:
+            return gcc_order.order(fields, draw, self.mode == "gcc-performance", self.behaviour)
+        shuffle = generators.libcxx_shuffle if self.mode == "clang-libc++" else generators.libstdcxx_shuffle
+        return clang_order.order(fields, draw, shuffle)
+
+    @property
+    def draw_bits(self) -> int:
+        """How large the numbers are that are drawn."""
+        return 64 if self.is_gcc else 32

@@ -1,0 +1,218 @@
+"""Struct types as they can be laid out: in any order that a compiler may choose, around what moves inside.
+
+A Shape is made once for each type, and then gives the layout for any orders of its own members and of those
+of the types inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import prod
+
+from layoutlint.model.structs import Aggregate, Field, Struct
+from layoutlint.model.target import Target
+from layoutlint.randstruct import order_tree
+from layoutlint.randstruct.c_abi import CannotLayOut, up
+from layoutlint.randstruct.generators import UNNAMED, Draw
+from layoutlint.randstruct.order_tree import Part, Row, TooManyOrders
+from layoutlint.randstruct.relayout import Redoer, declared
+from layoutlint.randstruct.variants import Type, Way
+
+Chosen = Mapping["Shape", Sequence[int]]
+"""Of each shape that is shuffled, the declared positions of its members in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """Where the members of a shape stand, by their declared positions, and its size; in bits."""
+
+    bit_size: int
+    offsets: Sequence[int]
+    order: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """One struct or union type whose layout depends on random orders, its own or those of others."""
+
+    fields: tuple[Field, ...]
+    """All members as they are declared, bit-fields without a name as well."""
+    bit_size: int
+    """As it is declared."""
+    aggregate: Aggregate
+    align: int
+    """In bytes, in every order."""
+    way: Way | None
+    """By which it is laid out; None where none gives the declared layout, which then must stay."""
+    mode: str = ""
+    """How the build randomises."""
+    stream: str | None = None
+    """What decides which random numbers it is given; None where its own members are not shuffled."""
+    part: Part | None = None
+    """The orders that there are; None where they are too many to be told."""
+    drawn: Callable[[Draw], Sequence[int]] | None = None
+    """An order by random numbers, of `draw_bits` bits each."""
+    draw_bits: int = 64
+    inner: Mapping[int, tuple[Shape, int]] = field(default_factory=dict)
+    """By the position of a member, what it holds, and how many of them, where that can move."""
+    _gaps: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def is_field(self, position: int) -> bool:
+        """Whether a member is more than a bit-field without a name."""
+        return self.way is None or self.way.fields[position] is not None
+
+    def below(self) -> tuple[Shape, ...]:
+        """All inside it, and itself, each once, the inner ones first."""
+        seen: dict[Shape, None] = {}
+        self._gather(seen)
+        return tuple(seen)
+
+    def is_like(self, other: Shape) -> bool:
+        """Whether it can be laid out in the same ways, with the same chances."""
+        ours, theirs = self.below(), other.below()
+        return len(ours) == len(theirs) and all(
+            (a.fields, a.way, a.part, a.stream) == (b.fields, b.way, b.part, b.stream)
+            for a, b in zip(ours, theirs, strict=True)
+        )
+
+    def _gather(self, seen: dict[Shape, None]) -> None:
+        if self not in seen:
+            for shape, _ in self.inner.values():
+                shape._gather(seen)
+            seen[self] = None
+
+    def sizes(self, inner: Mapping[Shape, int]) -> list[int]:
+        """The sizes of the members in bits, with those that what they hold has.
+
+        Raises CannotLayOut where other sizes than the declared ones cannot be laid out.
+        """
+        found = [member.bit_size or 0 for member in self.fields]
+        for position, (shape, count) in self.inner.items():
+            found[position] = inner[shape] * count
+            if self.way is None and found[position] != self.fields[position].bit_size:
+                raise CannotLayOut("its declared layout is not what the alignments of its members give")
+        return found
+
+    def start(self, position: int, end: int) -> int:
+        """Where a member starts behind one that ends there, in bits; the same for each multiple of lines."""
+        if self.way is None or self.aggregate == "union":
+            return 0 if self.aggregate == "union" else self.fields[position].bit_offset
+        key = (position, end % (self.align * 8))
+        gap = self._gaps.get(key)
+        if gap is None:
+            gap = self.way.rules.start(self.way.members[position], key[1]) - key[1]
+            self._gaps[key] = gap
+        return end + gap
+
+    def lay_out(self, order: Sequence[int], sizes: Sequence[int]) -> Laid:
+        """The layout for one order of the members and their sizes."""
+        end = reached = 0
+        offsets = [0] * len(sizes)
+        start = self.start
+        for position in order:
+            offsets[position] = at = start(position, end)
+            end = at + sizes[position]
+            if end > reached:
+                reached = end
+        return Laid(self.whole(reached), tuple(offsets), order)
+
+    def whole(self, end: int) -> int:
+        """The size in bits of a shape whose last member ends there."""
+        return self.bit_size if self.way is None else up(end, self.align * 8)
+
+    def all_laid(self, chosen: Chosen) -> dict[Shape, Laid]:
+        """The layouts of this shape and all inside it, for an order of each; raises CannotLayOut."""
+        known: dict[Shape, Laid] = {}
+        for shape in self.below():
+            sizes = shape.sizes({inner: known[inner].bit_size for inner, _ in shape.inner.values()})
+            known[shape] = shape.lay_out(chosen.get(shape, range(len(sizes))), sizes)
+        return known
+
+    def moved(self, known: Mapping[Shape, Laid]) -> tuple[Field, ...]:
+        """The members where they stand in some layouts, and in their order."""
+        offsets = known[self].offsets
+        found = [replace(one, bit_offset=at) for one, at in zip(self.fields, offsets, strict=True)]
+        for position, (shape, count) in self.inner.items():
+            found[position] = replace(
+                found[position], bit_size=known[shape].bit_size * count, members=shape.moved(known)
+            )
+        return tuple(found[position] for position in known[self].order if self.is_field(position))
+
+
+class Shapes:
+    """Makes the shapes of one input, as one way of randomising has them."""
+
+    def __init__(self, redoer: Redoer) -> None:
+        self._redoer = redoer
+        self._known: dict[tuple[object, ...], tuple[Type, Shape | None]] = {}
+
+    def of(self, struct: Struct) -> Shape | None:
+        """The shape of a struct; None where nothing in it moves. Raises CannotLayOut."""
+        if struct.bit_size is None:
+            return None
+        return self._of(declared(struct, struct.bit_size), struct.target)
+
+    def _of(self, of: Type, target: Target) -> Shape | None:
+        key = (id(of.fields), of.key, of.bit_size, of.stated, of.likely)
+        if key not in self._known:
+            self._known[key] = of, self._made(of, target)
+        return self._known[key][1]
+
+    def _made(self, of: Type, target: Target) -> Shape | None:
+        is_shuffled = self._redoer.is_taken(of, of.fields)
+        held = dict(self._inner(of, target))
+        if not is_shuffled and not held:
+            return None
+        way = self._way(of, is_shuffled, target)
+        at = range(len(of.fields)) if way is None else way.fields
+        members = of.fields if way is None else tuple(self._redoer.members(of, of.fields))
+        inner = {n: held[field] for n, field in enumerate(at) if field in held}
+        align = of.stated or of.likely or 1
+        align = align if way is None else way.lay_out(range(len(members))).align
+        scheme = self._redoer.scheme
+        if not is_shuffled:
+            whole = Row(tuple(map(order_tree.One, range(len(members)))))
+            return Shape(members, of.bit_size, of.aggregate, align, way, scheme.mode, part=whole, inner=inner)
+        part = self._redoer.settled(members, self._part)
+        drawn = partial(scheme.drawn, members)
+        stream = of.tag or UNNAMED if scheme.is_gcc else of.tag or ""
+        return Shape(
+            members, of.bit_size, of.aggregate, align, way, scheme.mode, stream, part, drawn,
+            scheme.draw_bits, inner,
+        )  # fmt: skip
+
+    def _part(self, members: Sequence[Field]) -> Part | None:
+        try:
+            return order_tree.of(self._redoer.scheme, members)
+        except TooManyOrders:
+            return None
+
+    def _inner(self, of: Type, target: Target) -> Iterator[tuple[int | None, tuple[Shape, int]]]:
+        for position, member in enumerate(of.fields):
+            if member.members and member.aggregate is not None and member.bit_size is not None:
+                count = prod(dimension or 0 for dimension in member.dims)
+                shape = self._of(self._redoer.type_of(of, position, member, count), target)
+                if shape is not None:
+                    yield position, (shape, count)
+
+    def _way(self, of: Type, is_shuffled: bool, target: Target) -> Way | None:
+        sizes = [member.bit_size for member in of.fields]
+        try:
+            ways = self._redoer.ways(of, sizes, is_shuffled, target)
+        except CannotLayOut:
+            if is_shuffled:
+                raise
+            return None
+        steps = [
+            [way.rules.start(member, at) for member in way.members for at in range(0, 256, 8)]
+            for way in ways
+            if way.packed is None
+        ]
+        if any(step != steps[0] for step in steps[1:]):
+            self._redoer.is_assumed(of)
+        for way in ways:
+            if way.packed is not None:  # it then starts anywhere
+                self._redoer.is_assumed(of, way.packed)
+        return ways[0]

@@ -1,0 +1,117 @@
+"""The ways in which a struct type may be declared, as far as its layout depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from layoutlint.model.ctype import CType
+from layoutlint.model.declared import Declared, Inner, Member
+from layoutlint.model.structs import Aggregate, Field
+from layoutlint.model.target import Target
+from layoutlint.randstruct import c_abi
+from layoutlint.randstruct.c_abi import CannotLayOut, Laid, Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A struct or union type, as it is declared."""
+
+    fields: tuple[Field, ...]
+    bit_size: int
+    aggregate: Aggregate
+    stated: int | None
+    """The alignment in bytes that is known to be its own."""
+    key: str | Inner | None
+    """What marks call it."""
+    tag: str | None
+    likely: int | None = None
+    """The alignment of a member of this type, which may be the type's or the member's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way in which a type may be declared."""
+
+    rules: Rules
+    members: tuple[Member, ...]
+    fields: tuple[int | None, ...]
+    """For each member the position of its Field; None for a bit-field without a name."""
+    packed: str | None = None
+    """What it embeds that is taken as packed, if anything is."""
+
+    def resized(self, sizes: Sequence[int | None]) -> Way:
+        """The same with fields of other sizes, in bits."""
+        both = zip(self.members, self.fields, strict=True)
+        members = tuple(one if at is None else replace(one, bit_size=sizes[at]) for one, at in both)
+        return replace(self, members=members)
+
+    def gives(self, of: Type) -> bool:
+        """Whether a type that is declared so has the layout that the input tells."""
+        laid = self.rules.lay_out(self.members)
+        if laid.bit_size != of.bit_size or laid.align != (self.rules.stated or laid.align):
+            return False
+        places = zip(self.fields, laid.offsets, strict=True)
+        return all(at is None or of.fields[at].bit_offset == offset for at, offset in places)
+
+    def holding_packed(self, at: int, name: str) -> Way:
+        """The same where the type of the member at a position, which is called so, is packed."""
+        members = list(self.members)
+        members[at] = replace(members[at], align=1)
+        return replace(self, members=tuple(members), packed=name)
+
+    def again(self) -> Way:
+        """How GCC lays it out a second time: it then has its alignment, and narrow bit-fields."""
+        first = self.rules.lay_out(self.members)
+        members = tuple(c_abi.again(self.members, first, self.rules.target))
+        return replace(self, rules=replace(self.rules, stated=first.align), members=members)
+
+    def lay_out(self, order: Sequence[int]) -> Laid:
+        """The layout with the members in an order."""
+        return self.rules.lay_out([self.members[position] for position in order])
+
+
+def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
+    """How a type may be declared, the likeliest first: C text leaves open whether a `#pragma pack` holds."""
+    is_union = of.aggregate == "union"
+    if declared is not None:
+        for pragma in (None, *(c_abi.PRAGMAS if declared.has_pragma else ())):
+            rules = Rules(target, is_union, declared.align, pragma)
+            yield Way(rules, declared.members, declared.fields)
+        return
+    positions = tuple(range(len(of.fields)))
+    for stated in dict.fromkeys((of.stated, of.stated or of.likely)):
+        rules = Rules(target, is_union, stated)
+        for is_packed in (False, True):
+            members = tuple(c_abi.member_of(field, target, is_packed) for field in of.fields)
+            yield Way(rules, members, positions)
+
+
+def may_be_packed(of: Type, target: Target) -> bool:
+    """Whether a type that debug information shows can be packed, and have the layout that it has."""
+    try:
+        *_, packed = ways(of, None, target)
+        return of.stated is None and packed.gives(of)
+    except CannotLayOut:  # which matters only where its members move
+        return False
+
+
+def is_of(declared: Declared, fields: Sequence[Field]) -> bool:
+    """Whether a declaration is that of a type with these fields."""
+    named = [one for one, at in zip(declared.members, declared.fields, strict=True) if at is not None]
+    return [(one.bit_size, bool(one.unit)) for one in named] == [
+        (field.bit_size, field.is_bitfield) for field in fields
+    ] and all(one.name == field.name for one, field in zip(named, fields, strict=True) if field.name)
+
+
+def whole(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
+    """All members as fields, bit-fields without a name as well where they are known."""
+    if declared is None:
+        return list(fields)
+    both = zip(declared.members, declared.fields, strict=True)
+    return [_unnamed(one) if at is None else fields[at] for one, at in both]
+
+
+def _unnamed(member: Member) -> Field:
+    # Its type is told by its size alone.
+    return Field(None, CType("int"), 0, member.bit_size, is_bitfield=True, align=member.unit)

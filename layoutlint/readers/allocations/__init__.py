@@ -1,0 +1,1 @@
+"""Calls that allocate objects, found in C text."""

@@ -1,0 +1,73 @@
+"""Annotations in BTF: BTF_KIND_DECL_TAG at structs and their members (Documentation/bpf/btf.rst of Linux)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from layoutlint.model.structs import ANNOTATION, Annotation
+from layoutlint.readers.btf import blob
+from layoutlint.readers.btf.blob import Blob, Damaged, Record
+
+_TAGS: Final = frozenset((blob.DECL_TAG,))
+_AGGREGATES: Final = frozenset((blob.STRUCT, blob.UNION))
+_NAMELESS: Final = frozenset((blob.CONST, blob.VOLATILE, blob.RESTRICT, blob.TYPE_TAG, blob.ARRAY))
+"""What can stand between a member and the struct that is written inside its declaration."""
+_WHOLE: Final = 0xFFFFFFFF
+"""component_idx of a tag that is at the type, and not at one of its members."""
+_DEEPEST: Final = 100
+
+_Texts = dict[int, list[str]]
+
+
+class Annotations:
+    """The annotations of one blob, by the struct that they are at."""
+
+    def __init__(self, source: Blob) -> None:
+        """Raises Damaged."""
+        self._blob = source
+        self._tags: dict[int, _Texts] = {}
+        for type_id, name in source.own(_TAGS):
+            text = source.text(name, type_id)
+            if text.startswith(ANNOTATION):
+                record = source.record(type_id)
+                at = self._tags.setdefault(record.value, {}).setdefault(record.words[0], [])
+                at.append(text.removeprefix(ANNOTATION))
+        self.owners = self._owners()
+        """The structs that have annotations, at themselves or at what is written inside of them."""
+
+    def _owners(self) -> frozenset[int]:
+        if not self._tags:
+            return frozenset()
+        ids = [type_id for type_id, _ in self._blob.own(_AGGREGATES)]
+        return frozenset(type_id for type_id in ids if any(self.of(self._blob.record(type_id))))
+
+    def of(self, record: Record, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
+        """Those of a struct and of the structs that are written inside of it. Raises Damaged."""
+        if not self._tags:
+            return
+        if depth > _DEEPEST:
+            raise Damaged(f"type {record.id} stands {_DEEPEST} types deep in others")
+        texts = self._tags.get(record.id, {})
+        for text in texts.get(_WHOLE, ()):
+            yield Annotation(prefix.removesuffix("."), text)
+        for number, (name, type_id, _) in enumerate(record.elements(3)):
+            path = prefix + self._blob.text(name, record.id)
+            for text in texts.get(number, ()):
+                yield Annotation(path.removesuffix("."), text)
+            inner = self._inside(type_id)
+            if inner is not None:
+                yield from self.of(inner, f"{path}." if name else prefix, depth + 1)
+
+    def _inside(self, type_id: int) -> Record | None:
+        """The struct without a name that a member is declared with."""
+        for _ in range(_DEEPEST):
+            if not type_id:
+                return None
+            record = self._blob.record(type_id)
+            if record.kind in _AGGREGATES:
+                return None if record.name else record
+            if record.kind not in _NAMELESS:
+                return None
+            type_id = record.words[0] if record.kind == blob.ARRAY else record.value
+        raise Damaged(f"type {type_id} and others refer to one another in a circle")

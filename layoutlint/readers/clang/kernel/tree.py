@@ -1,0 +1,239 @@
+"""Linux kernel trees: where source and build are, what is configured, and the flags that follow.
+
+The flags are those of the kernel's Makefile (USERINCLUDE, LINUXINCLUDE, KBUILD_CPPFLAGS, KBUILD_CFLAGS) as
+far as they decide what headers say; no compiler and no make is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import Version
+from layoutlint.readers.clang import builtin_headers
+from layoutlint.readers.linux import config
+
+_MARK = "include/linux/kconfig.h"
+_AUTOCONF = "include/generated/autoconf.h"
+_LARGEST = 1 << 22
+"""Bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
+_INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
+_CONFIGS = ("include/config/auto.conf", ".config")
+_MODULAR = re.compile(r"^CONFIG_(\w+)=m$", re.MULTILINE)
+_DEFINED_MODULAR = re.compile(r"^#define CONFIG_(\w+)_MODULE 1$", re.MULTILINE)
+_DEFINED = re.compile(r"^#define CONFIG_(\w+?)(?:_MODULE)? 1$", re.MULTILINE)
+_VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)", re.MULTILINE)
+
+# CLANG_TARGET_FLAGS_* of scripts/Makefile.clang; the first row whose options are all on decides.
+_ARCHITECTURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("UML", "64BIT"), "um", "x86_64-linux-gnu"),
+    (("UML",), "um", "i386-linux-gnu"),
+    (("X86_64",), "x86", "x86_64-linux-gnu"),
+    (("X86_32",), "x86", "i386-linux-gnu"),
+    (("ARM64", "CPU_BIG_ENDIAN"), "arm64", "aarch64_be-linux-gnu"),
+    (("ARM64",), "arm64", "aarch64-linux-gnu"),
+    (("ARM", "CPU_BIG_ENDIAN"), "arm", "armeb-linux-gnueabi"),
+    (("ARM",), "arm", "arm-linux-gnueabi"),
+    (("PPC64", "CPU_LITTLE_ENDIAN"), "powerpc", "powerpc64le-linux-gnu"),
+    (("PPC64",), "powerpc", "powerpc64-linux-gnu"),
+    (("PPC32",), "powerpc", "powerpc-linux-gnu"),
+    (("S390",), "s390", "s390x-linux-gnu"),
+    (("RISCV", "64BIT"), "riscv", "riscv64-linux-gnu"),
+    (("RISCV",), "riscv", "riscv32-linux-gnu"),
+    (("MIPS", "64BIT", "CPU_LITTLE_ENDIAN"), "mips", "mips64el-linux-gnuabi64"),
+    (("MIPS", "64BIT"), "mips", "mips64-linux-gnuabi64"),
+    (("MIPS", "CPU_LITTLE_ENDIAN"), "mips", "mipsel-linux-gnu"),
+    (("MIPS",), "mips", "mips-linux-gnu"),
+    (("LOONGARCH", "64BIT"), "loongarch", "loongarch64-linux-gnu"),
+    (("SPARC64",), "sparc", "sparc64-linux-gnu"),
+)
+_ARM_VERSIONS = (
+    ("CPU_32v7M", 7), ("CPU_32v7", 7), ("CPU_32v6", 6), ("CPU_32v5", 5), ("CPU_32v4T", 4), ("CPU_32v4", 4),
+)  # fmt: skip
+"""__LINUX_ARM_ARCH__, as arch/arm/Makefile defines it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A configured kernel: its source, and the folder of generated headers (the same when built in place)."""
+
+    source: str
+    build: str
+    config: frozenset[str]
+    """Options that are on (y or m), without CONFIG_."""
+    arch: str
+    """SRCARCH: the folder below arch/."""
+    triple: str
+    makefile: str
+    """The text of the top Makefile."""
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """Folders that reported paths are relative to."""
+        return (self.source,) if self.source == self.build else (self.source, self.build)
+
+    @property
+    def shuffled_by(self) -> str | None:
+        """The option under which the compiler shuffles the fields of marked structs; None when it is off."""
+        options = ("RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_FULL", "RANDSTRUCT", "GCC_PLUGIN_RANDSTRUCT")
+        return next((f"CONFIG_{option}" for option in options if option in self.config), None)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where kernel headers are searched, in the order of LINUXINCLUDE."""
+        arch = f"arch/{self.arch}/include"
+        inside = [
+            (self.source, arch), (self.build, f"{arch}/generated"), (self.source, "include"),
+            (self.build, "include"), (self.source, f"{arch}/uapi"), (self.build, f"{arch}/generated/uapi"),
+            (self.source, "include/uapi"), (self.build, "include/generated/uapi"),
+        ]  # fmt: skip
+        if self.arch == "um":
+            inside.insert(0, (self.source, "arch/um/include/shared"))
+            inside.append((self.source, "arch/x86/include"))
+        return tuple(dict.fromkeys(os.path.join(root, below) for root, below in inside))
+
+    @property
+    def modular(self) -> frozenset[str]:
+        """Options that are built as modules, without CONFIG_: `#ifdef CONFIG_X` does not hold for these."""
+        for name, option in (*((name, _MODULAR) for name in _CONFIGS), (_AUTOCONF, _DEFINED_MODULAR)):
+            text = _text(self.build, name)
+            if text:
+                return frozenset(option.findall(text))
+        return frozenset()
+
+    @property
+    def version(self) -> Version:
+        """VERSION, PATCHLEVEL and SUBLEVEL."""
+        return _version(self.makefile)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a kernel source of this tree is compiled with, as far as it decides layouts."""
+        words = ["-nostdinc", f"--target={self.triple}", "-D__KERNEL__", "-fshort-wchar"]
+        words += ["-std=gnu11" if self.version >= (5, 18) else "-std=gnu89"]
+        # Said by the Makefile since "kbuild: treat char as always unsigned" (v6.2) and "Kbuild: enable
+        # -fms-extensions" (v6.19), which became an option of the configuration.
+        words += ["-funsigned-char"] if "-funsigned-char" in self.makefile else []
+        words += ["-fms-extensions"] if re.search("-fms-extensions|CC_MS_EXTENSIONS", self.makefile) else []
+        words += [
+            f"-D{name}=layoutlint" for name in ("KBUILD_MODNAME", "KBUILD_BASENAME", "__KBUILD_MODNAME")
+        ]
+        if self.config.issuperset(("FUNCTION_TRACER", "HAVE_FENTRY")):
+            words += ["-DCC_USING_FENTRY"]
+        # BTF tags on pointers would hide the types behind them.
+        words += ["-Dbtf_type_tag(x)="]
+        # It changes no layout; on pointers (__counted_by_ptr) it is an error in a clang that is older than
+        # the compiler which the configuration was made for.
+        words += ["-D__counted_by__(x)="]
+        if self.arch == "arm":
+            words += [f"-D__LINUX_ARM_ARCH__={n}" for name, n in _ARM_VERSIONS if name in self.config][:1]
+        words += [f"-I{folder}" for folder in self.folders]
+        for header in ("compiler-version.h", "kconfig.h", "compiler_types.h"):
+            at = os.path.join(self.source, "include/linux", header)
+            words += ["-include", at] if os.path.exists(at) else []
+        # "isystem: ship and use stdarg.h" (v5.15) ended the use of the compiler's own headers.
+        own = builtin_headers.include_folder() if self.version < (5, 15) else None
+        return (*words, *(("-isystem", own) if own else ()))
+
+
+def find(path: str, build: str | None = None) -> Tree | None:
+    """The kernel tree that a folder is (source, build or header package); None when it is no kernel.
+
+    `build` names the build folder of a source tree, as `make O=` does. Raises ReadError for a kernel that is
+    not configured.
+    """
+    folder = os.path.abspath(path)
+    source = _source(folder)
+    if source is None:
+        return None
+    candidates = [build] if build else [folder, os.path.join(folder, "build")]
+    for candidate in candidates:
+        if os.path.exists(os.path.join(candidate, _AUTOCONF)):
+            return _tree(path, source, os.path.abspath(os.path.realpath(candidate)))
+    where = build or path
+    raise ReadError(
+        path,
+        f"is a kernel tree that is not configured: {os.path.join(where, _AUTOCONF)} is not there"
+        " (run `make olddefconfig prepare`, or name its build folder: `-- O=FOLDER`, in a matrix"
+        ' `flags = ["O=FOLDER"]`)',
+    )
+
+
+def enclosing(path: str) -> str | None:
+    """The kernel source tree that a file lies in; None when it lies in none."""
+    folder = os.path.dirname(os.path.abspath(path))
+    while folder != os.path.dirname(folder):
+        if _is_source(folder):
+            return folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def text_below(path: str) -> list[tuple[str, list[str]]]:
+    """Where the C text of an input stands: folders that paths are relative to, with those to look through.
+
+    Of a configured kernel its headers, of other folders everything; nothing of an input that is no C text.
+    """
+    if not os.path.isdir(path):
+        return [(os.path.dirname(path) or ".", [path])] if path.endswith((".c", ".h")) else []
+    try:
+        found = find(path)
+    except ReadError:  # a kernel source that is not configured
+        found = None
+    if found is None:
+        return [(path, [path])]
+    inside = [(root, [f for f in found.folders if f.startswith(f"{root}{os.sep}")]) for root in found.roots]
+    return [(root, folders) for root, folders in inside if folders]
+
+
+def _is_source(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, _MARK)) and "PATCHLEVEL" in _text(folder, "Makefile")
+
+
+def _source(folder: str) -> str | None:
+    """The source tree of a kernel folder: itself, what its Makefile includes, or its `source` link."""
+    if _is_source(folder):
+        return folder
+    included = _INCLUDE.search(_text(folder, "Makefile"))
+    candidates = [os.path.join(folder, "source")]
+    if included is not None:
+        named = os.path.join(folder, included[1])
+        # A package that was unpacked elsewhere still names /usr/src: its common part lies beside it.
+        candidates += [named, os.path.join(os.path.dirname(folder), os.path.basename(named))]
+    return next((os.path.realpath(c) for c in candidates if _is_source(c)), None)
+
+
+def _tree(path: str, source: str, build: str) -> Tree:
+    config = _config(build)
+    for options, arch, triple in _ARCHITECTURES:
+        if config.issuperset(options):
+            return Tree(source, build, config, arch, triple, _text(source, "Makefile"))
+    raise ReadError(path, "is configured for an architecture that is not known here")
+
+
+def _config(build: str) -> frozenset[str]:
+    """Options that are on, from the file that make itself reads, else from what it generated."""
+    for name in _CONFIGS:
+        found = config.options_on(_text(build, name))
+        if found:
+            return found
+    return frozenset(_DEFINED.findall(_text(build, _AUTOCONF)))
+
+
+def _text(folder: str, name: str) -> str:
+    """What a file of a tree says, nothing where it is not there; raises ReadError."""
+    path = os.path.join(folder, name)
+    try:
+        return files.content(path, _LARGEST).decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise ReadError(path, files.why(error)) from error
+
+
+def _version(makefile: str) -> Version:
+    numbers = {name: int(value) for name, value in _VERSION.findall(makefile)}
+    return tuple(numbers.get(name, 0) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))

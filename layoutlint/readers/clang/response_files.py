@@ -1,0 +1,90 @@
+"""Response files: flags in a file, which `@file` stands for on the command line of a compiler."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+
+_DEEPEST = 16
+"""Response files inside one another."""
+_MOST_BYTES = 1 << 22
+"""Bytes of all response files of one command, each counted as often as it is named."""
+_MOST_OF_ALL = 1 << 28
+"""The same, of all commands of a database."""
+_PIECES = re.compile(r"""(\s+)|\\(.)|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(.)""", re.DOTALL)
+
+
+def expanded(words: Iterable[str], directory: str) -> tuple[str, ...]:
+    """The words with response files read, from a folder; one that is not there stays as it is.
+
+    Raises ReadError for files that include themselves, or are too large.
+    """
+    return Expansion().expanded(words, directory)
+
+
+@dataclass(slots=True)
+class Expansion:
+    """Reads the response files of commands, with bounds on each command and on all of them."""
+
+    directory: str = ""
+    read: int = 0
+    """Bytes for this command."""
+    read_before: int = 0
+    """Bytes for others."""
+
+    def expanded(self, words: Iterable[str], directory: str) -> tuple[str, ...]:
+        """The words with response files read, from a folder. Raises ReadError."""
+        words = tuple(words)
+        if not any(word.startswith("@") for word in words):
+            return words
+        self.directory, self.read_before, self.read = directory, self.read_before + self.read, 0
+        return tuple(self._words(words, ()))
+
+    def _words(self, words: Iterable[str], inside: tuple[str, ...]) -> Iterator[str]:
+        """The words of a command line, or of a response file inside others."""
+        for word in words:
+            path = os.path.join(self.directory, word[1:]) if word.startswith("@") else ""
+            text = self._text(path, inside) if path else None
+            if text is None:
+                yield word
+            else:
+                yield from self._words(split(text), (*inside, os.path.realpath(path)))
+
+    def _text(self, path: str, inside: tuple[str, ...]) -> str | None:
+        if os.path.realpath(path) in inside:
+            raise ReadError(path, "is a response file that includes itself")
+        if len(inside) >= _DEEPEST:
+            raise ReadError(
+                path, f"is a response file inside {_DEEPEST} others, which is the most that are read"
+            )
+        try:
+            text = files.content(path, _MOST_BYTES)
+        except FileNotFoundError:
+            return None  # GCC takes the word for a file then
+        except OSError as error:
+            raise ReadError(path, f"{files.why(error)}, and is named as a response file") from error
+        self.read += len(text)
+        for size, most in ((self.read, _MOST_BYTES), (self.read_before + self.read, _MOST_OF_ALL)):
+            if size > most:
+                raise ReadError(path, f"makes response files of more than {most:,} bytes, which are not read")
+        return os.fsdecode(text)
+
+
+def split(text: str) -> list[str]:
+    """The words of a response file: quotes of both kinds, and a backslash before any character (libiberty,
+    buildargv)."""
+    found: list[str] = []
+    word: str | None = None
+    for blank, escaped, double, single, other in _PIECES.findall(text):
+        if blank:
+            found += () if word is None else (word,)
+            word = None
+        else:
+            quoted = re.sub(r"\\(.)", r"\1", double or single, flags=re.DOTALL)
+            word = (word or "") + (escaped or quoted or other)
+    return found if word is None else [*found, word]

@@ -1,0 +1,1 @@
+"""The encoding of DWARF: sections, units, abbreviations, forms."""

@@ -1,0 +1,80 @@
+"""The sections that units refer to, and the strings in them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Final
+
+from layoutlint.readers.dwarf.format import forms
+from layoutlint.readers.dwarf.format.abbreviation_tables import Tables
+from layoutlint.readers.dwarf.format.constants import at
+from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.elf.elf_file import Data, Image
+from layoutlint.readers.elf.span import Span
+
+_SIGNED: Final = tuple(bytes((at(name), forms.REF_SIG8)) for name in ("type", "signature"))
+_LONGEST: Final = 1 << 12
+"""Bytes of a name, which a file holds once and reports repeat with every use (Linux's PATH_MAX)."""
+_ALIGNMENT: Final = bytes((0x88, 0x01, 0x0F))
+"""DW_AT_alignment and DW_FORM_udata, in an abbreviation."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sections:
+    """The sections that units refer to."""
+
+    tables: Tables
+    strings: Span
+    line_strings: Span
+    line: Data
+    string_offsets: Data
+    number: int = field(default_factory=itertools.count().__next__)
+    """Tells them from the sections of other files."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Names already decoded, by their place in .debug_str."""
+    has_signatures: bool = False
+    """Whether units may refer to type units: the bytes of such an abbreviation are there."""
+    abbreviations: Span | None = None
+    _aligned: list[bool] = field(default_factory=list)
+    """What `states_alignment` says, once it was asked."""
+
+    @classmethod
+    def of(cls, image: Image, suffix: str = "") -> Sections:
+        """The sections of a file whose names end in a suffix; a missing one is empty. Raises ReadError."""
+        line, offsets = (
+            image.section(f"{name}{suffix}") or b"" for name in (".debug_line", ".debug_str_offsets")
+        )
+        strings, line_strings, abbreviations = (
+            image.span(f"{name}{suffix}") for name in (".debug_str", ".debug_line_str", ".debug_abbrev")
+        )
+        has_signatures = any(abbreviations.find(mention) >= 0 for mention in _SIGNED)
+        return cls(
+            Tables(abbreviations), strings, line_strings, line, offsets, has_signatures=has_signatures,
+            abbreviations=abbreviations,
+        )  # fmt: skip
+
+    @property
+    def states_alignment(self) -> bool:
+        """Whether any entry of the file states an alignment, in the form that clang gives it."""
+        if not self._aligned:
+            self._aligned.append(self.abbreviations is not None and self.abbreviations.find(_ALIGNMENT) >= 0)
+        return self._aligned[0]
+
+    def text(self, offset: int) -> str:
+        """A string of .debug_str. Raises Damaged when it is outside."""
+        text = self.texts.get(offset)
+        if text is None:
+            text = self.texts[offset] = string(self.strings, offset, ".debug_str")
+        return text
+
+
+def string(span: Span, offset: int, section: str) -> str:
+    """A string of a section. Raises Damaged when it is outside or does not end."""
+    try:
+        text = span.at(offset)
+    except ValueError as error:
+        raise Damaged(f"{section}: {error}") from error
+    if len(text) > _LONGEST:
+        raise Damaged(f"a name of {len(text)} bytes")
+    return text.decode(errors="replace")

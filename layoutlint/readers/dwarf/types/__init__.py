@@ -1,0 +1,1 @@
+"""DWARF's types: members, names, places, and which are the same."""

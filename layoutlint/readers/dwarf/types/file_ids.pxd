@@ -1,0 +1,29 @@
+cimport cython
+
+from layoutlint.readers.dwarf.format.word_tables cimport Words
+from layoutlint.readers.dwarf.format.file_table cimport Files, Name
+from layoutlint.readers.dwarf.format.unit cimport Unit
+
+cdef unsigned long long _FILES, _NUMBERS, _PLACES
+cdef int _FORM
+cdef Py_ssize_t _WORDS
+
+
+@cython.final
+cdef class Paths:
+    cdef Words _places
+    cdef unsigned long long[::1] _known, _turns
+    cdef dict _numbers, _texts
+    cdef object _unit
+    cdef Files _files
+    cdef unsigned long long _origin, _turn
+
+    @cython.locals(place=Py_ssize_t, known="unsigned long long")
+    cpdef unsigned long long of(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
+    cpdef void leave(self) except *
+    cdef void _begin(self, Unit unit) except *
+    @cython.locals(files=Files, stack="unsigned long long[::1]")
+    cdef Py_ssize_t _place(self, unsigned long long number) except -1
+    @cython.locals(value="unsigned long long")
+    cdef unsigned long long _word(self, Files files, Name name) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _text(self, long long origin, bytes text) except? 0xFFFFFFFFFFFFFFFF

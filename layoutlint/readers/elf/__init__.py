@@ -1,0 +1,1 @@
+"""ELF files, bounded and checked."""

@@ -1,0 +1,430 @@
+"""ELF files: target, build id, and the contents of sections, for the readers of DWARF and BTF."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from array import array
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.model.target import TARGETS, Target, target_named
+from layoutlint.readers.elf import headers, packed
+from layoutlint.readers.elf.headers import Section
+from layoutlint.readers.elf.span import Span
+from layoutlint.readers.processes.guard import CHANGED, guard
+
+if TYPE_CHECKING:
+    from layoutlint.readers.elf.relocation import Tables
+
+Data = bytes | bytearray | memoryview
+
+_DAMAGE = (struct.error, ValueError, OverflowError, IndexError)
+"""What reading damaged headers and sections raises."""
+
+_COPIED = 1 << 20
+"""Bytes of a file that is read instead of mapped: that takes no longer."""
+
+_SHF_COMPRESSED = 0x800
+_UNPACKED_FREELY = 1 << 28
+_UNPACKED_TIMES = 100
+"""All sections of a file may decompress to that many bytes, or to that many times the file.
+
+Debug information shrinks to a third or a tenth; what shrinks to a hundredth holds nothing.
+"""
+
+# e_machine (elf.h) of the machines that are known here, or whose objects can be read at least.
+_NAMES: Final = {
+    2: "EM_SPARC", 3: "EM_386", 4: "EM_68K", 8: "EM_MIPS", 15: "EM_PARISC", 18: "EM_SPARC32PLUS",
+    20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 41: "EM_ALPHA", 42: "EM_SH",
+    43: "EM_SPARCV9", 50: "EM_IA_64", 62: "EM_X86_64", 76: "EM_CRIS", 83: "EM_AVR", 88: "EM_M32R",
+    89: "EM_MN10300", 92: "EM_OPENRISC", 93: "EM_ARC_COMPACT", 94: "EM_XTENSA", 105: "EM_MSP430",
+    113: "EM_ALTERA_NIOS2", 164: "EM_QDSP6", 167: "EM_NDS32", 174: "EM_METAG", 183: "EM_AARCH64",
+    188: "EM_TILEPRO", 189: "EM_MICROBLAZE", 191: "EM_TILEGX", 195: "EM_ARC_COMPACT2", 224: "EM_AMDGPU",
+    243: "EM_RISCV", 244: "EM_LANAI", 247: "EM_BPF", 251: "EM_VE", 252: "EM_CSKY", 258: "EM_LOONGARCH",
+    0x9026: "EM_ALPHA",
+}  # fmt: skip
+
+_WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
+"""Machines whose bytes have 16 bits; a pointer has half as many of them as elsewhere."""
+
+# Machine, class, little-endian -> name of the TARGETS row.
+_MACHINES: dict[tuple[str, int, bool], str] = {
+    ("EM_X86_64", 64, True): "x86_64",
+    ("EM_X86_64", 32, True): "x32",
+    ("EM_386", 32, True): "i386",
+    ("EM_AARCH64", 64, True): "aarch64",
+    ("EM_AARCH64", 64, False): "aarch64_be",
+    ("EM_ARM", 32, True): "arm",
+    ("EM_ARM", 32, False): "armeb",
+    ("EM_PPC64", 64, True): "powerpc64le",
+    ("EM_PPC64", 64, False): "powerpc64",
+    ("EM_PPC", 32, False): "powerpc",
+    ("EM_S390", 64, False): "s390x",
+    ("EM_RISCV", 64, True): "riscv64",
+    ("EM_RISCV", 32, True): "riscv32",
+    ("EM_MIPS", 64, False): "mips64",
+    ("EM_MIPS", 64, True): "mips64el",
+    ("EM_MIPS", 32, False): "mips",
+    ("EM_MIPS", 32, True): "mipsel",
+    ("EM_LOONGARCH", 64, True): "loongarch64",
+    ("EM_SPARCV9", 64, False): "sparc64",
+}
+
+# Sections that only the macros and linker scripts of Linux make: modinfo, exported symbols, BUG(),
+# alternatives, static keys, per-CPU data.
+_KERNEL_SECTIONS = frozenset((
+    ".modinfo", ".gnu.linkonce.this_module", "__ksymtab", "__ksymtab_gpl", "__ksymtab_strings", "__kcrctab",
+    "__bug_table", ".altinstructions", "__jump_table", ".data..percpu", ".data..read_mostly",
+    ".orc_unwind_ip", ".static_call_sites", "__tracepoints", ".export_symbol",
+))  # fmt: skip
+_KERNEL_PREFIX = "___ksymtab"
+
+
+class Image:
+    """An opened ELF file; valid inside `opened` only."""
+
+    def __init__(self, path: str, mapped: mmap.mmap) -> None:
+        self.path = path
+        self.notes: tuple[str, ...] = ()
+        """What had to be assumed of the machine, for the user."""
+        self._mapping = mapped
+        self._mapped = memoryview(mapped).toreadonly()
+        self._cache: dict[str, tuple[memoryview, ...]] = {}
+        self._unpacked = 0
+        self._symbols: dict[int, array[int]] = {}
+        self._others = ExitStack()
+        found = headers.parse(mapped)
+        self._headers = found.sections
+        self.little_endian: bool = found.little_endian
+        self.bits: int = found.bits
+        self._machine = _machine(found.machine)
+        self.has_wide_bytes: bool = found.machine in _WIDE_BYTES
+        """Whether sizes and offsets count bytes of 16 bits."""
+        self.target = self._target()
+        self.is_relocatable: bool = found.is_relocatable
+        self.entry: int = found.entry
+        """Where a program starts; 0 where it does not start by itself."""
+
+    @cached_property
+    def build_id(self) -> str | None:
+        """The GNU build id in hexadecimal, None when there is none (as in object files)."""
+        notes = [header for header in self._headers if header.type == headers.NOTE]
+        self._refuse_overlap("notes", notes)
+        order = "<" if self.little_endian else ">"
+        found = (_gnu_build_id(bytes(self._raw(header)), order) for header in notes)
+        return next((build_id for build_id in found if build_id is not None), None)
+
+    @property
+    def content(self) -> memoryview:
+        """The whole file."""
+        return self._mapped
+
+    @property
+    def headers(self) -> tuple[Section, ...]:
+        """What the section headers say."""
+        return self._headers
+
+    def raw(self, header: Section) -> memoryview:
+        """What stands in the file for a section. Raises ReadError when the file ends inside it."""
+        return self._raw(header)
+
+    def holds_content(self, header: Section) -> bool:
+        """Whether the file has the contents of a section, which memory alone has of `.bss`."""
+        return header.type != headers.NOBITS
+
+    @property
+    def has_dwarf(self) -> bool:
+        """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
+        names = (".debug_info", ".zdebug_info", ".debug_info.dwo", ".debug_types")
+        return any(self._holds(name) for name in names)
+
+    @property
+    def has_btf(self) -> bool:
+        """Whether there is a .BTF with something in it."""
+        return self._holds(".BTF")
+
+    def has(self, reader: str) -> bool:
+        """Whether there is something for a reader, `dwarf` or `btf`."""
+        return self.has_dwarf if reader == "dwarf" else self.has_btf
+
+    @property
+    def debug_information(self) -> str | None:
+        """`dwarf`, which tells more, else `btf`; None when there is neither."""
+        return next((reader for reader in ("dwarf", "btf") if self.has(reader)), None)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether this is Linux: an image, a module or one of its objects, told by its section names."""
+        return any(h.name in _KERNEL_SECTIONS or h.name.startswith(_KERNEL_PREFIX) for h in self._headers)
+
+    def lacks_relocations(self, name: str) -> bool:
+        """Return whether an object file has a section of this name that no table relocates.
+
+        Sections of split DWARF need no relocation.
+        """
+        if not self.is_relocatable or name.endswith(".dwo"):
+            return False
+        return any(
+            _is_named(header, name) and header.size and not self._tables.has(index)
+            for index, header in enumerate(self._headers)
+        )
+
+    def section(self, name: str) -> memoryview | None:
+        """The contents of the first section of this name, None when there is none.
+
+        Decompressed, and relocated in an object file; else mapped, not copied. It cannot be written to.
+        Raises ReadError when the file ends inside it or it cannot be decompressed.
+        """
+        return next(iter(self.sections(name)), None)
+
+    def sections(self, name: str) -> tuple[memoryview, ...]:
+        """The contents of all sections of this name: COMDAT groups of object files have several.
+
+        `.debug_x` also finds `.zdebug_x`. Raises as `section` does.
+        """
+        if name not in self._cache:
+            with self._foreign(name):
+                found = [
+                    (index, header)
+                    for index, header in enumerate(self._headers)
+                    if _is_named(header, name) and header.type != headers.NOBITS
+                ]
+                self._refuse_overlap(f"sections {name}", [header for _, header in found])
+                self._cache[name] = tuple(self._content(*section) for section in found)
+        return self._cache[name]
+
+    def span(self, name: str) -> Span:
+        """The first section of this name, for searching it where it stands; empty when there is none.
+
+        Raises as `section` does.
+        """
+        return next(self.spans(name), Span(b"", 0, 0))
+
+    def spans(self, name: str) -> Iterator[Span]:
+        """All sections of this name, likewise."""
+        named = (h for h in self._headers if _is_named(h, name) and h.type != headers.NOBITS)
+        for header, content in zip(named, self.sections(name), strict=True):
+            if not isinstance(content.obj, mmap.mmap):
+                yield Span(b"", 0, 0)  # only the empty section stands in no mapping
+            elif content.obj is not self._mapping:
+                yield Span(content.obj, 0, len(content))
+            else:
+                yield Span(self._mapping, header.offset, header.offset + header.size)
+
+    def also(self, path: str) -> Image:
+        """Another file that stays open as long as this one. Raises ReadError as `opened` does."""
+        return self._others.enter_context(opened(path))
+
+    def close(self) -> None:
+        """Lets go of the mapping, as far as nobody holds a part of it, and of the files opened with it."""
+        self._others.close()
+        self._cache.clear()
+        try:
+            self._mapped.release()
+        except BufferError:
+            return  # the mapping goes with the last view of it
+
+    def _target(self) -> Target:
+        name = _MACHINES.get((self._machine, self.bits, self.little_endian))
+        if name is not None:
+            return target_named(name)
+        generic = f"unknown{self.bits}-{'le' if self.little_endian else 'be'}"
+        target = next(t for t in TARGETS if t.name == generic)
+        lines = f"assuming cache lines of {target.line_size} bytes"
+        self.notes = (f"machine {self._machine} is not known: {lines}",)
+        if self.has_wide_bytes:
+            self.notes += ("sizes and offsets count the bytes of this machine, which have 16 bits",)
+            target = replace(target, pointer_size=target.pointer_size // 2)
+        return target
+
+    def _holds(self, name: str) -> bool:
+        return any(h.name == name and h.size and h.type != headers.NOBITS for h in self._headers)
+
+    def _raw(self, header: Section) -> memoryview:
+        end = header.offset + header.size
+        if end > len(self._mapped):
+            there = len(self._mapped)
+            what = f"section {header.name} ends at {end:#x}, the file at {there:#x}"
+            raise ReadError(self.path, f"truncated: {what}")
+        return self._mapped[header.offset : end]
+
+    def _content(self, index: int, header: Section) -> memoryview:
+        data = self._raw(header)
+        if header.flags & _SHF_COMPRESSED:
+            data = self._decompressed(header.name, data, *self._compression(data))
+        elif header.name.startswith(".zdebug"):
+            # "ZLIB" and the size, big-endian, as binutils wrote it before there was SHF_COMPRESSED.
+            if len(data) < 12 or bytes(data[:4]) != b"ZLIB":
+                raise ReadError(self.path, f"section {header.name} does not start with ZLIB and its size")
+            from layoutlint.readers.elf import compression
+
+            size = int.from_bytes(data[4:12], "big")
+            data = self._decompressed(header.name, data, compression.ZLIB, size, 12)
+        if not self.is_relocatable:
+            return data
+        return self._relocated(index, data)
+
+    def _compression(self, data: memoryview) -> tuple[int, int, int]:
+        """Method, size and length of the header (Elf32_Chdr, Elf64_Chdr)."""
+        order = "<" if self.little_endian else ">"
+        if self.bits == 64:
+            method, _, size, _ = struct.unpack_from(order + "IIQQ", data)
+            return method, size, 24
+        method, size, _ = struct.unpack_from(order + "III", data)
+        return method, size, 12
+
+    def _decompressed(self, name: str, data: memoryview, method: int, size: int, header: int) -> memoryview:
+        self._unpacked += size
+        if self._unpacked > max(_UNPACKED_FREELY, _UNPACKED_TIMES * len(self._mapped)):
+            what = f"section {name} claims {size} bytes, too many for a file of {len(self._mapped)}"
+            raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` shows what it holds")
+        from layoutlint.readers.elf import compression  # few files compress their sections
+
+        try:
+            return compression.decompressed(method, data[header:], size)
+        except ValueError as error:
+            raise ReadError(self.path, f"section {name} {error}") from error
+
+    @cached_property
+    def _tables(self) -> Tables:
+        from layoutlint.readers.elf import relocation  # for object files and modules
+
+        return relocation.Tables(self._headers, self.bits)
+
+    def _relocated(self, index: int, data: memoryview) -> memoryview:
+        from layoutlint.readers.elf import compression, relocation  # for object files and modules
+
+        tables = self._tables.of(index)
+        if not tables:
+            return data
+        self._refuse_overlap("relocation tables", tables)
+        changed = compression.room(len(data))
+        changed[:] = data
+        for table in tables:
+            has_addends = table.type == headers.RELA
+            shape = relocation.Shape(self._machine, self.bits, self.little_endian, has_addends)
+            relocation.apply(changed, self._raw(table), self._symbol_values(table.link), shape)
+        return memoryview(changed).toreadonly()
+
+    def _refuse_overlap(self, what: str, sections: list[Section]) -> None:
+        """A small file could otherwise ask for the same bytes thousands of times."""
+        if sum(section.size for section in sections) > len(self._mapped) and len(sections) > 1:
+            raise ReadError(self.path, f"its {len(sections)} {what} are larger than the file")
+
+    def _symbol_values(self, index: int) -> array[int]:
+        """The values of the symbols in a table, which all sections have in common."""
+        if index not in self._symbols:
+            from layoutlint.readers.elf import relocation
+
+            table = self._raw(self._headers[index])
+            values = relocation.symbol_values(table, self.bits, self.little_endian)
+            self._symbols[index] = values if index else array("Q", (0,))
+        return self._symbols[index]
+
+    @contextmanager
+    def _foreign(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except _DAMAGE as error:
+            raise ReadError(self.path, f"section {name} cannot be read: {error}") from error
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Image]:
+    """An ELF file for reading. Raises ReadError when it is none, or its headers are damaged."""
+    before = _state(path)
+    image = _image(path)
+    try:
+        yield image
+    except ReadError as error:
+        _refuse_changed(path, before, error)
+        raise
+    finally:
+        image.close()
+    _refuse_changed(path, before)
+
+
+_State = tuple[int, int, int, int]
+
+
+def _state(path: str) -> _State | None:
+    """Which file it is, and what is different once somebody has written to it."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _refuse_changed(path: str, before: _State | None, error: ReadError | None = None) -> None:
+    """Raise ReadError for a file that was written to; what another took the place of is read as it was."""
+    now = _state(path)
+    if now is not None and before is not None and now[:2] == before[:2] and now != before:
+        raise ReadError(path, CHANGED) from error
+
+
+def _image(path: str) -> Image:
+    try:
+        with files.opened(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
+                raise ReadError(path, "the file is empty")
+            mapped = _mapped(path, file.fileno(), size)
+            if mapped[:8].startswith(packed.STARTS):
+                mapped.close()
+                mapped = packed.unpacked(path, file, size)
+        return Image(path, mapped)
+    except _DAMAGE as error:
+        raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
+    except OSError as error:
+        raise ReadError(path, files.why(error)) from error
+
+
+def _mapped(path: str, file: int, size: int) -> mmap.mmap:
+    """The content of a file: a small one is copied, as whoever reads a mapping dies when the file shrinks."""
+    if size > _COPIED:
+        guard(path, size)
+        return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
+    copied = mmap.mmap(-1, size)
+    filled = 0
+    with memoryview(copied) as view:
+        while filled < size:
+            with view[filled:] as rest:
+                some = os.readv(file, [rest])
+            if not some:
+                raise ReadError(path, CHANGED)
+            filled += some
+    os.lseek(file, 0, os.SEEK_SET)
+    return copied
+
+
+def _machine(number: int) -> str:
+    if number not in _NAMES:
+        from elftools.elf.enums import ENUM_E_MACHINE  # hundreds of names, for a message only
+
+        names = {value: name for name, value in ENUM_E_MACHINE.items()}
+        return str(names.get(number, f"number {number}"))
+    return _NAMES[number]
+
+
+def _is_named(header: Section, name: str) -> bool:
+    return header.name == name or (name.startswith(".debug") and header.name == ".z" + name[1:])
+
+
+def _gnu_build_id(notes: bytes, order: str) -> str | None:
+    """The first NT_GNU_BUILD_ID; names and contents are padded to 4 bytes (gABI, Note Section)."""
+    position = 0
+    while position + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from(order + "III", notes, position)
+        content = position + 12 + (name_size + 3 & ~3)
+        if kind == 3 and notes[position + 12 : position + 12 + name_size] == b"GNU\0":
+            return notes[content : content + size].hex()
+        position = content + (size + 3 & ~3)
+    return None

@@ -1,0 +1,93 @@
+"""Source files of the translation units in an ELF file, as its symbol table names them.
+
+Compilers name the source file of a unit in a symbol of type STT_FILE (gABI, Symbol Table). Linkers keep these
+symbols, and write the name of the object file where an object has lost its own. Units that were compiled
+without debug information have their names here as well.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from layoutlint.readers.elf.elf_file import Image
+from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, SYMBOLS, Section
+
+_SIZE_64, _INFO_64, _SIZE_32, _INFO_32 = 24, 4, 16, 12
+_OBJECT, _FUNCTION, _FILE = b"\x01", b"\x02", b"\x04"
+"""st_info of local symbols: STB_LOCAL is 0 in the upper half."""
+_LONGEST: Final = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One translation unit of the symbol table."""
+
+    name: str
+    """The file, without its folder."""
+    has_typed_symbols: bool
+    """Whether local functions or objects follow: compilers state types, assemblers only where told to."""
+
+
+def source_files(image: Image) -> tuple[SourceFile, ...] | None:
+    """Return the files in the order in which they were linked; None without a symbol table.
+
+    Raises ReadError for a damaged table.
+    """
+    table = _table(image, SYMBOLS)
+    if table is None:
+        return None
+    is_64 = image.bits == 64
+    size, at = (_SIZE_64, _INFO_64) if is_64 else (_SIZE_32, _INFO_32)
+    content, strings = image.raw(table), image.raw(image.headers[table.link])
+    kinds = bytes(content[at::size])[: table.info]
+    order: Literal["little", "big"] = "little" if image.little_endian else "big"
+    found = []
+    start = kinds.find(_FILE)
+    while start >= 0:
+        end = kinds.find(_FILE, start + 1)
+        stop = end if end >= 0 else len(kinds)
+        name = int.from_bytes(content[start * size : start * size + 4], order)
+        has_typed = max(kinds.find(_OBJECT, start, stop), kinds.find(_FUNCTION, start, stop)) >= 0
+        text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
+        found.append(SourceFile(text.decode(errors="replace").rpartition("/")[2], has_typed))
+        start = end
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that a symbol names."""
+
+    name: str
+    address: int
+    """Where it starts; in an object file, from the start of its section."""
+    size: int
+    """In bytes, 0 where the symbol does not tell."""
+
+
+def functions(image: Image) -> Iterator[Function]:
+    """Yield the functions of the symbol table, or without one those that other files can call.
+
+    Raises ReadError for a damaged table.
+    """
+    table = _table(image, SYMBOLS) or _table(image, DYNAMIC_SYMBOLS)
+    if table is None:
+        return
+    strings = image.raw(image.headers[table.link])
+    order = "<" if image.little_endian else ">"
+    shape = struct.Struct(order + ("IBxHQQ" if image.bits == 64 else "IIIBxH"))
+    content = image.raw(table)
+    for entry in shape.iter_unpack(content[: len(content) // shape.size * shape.size]):
+        name, *rest = entry
+        kind, section, address, size = rest if image.bits == 64 else (*rest[2:], *rest[:2])
+        if kind & 0xF == _FUNCTION[0] and 0 < section < len(image.headers):
+            text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
+            yield Function(text.decode(errors="replace"), address, size)
+
+
+def _table(image: Image, kind: int) -> Section | None:
+    table = next((header for header in image.headers if header.type == kind and header.size), None)
+    return None if table is None or table.link >= len(image.headers) else table

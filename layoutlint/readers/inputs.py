@@ -1,0 +1,100 @@
+"""Inputs, read one after the other or side by side, and folders of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch
+from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes.pool import ordered
+
+if TYPE_CHECKING:
+    from layoutlint.readers.modules.find import Folder
+
+
+def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
+    """Every input in the order given; those that cannot be read, wholly or in part, come second."""
+    return divided(read_each(inputs, names, options))
+
+
+def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    """Every input in the order given, or why it cannot be read."""
+    results: list[Reading | Unread] = []
+    for several in _runs(inputs):
+        if isinstance(several, list):
+            results += _read_files(several, names, options)
+        else:
+            from layoutlint.readers.modules import merge  # with what files of their own do not need
+
+            results += merge.read(several, names, options)
+    return [_as_asked(result, options) for result in results]
+
+
+def divided(results: Iterable[Reading | Unread]) -> tuple[list[Reading], list[Unread]]:
+    """What was read, and what could not be, wholly or in part."""
+    results = tuple(results)
+    readings = [result for result in results if isinstance(result, Reading)]
+    failed = [result for result in results if isinstance(result, Unread)]
+    return readings, failed + [unread for reading in readings for unread in reading.unread]
+
+
+def names(paths: tuple[str, ...], options: ReadOptions) -> frozenset[str]:
+    """What all structs of some inputs are called, and typedefs that stand for some."""
+    readings, _ = read(paths, Wanted(names_only=True), replace(options, marks=False))
+    return frozenset[str]().union(*(reading.names for reading in readings))
+
+
+def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unread:
+    """A reading with the configuration that was given for it; why not, where it is for another build."""
+    if isinstance(result, Unread):
+        return result
+    try:
+        options.refuse_other(result)
+    except ReadError as error:
+        return Unread(error.path, error.reason)
+    if options.config is None or result.config is not None:
+        return result
+    return replace(
+        result, config=frozenset(option for option in options.config if not option.startswith("!"))
+    )
+
+
+def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:
+    """Folders of modules, and what stands between them."""
+    files: list[str] = []
+    for path in inputs:
+        folder = _folder(path) if os.path.isdir(path) else None
+        if folder is None:
+            files.append(path)
+            continue
+        if files:
+            yield files
+        files = []
+        yield folder
+    if files:
+        yield files
+
+
+def _folder(path: str) -> Folder | None:
+    from layoutlint.readers.modules import find
+
+    return find.find(path)
+
+
+def _read_files(paths: list[str], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    if options.jobs < 2 or len(paths) < 2:
+        return [dispatch.attempt(path, names, options) for path in paths]
+    quiet = replace(options, progress=no_progress, jobs=max(1, options.jobs // len(paths)))
+    work = partial(dispatch.attempt, wanted=names, options=quiet)
+    try:
+        return list(ordered(work, paths, options.jobs))
+    except Lost as lost:
+        path = "an input" if lost.part is None else paths[lost.part]
+        raise ReadError(path, f"the process that read it {lost.how}; `--jobs 1` needs less memory") from lost

@@ -1,0 +1,1 @@
+"""What a Linux kernel tells of itself: version, configuration, symbols."""

@@ -1,0 +1,1 @@
+"""Folders of kernel modules."""

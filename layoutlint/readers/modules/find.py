@@ -1,0 +1,129 @@
+"""Folders of kernel modules, as distributions install them, and of raw BTF, as in /sys/kernel/btf."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layoutlint import files
+from layoutlint.model.reading import DEBUG_DIR, Unread
+
+_MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
+_VMLINUX = re.compile(r"vmlinux(-.*)?$")
+_SOURCE = (".c", ".h")
+_OF_SOURCES = ("Makefile", "GNUmakefile", "Kbuild", "Kconfig", "compile_commands.json", "include/linux")
+"""What stands at the top of a tree that is built; such a folder is read through its sources."""
+_BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
+_RELEASE = re.compile(r"/modules/([^/]+)/")
+_RUNNING = "/sys/kernel/btf/vmlinux"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The files of a folder that are read as one input."""
+
+    path: str
+    files: tuple[str, ...]
+    """Modules and vmlinux, below `path`, sorted by their path."""
+    unread: tuple[Unread, ...] = ()
+    """Folders in it that cannot be listed."""
+    notes: tuple[str, ...] = ()
+
+
+def find(path: str) -> Folder | None:
+    """The modules in a folder, at any depth; None for a folder without, or one with C sources.
+
+    A folder of raw BTF blobs and nothing else counts as well.
+    """
+    if any(os.path.exists(os.path.join(path, name)) for name in _OF_SOURCES):
+        return None
+    files: list[str] = []
+    unread: list[Unread] = []
+    for folder, folders, names in os.walk(path, onerror=lambda error: unread.append(_unlisted(error))):
+        if any(name.endswith(_SOURCE) for name in names):
+            return None
+        folders.sort()
+        files += [os.path.join(folder, n) for n in names if _MODULE.search(n) or _VMLINUX.match(n)]
+    if not any(_MODULE.search(name) for name in files):
+        blobs = _blobs(path)
+        return Folder(path, blobs) if blobs else None
+    inside, outside = _distinct(path, sorted(files))
+    notes = (f"links that lead out of it were not followed: {outside}",) if outside else ()
+    return Folder(path, inside, tuple(unread), notes)
+
+
+def bases(folder: Folder) -> dict[str, str | None]:
+    """For each file the vmlinux that its BTF builds on if it is split, where distributions put it.
+
+    The running kernel's only where the path names the same release; None when there is none.
+    """
+    top = os.path.realpath(folder.path)
+    releases = {
+        file: _release(os.path.join(top, os.path.relpath(file, folder.path))) for file in folder.files
+    }
+    found = {
+        release: next((place for place in _places(top, release) if os.path.isfile(place)), None)
+        for release in set(releases.values())
+    }
+    return {file: found[release] for file, release in releases.items()}
+
+
+def _release(path: str) -> str:
+    """The path up to the release that it names; empty when it names none."""
+    match = _RELEASE.search(path)
+    return path[: match.end(1)] if match else ""
+
+
+def _places(path: str, release: str) -> Iterator[str]:
+    """Where the vmlinux of modules in a folder can be; `release` is a folder, or empty."""
+    for above in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
+        yield os.path.join(above, "vmlinux")
+    if not release:
+        return
+    name = os.path.basename(release)
+    yield os.path.join(release, "vmlinux")
+    # Below the same root (an unpacked package), then in the system.
+    for root in dict.fromkeys((release.partition("/lib/modules/")[0].removesuffix("/usr"), "")):
+        yield f"{root}{DEBUG_DIR}/lib/modules/{name}/vmlinux"
+        yield f"{root}{DEBUG_DIR}/boot/vmlinux-{name}"
+        yield f"{root}/boot/vmlinux-{name}"
+    if name == os.uname().release:
+        yield _RUNNING
+
+
+def _unlisted(error: OSError) -> Unread:
+    return Unread(str(error.filename), f"cannot be listed: {files.why(error)}")
+
+
+def _blobs(path: str) -> tuple[str, ...]:
+    """The files of a folder that has nothing but raw BTF."""
+    try:
+        files = [entry.path for entry in os.scandir(path) if entry.is_file()]
+        is_btf = bool(files) and all(_start(file) in _BTF_MAGIC for file in files)
+    except OSError:
+        return ()
+    return tuple(sorted(files)) if is_btf else ()
+
+
+def _start(path: str) -> bytes:
+    return files.start(path, 2)
+
+
+def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:
+    """Each file once, and how many links lead out of the folder.
+
+    A link to vmlinux is followed wherever it leads: debug packages put it into /usr/lib/debug/boot.
+    """
+    top = os.path.realpath(path)
+    seen: dict[str, str] = {}
+    outside = 0
+    for file in sorted(files, key=os.path.islink):
+        real = os.path.realpath(file)
+        leads_out = os.path.islink(file) and os.path.commonpath((top, real)) != top
+        if leads_out and not _VMLINUX.match(os.path.basename(file)):
+            outside += 1
+        else:
+            seen.setdefault(real, file)
+    return tuple(sorted(seen.values())), outside

@@ -1,0 +1,290 @@
+"""Folders of kernel modules: what many of their files have comes out once.
+
+A process that reads files of a folder sends a definition the first time that it meets it, and its number from
+then on: thousands of modules include the same headers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Hashable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread, Version, no_progress
+from layoutlint.model.structs import Struct
+from layoutlint.model.target import Target
+from layoutlint.model.wanted import Wanted
+from layoutlint.phrases import some_of
+from layoutlint.readers import dispatch
+from layoutlint.readers.modules import find
+from layoutlint.readers.modules.find import Folder
+from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes.pool import ordered, processors
+
+_MOST_TEXTS = 50
+"""Different reasons, or notes, that are shown of one folder."""
+_FOR_BASE = -1
+
+
+def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
+    """One Reading for each target that files of the folder are made for, or why there is none."""
+    bases = find.bases(folder)
+    if options.btf_base is not None:
+        bases = dict.fromkeys(folder.files, options.btf_base)
+    merged = _Merged(folder)
+    quiet = replace(options, progress=no_progress, jobs=1)
+    try:
+        with closing(_parts(bases, names, quiet, options.jobs or processors())) as parts:
+            for number, part in enumerate(parts):
+                merged.add(part)
+                options.progress(f"reading {folder.path}", number + 1, len(folder.files))
+    except ReadError as error:
+        return [Unread(folder.path, error.reason)]
+    # The structs of a base are the modules' as well, which have only what it lacks.
+    of_base = _Worker(names, replace(quiet, reader="btf"), _FOR_BASE)
+    for base in merged.other_bases():
+        merged.add(of_base.part(base, None))
+    return merged.results()
+
+
+class Definitions:
+    """Distinct definitions, numbered as they come; where one was read does not tell it from another."""
+
+    def __init__(self) -> None:
+        self.structs: list[Struct] = []
+        self._numbers: dict[Hashable, list[int]] = {}
+
+    def number(self, struct: Struct) -> int:
+        """The number of a definition, the next one if it is new."""
+        plain = replace(struct, origin="", aliases=())
+        key = plain.name, plain.aggregate, plain.bit_size, plain.source, len(plain.fields)
+        same = self._numbers.setdefault(key, [])
+        for number in same:
+            if self.structs[number] == plain:
+                return number
+        same.append(len(self.structs))
+        self.structs.append(plain)
+        return same[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """One definition in one file, by the number that the worker gave it."""
+
+    number: int
+    origin: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one file of a folder gave."""
+
+    path: str
+    worker: int
+    """Who read it: the id of the process, else `_FOR_BASE`."""
+    result: Reading | Unread
+    """Without its structs."""
+    sightings: tuple[_Sighting, ...] = ()
+    new: tuple[Struct, ...] = ()
+    """The definitions that this worker has not sent yet, in the order of their numbers."""
+
+
+class _Worker:
+    """Reads files of a folder, and knows which definitions it has sent."""
+
+    def __init__(self, names: Wanted, options: ReadOptions, number: int) -> None:
+        self._names = names
+        self._options = options
+        self._number = number
+        self._definitions = Definitions()
+
+    def part(self, path: str, base: str | None) -> _Part:
+        """What a file gives; `base` is what split BTF in it builds on."""
+        result = dispatch.attempt(path, self._names, replace(self._options, btf_base=base))
+        if isinstance(result, Unread):
+            return _Part(path, self._number, result)
+        known = self._definitions.structs
+        sent = len(known)
+        sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
+        return _Part(path, self._number, replace(result, structs=()), sightings, tuple(known[sent:]))
+
+
+def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int) -> Generator[_Part]:
+    """What each file gives, in their order, as it comes. Raises ReadError when a process dies."""
+    files, workers = list(bases), dict[int, _Worker]()
+
+    def part(path: str) -> _Part:
+        process = os.getpid()
+        if process not in workers:
+            workers[process] = _Worker(names, options, process)
+        return workers[process].part(path, bases[path])
+
+    try:
+        yield from ordered(part, files, jobs)
+    except Lost as lost:
+        file = "one of its files" if lost.part is None else files[lost.part]
+        reason = f"the process that read {file} {lost.how}; `--jobs 1` needs less memory"
+        raise ReadError(files[0], reason) from lost
+
+
+@dataclass(slots=True)
+class _Found:
+    """Where a definition was found: the first unit, the files, and the typedefs that were asked for."""
+
+    origin: str
+    files: list[str] = field(default_factory=list)
+    aliases: set[str] = field(default_factory=set)
+
+
+class _Merged:
+    """The files of a folder, put together as they come; the same whichever process read them."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._definitions = Definitions()
+        self._numbers: dict[int, list[int]] = {}
+        """For each worker, our number of each of its definitions."""
+        self._found: dict[int, _Found] = {}
+        self._readings: list[Reading] = []
+        self._reasons: dict[str, list[Unread]] = {}
+
+    def other_bases(self) -> list[str]:
+        """Files that the BTF of some builds on, and that are not of the folder."""
+        read = {os.path.realpath(reading.path) for reading in self._readings}
+        used = {reading.base for reading in self._readings if reading.base is not None}
+        return sorted(base for base in used if os.path.realpath(base) not in read)
+
+    def add(self, part: _Part) -> None:
+        """Takes what one file gave."""
+        if isinstance(part.result, Unread):
+            self._failed(part.result)
+            return
+        numbers = self._numbers.setdefault(part.worker, [])
+        numbers += map(self._definitions.number, part.new)
+        for sighting in part.sightings:
+            found = self._found.setdefault(numbers[sighting.number], _Found(sighting.origin))
+            found.files.append(part.path)
+            found.aliases.update(sighting.aliases)
+        self._readings.append(part.result)
+        for unread in part.result.unread:
+            self._failed(unread)
+
+    def _failed(self, unread: Unread) -> None:
+        self._reasons.setdefault(unread.reason, []).append(unread)
+
+    def results(self) -> list[Reading | Unread]:
+        """One Reading for each target, with what could not be read in the first; or only that."""
+        unread = (*self._folder.unread, *self._unread())
+        if not self._readings:
+            return [*unread]
+        structs = self._structs()
+        targets = dict.fromkeys(reading.target for reading in self._readings)
+        made = [self._reading(target, structs) for target in targets]
+        return [replace(made[0], unread=unread), *made[1:]]
+
+    def _structs(self) -> list[Struct]:
+        """Each definition once; incomplete ones only where nothing completes them."""
+        known = self._definitions.structs
+        complete = {known[number].name for number in self._found if known[number].bit_size is not None}
+        return [
+            replace(known[number], origin=f.origin, aliases=tuple(sorted(f.aliases)), files=tuple(f.files))
+            for number, f in self._found.items()
+            if known[number].bit_size is not None or known[number].name not in complete
+        ]
+
+    def _reading(self, target: Target, structs: list[Struct]) -> Reading:
+        readings = [reading for reading in self._readings if reading.target == target]
+        return Reading(
+            path=self._folder.path,
+            reader=" and ".join(sorted({reading.reader for reading in readings})),
+            target=target,
+            structs=tuple(struct for struct in structs if struct.target == target),
+            notes=(*self._folder.notes, *_notes(readings, self._folder.files)),
+            is_kernel=any(reading.is_kernel for reading in readings),
+            kernel=_common_version(readings),
+            config=_common_config(readings),
+            options=frozenset[str].intersection(*(reading.options for reading in readings)),
+            shuffled=next((reading.shuffled for reading in readings if reading.shuffled), None),
+            files=len(readings),
+            data=_data(readings),
+            least_data=_least_data(readings),
+            misplaced=tuple(one for reading in readings for one in reading.misplaced),
+            lacking=_lacking(readings),
+            names=frozenset[str]().union(*(reading.names for reading in readings)),
+            omissions=tuple(_omissions(readings)),
+        )
+
+    def _unread(self) -> Iterator[Unread]:
+        """Each reason once, with all files that it is true of."""
+        for number, (reason, failed) in enumerate(self._reasons.items()):
+            if number == _MOST_TEXTS:
+                more = len(self._reasons) - number
+                yield Unread(self._folder.path, f"and {more:,} more reasons why files could not be read")
+                return
+            files = tuple(dict.fromkeys(unread.origin for unread in failed))
+            yield Unread(self._folder.path, reason, files) if len(files) > 1 else failed[0]
+
+
+def _omissions(readings: list[Reading]) -> Iterator[Omission]:
+    """Yield what was not looked at in the files: each reason once, with the files that it is true of."""
+    files: dict[Omission, list[str]] = {}
+    for reading in readings:
+        for omission in reading.omissions:
+            files.setdefault(omission, []).append(reading.path)
+    for omission, where in files.items():
+        yield replace(omission, reason=f"{omission.reason} ({some_of(where)})")
+
+
+def _common_version(readings: list[Reading]) -> Version | None:
+    """Return the version of all that state one; None when they differ.
+
+    A vmlinux may state all three numbers where its modules state two.
+    """
+    found = sorted({reading.kernel for reading in readings if reading.kernel is not None}, key=len)
+    agree = all(found[-1][: len(version)] == version for version in found)
+    return found[-1] if found and agree else None
+
+
+def _common_config(readings: list[Reading]) -> frozenset[str] | None:
+    """Return the configuration of all that state one; None when they differ, or none does."""
+    found = {reading.config for reading in readings if reading.config is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
+    """The data of all files that tell of some; None where none does."""
+    told = [reading.data for reading in readings if reading.data is not None]
+    return tuple(data for several in told for data in several) if told else None
+
+
+def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:
+    """Return the data of all files with the least sizes; nothing where all sizes are known."""
+    if not any(reading.least_data for reading in readings):
+        return ()
+    return tuple(data for reading in readings for data in reading.least_data or reading.data or ())
+
+
+def _lacking(readings: list[Reading]) -> tuple[str, ...]:
+    """The variables that no file has, as the first one says it."""
+    every = [{hint.split("`")[1]: hint for hint in r.lacking} for r in readings if r.data is not None]
+    return (
+        tuple(hint for name, hint in every[0].items() if all(name in others for others in every))
+        if every
+        else ()
+    )
+
+
+def _notes(readings: list[Reading], inside: tuple[str, ...]) -> Iterator[str]:
+    """Each note once, with the files that it is true of where that is not all of the folder's."""
+    total = len({reading.path for reading in readings}.intersection(inside))
+    files: dict[str, list[str]] = {}
+    for reading in readings:
+        for note in reading.notes:
+            files.setdefault(note, []).append(reading.path)
+    for note, where in list(files.items())[:_MOST_TEXTS]:
+        yield note if len(where) == total else f"{note} ({some_of(where)})"
+    if len(files) > _MOST_TEXTS:
+        yield f"and {len(files) - _MOST_TEXTS:,} more notes on files"

@@ -1,0 +1,1 @@
+"""Processes that read side by side, or apart from this one."""

@@ -1,0 +1,156 @@
+"""One process that works for this one."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import BinaryIO, ClassVar, NoReturn
+
+HAS_PROCESSES = hasattr(os, "fork")
+"""Whether this system can start them as it must; if not, work is done here."""
+Tell = Callable[[BinaryIO], None]
+"""What a child does; it writes what came of it."""
+
+
+class Lost(Exception):
+    """A process died before it returned all results."""
+
+    def __init__(self, how: str, part: int | None = None) -> None:
+        super().__init__(how, part)
+        self.how = how
+        """What it did, to stand behind a name: `was killed (perhaps for want of memory)`."""
+        self.part = part
+        """The number it worked on, if that is known."""
+
+
+def cause_of_death(status: int) -> str:
+    """Describe how a process ended, given its exit code as os.waitstatus_to_exitcode returns it."""
+    if status == -signal.SIGKILL:
+        return "was killed (perhaps for want of memory)"
+    if status == -signal.SIGBUS:
+        return "crashes (Bus error: a file became shorter while it was read)"
+    return f"crashes ({signal.strsignal(-status) if status < 0 else f'status {status}'})"
+
+
+class Child:
+    """A process that does some work, and writes the result. Raises OSError where none can be had."""
+
+    _held: ClassVar[set[int]] = set()
+    """Descriptors of this process that its children must not keep open."""
+    is_current: ClassVar[bool] = False
+    """Whether this process is one."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._pid: int | None = None
+        here = os.getpid()
+        self.source, sink, life, self._life = _pipes()
+        """`source` is where the result is read; at its end when the process is."""
+        try:
+            self._pid = os.fork()
+            if self._pid == 0:
+                close_all(*self._held, self.source, self._life)  # else other processes would seem to live
+                self._held.clear()
+                _serve(tell, sink, life)
+            self._held.update((self.source, self._life))
+        except OSError:
+            close_all(self.source, self._life)
+            raise
+        finally:
+            if os.getpid() != here:  # interrupted before it began
+                os._exit(1)
+            close_all(sink, life)
+
+    @classmethod
+    def are_there(cls) -> bool:
+        """Return whether this process has children."""
+        return bool(cls._held)
+
+    def status(self) -> int:
+        """Wait for the end, and return the code of os.waitstatus_to_exitcode; can be called once."""
+        if self._pid is None:
+            raise ChildProcessError
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = None
+        return os.waitstatus_to_exitcode(status)
+
+    def end(self) -> None:
+        """End the process, if it has not ended."""
+        self._held.difference_update((self.source, self._life))
+        close_all(self.source, self._life)
+        if self._pid is not None:
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            finally:
+                self.status()
+
+
+def _pipes() -> tuple[int, int, int, int]:
+    """Two pipes; none where one of them cannot be had."""
+    first = os.pipe()
+    try:
+        return *first, *os.pipe()
+    except OSError:
+        close_all(*first)
+        raise
+
+
+def close_all(*descriptors: int) -> None:
+    """Close some file descriptors."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _serve(tell: Tell, sink: int, life: int) -> NoReturn:
+    """Run a child; its parent reports what goes wrong in it."""
+    Child.is_current = True
+    try:
+        die_with_parent(life)
+        _leave_streams()
+        with os.fdopen(sink, "wb") as told:
+            tell(told)
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+
+def die_with_parent(life: int) -> None:
+    """End this process as soon as nobody has the writing end of the pipe `life`: its parent is gone.
+
+    A signal says so (fcntl(2), O_ASYNC), so nothing in this process needs to return for it. Linux and the
+    BSDs send it for pipes; a thread waits where the system refuses.
+    """
+    import fcntl
+
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO})
+    try:
+        fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC)
+    except (OSError, AttributeError):
+        _watch(life)
+    poll = select.poll()
+    poll.register(life, select.POLLIN)
+    if poll.poll(0):  # it was killed before
+        os._exit(1)
+
+
+def _watch(life: int) -> None:
+    """End this process from a thread when `life` comes to its end."""
+    import threading
+
+    def wait() -> None:
+        with suppress(OSError):
+            os.read(life, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _leave_streams() -> None:
+    """Take no part in the streams of the parent: who reads them waits for all that have them."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)

@@ -1,0 +1,51 @@
+"""Format `json` of `rules test` (docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.judgement.case import Result, Trial, Uncovered
+
+
+def render(trials: Sequence[Trial]) -> str:
+    """One JSON object."""
+    told = {
+        "schema": "layoutlint/rules-test/1",
+        "packs": [_pack(trial) for trial in trials],
+        "exit": 0 if all(trial.passed for trial in trials) else 1,
+    }
+    return escapes.json_text(json.dumps(told, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _pack(trial: Trial) -> dict[str, Any]:
+    return {
+        "name": trial.pack.name,
+        "path": trial.pack.path,
+        "rules": len(trial.pack.rules),
+        "cases": trial.cases,
+        "passed": trial.passed,
+        "results": [_result(result) for result in trial.results],
+        "uncovered": [_uncovered(lack) for lack in trial.uncovered],
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    expected = result.expected
+    return {
+        "case": result.case.name,
+        "rule": expected.rule.id,
+        "file": expected.source.file,
+        "line": expected.source.line,
+        "expected": expected.outcome.value,
+        "actual": [outcome.value for outcome in result.actual],
+        "message": result.message,
+        "passed": result.passed,
+    }
+
+
+def _uncovered(lack: Uncovered) -> dict[str, Any]:
+    source = lack.rule.source
+    return {"rule": lack.rule.id, "file": source.file, "line": source.line, "lacks": list(lack.lacks)}

@@ -1,0 +1,201 @@
+"""Format `json`: the contract that scripts rely on (schema `layoutlint/report/1`, docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.build_outcomes import worst
+from layoutlint.judgement.finding import REPORT_SCHEMA, Around, Coverage, Finding, NotCovered, Rank, Report
+from layoutlint.judgement.verdict import Verdict
+from layoutlint.model.build import Build
+from layoutlint.model.randomised import Randomised
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.structs import Struct
+from layoutlint.reports.finding_phrases import fingerprint, orders, struct_name
+
+
+def render(report: Report) -> str:
+    """The report as one JSON object, indented by two spaces, ending with a newline."""
+    document = {
+        "schema": REPORT_SCHEMA,
+        "builds": [_build(build, report) for build in report.builds],
+        "inputs": [_input(reading) for reading in report.readings],
+        "findings": [_finding(finding) for finding in report.findings],
+        "kept": [_finding(finding) for finding in report.kept],
+        "unread": [_unread(unread) for unread in report.unread],
+        "coverage": _coverage(report.coverage),
+        "exit": report.exit_status,
+    }
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _build(build: Build, report: Report) -> dict[str, Any]:
+    read = [reading for reading in report.readings if reading.build == build.name]
+    targets = dict.fromkeys(reading.target.name for reading in read)
+    return {
+        "name": build.name,
+        "inputs": list(build.inputs),
+        "target": ", ".join(targets) or build.target,
+        "flags": list(build.flags),
+        "config": None if build.config is None else list(build.config),
+        "line_size": build.line_size,
+        "min_align": build.min_align,
+        "randstruct": build.randomised.mode,
+        "read": len(read),
+    }
+
+
+def _input(reading: Reading) -> dict[str, Any]:
+    return {
+        "path": reading.path,
+        "build": reading.build,
+        "reader": reading.reader,
+        "target": reading.target.name,
+        "build_id": reading.build_id,
+        "structs": len(reading.structs),
+        "files": reading.files,
+        "notes": list(reading.notes),
+    }
+
+
+def _unread(unread: Unread) -> dict[str, Any]:
+    return {
+        "origin": unread.origin,
+        "reason": unread.reason,
+        "files": list(unread.files),
+        "builds": list(unread.builds),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    rule, verdict = finding.rule, finding.verdict
+    return {
+        "rule": rule.id,
+        "kind": rule.kind.name,
+        "struct": struct_name(finding),
+        "definition": _definition(finding.struct),
+        "outcome": verdict.outcome.value,
+        "severity": rule.severity.value,
+        "message": verdict.message,
+        "advice": verdict.advice or None,
+        "why": rule.why,
+        "intent": {"by": rule.by, "file": rule.source.file, "line": rule.source.line},
+        "evidence": list(rule.evidence),
+        "input": finding.input,
+        "also": list(finding.also),
+        "fields": [_field(place) for place in verdict.evidence],
+        "placements": _placements(verdict),
+        "randomised": _randomised(finding.struct.randomised if finding.struct else None),
+        "randomisable": finding.struct is not None and finding.struct.is_randomisable,
+        "around": _around(finding.around),
+        "rank": _rank(finding.rank),
+        "fingerprint": fingerprint(finding),
+        "suppressed": finding.suppressed,
+        "builds": _outcomes(finding),
+    }
+
+
+def _outcomes(finding: Finding) -> dict[str, Any]:
+    """The outcome in each build, of the definition that comes off worst."""
+    told = worst(finding.builds)
+    definitions = Counter(name for name, _ in finding.builds)
+    return {name: _outcome(told[name], definitions[name]) for name in dict.fromkeys(definitions)}
+
+
+def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
+    return {
+        "outcome": finding.verdict.outcome.value,
+        "message": finding.verdict.message,
+        "input": finding.input,
+        "placements": _placements(finding.verdict),
+        "definitions": definitions,
+    }
+
+
+def _definition(struct: Struct | None) -> dict[str, Any] | None:
+    if struct is None:
+        return None
+    source = struct.source
+    return {
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+        "origin": struct.origin or None,
+    }
+
+
+def _around(around: Around | None) -> dict[str, Any] | None:
+    if around is None:
+        return None
+    source = around.source
+    return {
+        "struct": around.struct,
+        "path": around.path,
+        "offset": around.offset,
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+        "places": around.places,
+        "judged": around.judged,
+    }
+
+
+def _rank(rank: Rank | None) -> dict[str, Any] | None:
+    if rank is None:
+        return None
+    return {"place": rank.place, "of": rank.of, "score": round(rank.score, 3), "holders": rank.holders}
+
+
+def _field(place: Place) -> dict[str, Any]:
+    source = place.field.source
+    return {
+        "path": place.path,
+        "offset": place.offset,
+        "size": place.size,
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+    }
+
+
+def _placements(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "line_size": verdict.line_size,
+        "line_pairs": verdict.in_pairs,
+        "total": verdict.total,
+        "violating": len(verdict.bases),
+        "bases": list(verdict.bases),
+        "basis": verdict.basis or None,
+        "orders": None if verdict.orders is None else orders(verdict.orders),
+    }
+
+
+def _randomised(how: Randomised | None) -> dict[str, Any] | None:
+    """How the fields came into their order, with the keys that `show` has for it."""
+    if how is None:
+        return None
+    return {"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own}
+
+
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    return {
+        "rules": coverage.rules,
+        "applied": coverage.applied,
+        "structs": coverage.structs,
+        "unresolved": list(coverage.unresolved),
+        "skipped": list(coverage.skipped),
+        "guessed": list(coverage.guessed),
+        "policy": list(coverage.policy),
+        "not_covered": [_not_covered(part) for part in coverage.not_covered],
+    }
+
+
+def _not_covered(part: NotCovered) -> dict[str, Any]:
+    return {
+        "origin": part.origin,
+        "reason": part.reason,
+        "structs": None if part.structs is None else list(part.structs),
+        "rules": part.rules,
+        "builds": list(part.builds),
+    }

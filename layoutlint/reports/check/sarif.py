@@ -1,0 +1,173 @@
+"""Format `sarif`: SARIF 2.1.0, for code scanning and editors. Section numbers below are those of its text."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from typing import Any
+from urllib.parse import quote
+
+from layoutlint import __version__, escapes
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.build_outcomes import worst
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import Rule
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.structs import Source
+from layoutlint.reports.finding_phrases import exit_meaning, fingerprint, order, orders, sentence, share
+from layoutlint.reports.layout_phrases import found_in
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_RELATED = 20
+"""Second fields that a result points at; the message names the others."""
+
+
+def render(report: Report) -> str:
+    """The report as one SARIF log with one run, ending with a newline.
+
+    Kept rules are no results: their being listed among the tool's rules, without a result, says so.
+    """
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
+    return escapes.json_text(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _run(report: Report) -> dict[str, Any]:
+    rules = tuple(dict.fromkeys((*report.rules, *(finding.rule for finding in report.findings))))
+    index = {rule: number for number, rule in enumerate(rules)}
+    driver = {
+        "name": "layoutlint",
+        "version": __version__,
+        "rules": [_descriptor(rule) for rule in rules],
+    }
+    return {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(report)],
+        "originalUriBaseIds": {
+            _ROOT: {
+                "description": {"text": "The folder in which layoutlint ran: the top of the source tree."}
+            }
+        },
+        "results": [_result(finding, index[finding.rule]) for finding in report.findings],
+    }
+
+
+def _descriptor(rule: Rule) -> dict[str, Any]:
+    kind = rule.kind
+    text = [f"{kind.name}: {kind.summary}", f"Why: {rule.why}", *(f"Evidence: {e}" for e in rule.evidence)]
+    markdown = [f"**`{kind.name}`**: {kind.summary}.", f"**Why:** {rule.why}"]
+    markdown += ["**Evidence:**\n" + "\n".join(f"- {e}" for e in rule.evidence)] if rule.evidence else []
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": f"{rule.struct}: {kind.summary}"},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": "\n".join(text), "markdown": "\n\n".join(markdown)},
+        "defaultConfiguration": {"level": rule.severity.value},
+        "properties": {"kind": kind.name, "struct": rule.struct, "tags": ["struct-layout", kind.name]},
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """How the run went; what a rule names and no input has concerns the rules (3.20.20), not the run."""
+    return {
+        "executionSuccessful": not (report.unread or any(part.rules for part in report.coverage.not_covered)),
+        "exitCode": report.exit_status,
+        "exitCodeDescription": exit_meaning(report),
+        "toolExecutionNotifications": [
+            *(_notification("error", str(unread)) for unread in report.unread),
+            *(_notification("error" if p.rules else "note", str(p)) for p in report.coverage.not_covered),
+            *(_notification("note", f"policy {said}") for said in report.coverage.policy),
+        ],
+        "toolConfigurationNotifications": [
+            {"level": "warning", "message": {"text": text}} for text in report.coverage.unresolved
+        ],
+    }
+
+
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": text}}
+
+
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
+    related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
+    return {
+        "ruleId": finding.rule.id,
+        "ruleIndex": index,
+        # 3.27.10: a result of any kind but `fail` has the level `none`.
+        "kind": "open" if is_unknown else "fail",
+        "level": "none" if is_unknown else finding.rule.severity.value,
+        "message": {"text": _message(finding)},
+        "locations": [_location(finding)],
+        "relatedLocations": [_related(place, n) for n, place in enumerate(related[:_RELATED], 1)],
+        "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
+        # 3.27.23: present in all results of a run, or in none.
+        "suppressions": _suppressions(finding),
+        "properties": _properties(finding),
+    }
+
+
+def _message(finding: Finding) -> str:
+    verdict = finding.verdict
+    lines = [sentence(finding)]
+    lines += [f"In {found_in(finding.files)}"] if finding.also else []
+    lines += [f"Order: {order(finding)}"] if order(finding) else []
+    lines += [f"To do: {verdict.advice}"] if verdict.advice else []
+    return "\n".join(lines)
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    primary = next((f".{p.path}" for p in finding.verdict.evidence), "")
+    name = finding.rule.struct if finding.struct is None else finding.struct.name
+    return {
+        "physicalLocation": _physical(finding.place),
+        "logicalLocations": [
+            {"fullyQualifiedName": f"{name}{primary}", "kind": "member" if primary else "type"}
+        ],
+    }
+
+
+def _related(place: Place, number: int) -> dict[str, Any]:
+    source = place.field.source or Source("")
+    text = f"`{place.path}` at {place.extent}"
+    return {"id": number, "physicalLocation": _physical(source), "message": {"text": text}}
+
+
+def _physical(source: Source) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": artifact(source.file)}
+    if source.line:
+        physical["region"] = {"startLine": source.line}
+    return physical
+
+
+def artifact(file: str) -> dict[str, str]:
+    """A file as an artifactLocation: absolute as a file URI, else relative to the source root (3.4.4)."""
+    path = posixpath.normpath(file)
+    if path.startswith("/"):
+        return {"uri": f"file://{quote(path)}"}
+    return {"uri": quote(path), "uriBaseId": _ROOT}
+
+
+def _suppressions(finding: Finding) -> list[dict[str, str]]:
+    if finding.suppressed is None:
+        return []
+    return [{"kind": "external", "justification": finding.suppressed}]
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    verdict = finding.verdict
+    properties: dict[str, Any] = {"outcome": verdict.outcome.value, "input": finding.input}
+    if finding.also:
+        properties["also"] = list(finding.also)
+    if finding.builds:
+        properties["builds"] = {name: of.verdict.outcome.value for name, of in worst(finding.builds).items()}
+    if verdict.total:
+        properties["placements"] = share(verdict)
+        properties["bases"] = list(verdict.bases)
+        properties["lineSize"] = verdict.line_size
+        if verdict.in_pairs:
+            properties["linePairs"] = True
+        properties["basis"] = verdict.basis
+    if verdict.orders is not None:
+        properties["orders"] = orders(verdict.orders)
+    return properties

@@ -1,0 +1,168 @@
+"""Format `text`: a report for people, with the lines drawn where fields meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.geometry.layout import Place, shared
+from layoutlint.judgement.build_outcomes import spread
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import RULE_FILE, Severity
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.build import Build
+from layoutlint.model.structs import Struct
+from layoutlint.reports import drawing, styled
+from layoutlint.reports.check.builds import elsewhere, heading
+from layoutlint.reports.check.summary import summary
+from layoutlint.reports.finding_phrases import described, order, outcome, ranked, share
+from layoutlint.reports.grouping import SHOWN, gathered, the_rest
+from layoutlint.reports.layout_phrases import found_in
+from layoutlint.reports.styled import Line, line, paragraph
+
+WIDTH = 100
+_MOST_PADDED = 40
+"""Paths up to this length are padded so that sources stand in a column."""
+
+STYLES = {
+    Outcome.BROKEN: "bold red",
+    Outcome.AT_RISK: "bold yellow",
+    Outcome.UNKNOWN: "bold magenta",
+    Outcome.KEPT: "green",
+}
+SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+
+
+def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
+    """The report as text of at most `width` columns, and never more than 100 where that can be."""
+    lines = _lines(report, max(60, min(width, WIDTH)))
+    return styled.colored(lines) if color else styled.plain(lines)
+
+
+def _lines(report: Report, width: int) -> Iterator[Line]:
+    for group in gathered(report.findings):
+        for finding in group[:SHOWN]:
+            yield from _finding(finding, report.builds, width)
+            yield line()
+        if len(group) > SHOWN:
+            yield from paragraph("  ", the_rest(group, group[SHOWN:]), width)
+            yield line()
+    yield from summary(report, width)
+
+
+def _finding(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    rule = finding.rule
+    severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
+    yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
+    yield from _where(finding, width)
+    yield from _outcome(finding, builds, width)
+    if finding.suppressed is not None:
+        yield from paragraph("  suppressed: ", finding.suppressed, width)
+    yield line()
+    yield from _geometry(finding, width)
+    yield from _words(finding, builds, width)
+
+
+def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    verdict = finding.verdict
+    style = STYLES[verdict.outcome]
+    if finding.builds:
+        yield from paragraph(f"  {described(finding)} is ", spread(finding.builds, builds), width, style)
+        return
+    yield line("  ", described(finding), " is ", (outcome(finding), style), _how_often(verdict))
+
+
+def _where(finding: Finding, width: int) -> Iterator[Line]:
+    """The source, and the inputs in which it was found; in one line where that fits."""
+    place, found = str(finding.place), f"in {found_in(finding.files)}" if finding.input else ""
+    if 7 + len(place) + len(found) <= width:
+        yield line("  --> ", (place, "cyan"), f" {found}")
+    else:
+        yield line("  --> ", (place, "cyan"))
+        yield line(f"      {found}")
+
+
+def _how_often(verdict: Verdict) -> str:
+    """Where it fails: ` in 2 of 8 placements (bases 0, 56)`."""
+    often = share(verdict)
+    if not often:
+        return ""
+    if len(verdict.bases) == verdict.total or verdict.orders is not None:
+        return f" {often}"
+    return f" {often} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
+
+
+def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    rule, verdict = finding.rule, finding.verdict
+    first = finding.builds[0][1] if finding.builds else finding
+    yield from paragraph("  what: ", first.verdict.message, width)
+    yield from elsewhere(finding, builds, width)
+    if order(finding):
+        yield from paragraph("  order: ", order(finding), width)
+    if verdict.is_placed:
+        yield from paragraph("  placed: ", verdict.basis, width)
+    if finding.rank is not None:
+        yield from paragraph("  rank: ", ranked(finding.rank), width)
+    yield from paragraph("  why: ", rule.why, width)
+    is_of_rule = first.verdict.is_missing_field and finding.place != rule.source  # what is to be mended
+    if rule.by != RULE_FILE or is_of_rule:
+        yield from paragraph("  said by: ", f"{rule.by} at {rule.source}", width)
+    for number, evidence in enumerate(rule.evidence):
+        yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
+    if verdict.advice:
+        yield from paragraph("  to do: ", verdict.advice, width, "bold")
+
+
+def _geometry(finding: Finding, width: int) -> Iterator[Line]:
+    """The fields concerned, and the lines on which they fall at the witness base."""
+    verdict, struct = finding.verdict, finding.struct
+    if not verdict.evidence:
+        return
+    if verdict.orders is not None:
+        struct = verdict.orders.shown
+    if finding.builds:
+        yield heading(finding)
+    yield from _fields(verdict.evidence, width)
+    yield line()
+    if struct is None or struct.bit_size is None:
+        return
+    base = verdict.witness or 0
+    line_size = verdict.line_size or struct.target.line_size
+    yield from paragraph("  ", _caption(struct, verdict, base, line_size), width)
+    yield from drawing.draw(shared(struct), verdict.evidence, base, line_size, width)
+    yield line()
+
+
+def _caption(struct: Struct, verdict: Verdict, base: int, line_size: int) -> str:
+    where = f"at byte {base}" if verdict.total else "at the start"
+    more = len(verdict.evidence) - drawing.MOST_LISTED
+    unlisted = f"`{drawing.UNLISTED}` one of the {more} more, " if more > 0 else ""
+    if struct.address is not None:
+        marks = f"{unlisted}`{drawing.OTHER}` something else"
+        unit = "pairs of lines" if verdict.in_pairs else "lines"
+        return f"{unit} of {line_size} bytes, from {struct.address:#x} on ({marks}):"
+    marks = f"{unlisted}`{drawing.OTHER}` another field, `{drawing.HOLE}` a hole or padding"
+    size = f"pair of lines of {line_size} bytes" if verdict.in_pairs else f"{line_size}-byte line"
+    return f"an object {where} of a {size} ({marks}):"
+
+
+def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
+    letters = drawing.letters(places)
+    column = min(max(len(place.path) for place in places[: drawing.MOST_LISTED]), _MOST_PADDED)
+    yield line(("      offset    size  field", "dim"))
+    for place in places[: drawing.MOST_LISTED]:
+        letter = letters[place.path]
+        size = "??" if place.size is None else str(place.size)
+        offset = _offset(place)
+        head = f" {offset:>8} {size:>7}  {place.path:<{column}}"
+        source = str(place.field.source or "")
+        fits = 3 + len(head) + 2 + len(source) <= width
+        yield line("  ", (letter, drawing.style_of(letter)), head, ("  " + source if fits else "", "dim"))
+        if source and not fits:
+            yield line(" " * 22, (source, "dim"))
+    if len(places) > drawing.MOST_LISTED:
+        yield line(f"{'':22}and {len(places) - drawing.MOST_LISTED} more")
+
+
+def _offset(place: Place) -> str:
+    """Its first byte, and for a bit-field the bit in it: `2360:3`."""
+    return f"{place.offset}:{place.bit_offset % 8}" if place.field.is_bitfield else str(place.offset)

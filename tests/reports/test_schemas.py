@@ -1,0 +1,376 @@
+"""The schemas of JSON outputs: `tests.command.run` holds every output against them, and here they are shown to be exact."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from layoutlint import kinds
+from layoutlint.commands.schema import NAMES
+from layoutlint.judgement.case import BREAKING, KEEPING
+from layoutlint.judgement.rule import UNUSED, Severity
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.storage import WORDS
+from layoutlint.model.target import TARGETS
+from layoutlint.randstruct.kernel_tree import MODES
+from layoutlint.reports import FORMATS
+from tests import json_schemas
+from tests.command import ROOT, run
+from tests.readers.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
+from tests.reports import sample
+
+RULES = """
+[[rule]]
+id = "alone"
+struct = "lock"
+kind = "isolated"
+fields = ["*"]
+around = true
+why = "w"
+[[rule]]
+id = "apart"
+struct = "many"
+kind = "separate"
+fields = [["a"], ["m"]]
+why = "w"
+[[rule]]
+id = "odd"
+struct = "odd"
+kind = "separate"
+fields = [["head"], ["word"]]
+why = "w"
+[[rule]]
+id = "mixed"
+struct = "mixed"
+kind = "separate"
+fields = [["a0"], ["b9"]]
+why = "w"
+[[rule]]
+id = "small"
+struct = "many"
+kind = "size"
+max = 8
+why = "w"
+"""
+LOCKS = """
+struct lock { long word; };
+struct queue { long head; struct lock lock; };
+struct guarded {
+	long word; /* layoutlint: separate(next) */
+	long next; /* layoutlint: ignore[gone] unused */
+};
+struct many { int a, b, c, d, e, f, g, h, i, j, k, l, m; };
+"""
+LOCKS += f"struct mixed {{ {' '.join(f'char a{n}; long b{n}; short c{n};' for n in range(12))} }};\n"
+LAYOUTS = """
+struct declared;
+struct bits { char a; unsigned b : 3, : 5, c : 4; long d; short e; };
+union either { int whole; char parts[4]; };
+typedef struct bits bits_t;
+struct open { int count; struct bits tail[]; };
+struct none { struct bits zero[0]; };
+struct grid { struct open *next; struct { bits_t cells[2][3]; } inner[4]; };
+struct broken { struct bits held; gone_t x; };
+struct unnamed { struct bits; };
+struct declared *unknown;
+"""
+CALLS = """
+void setup(struct s *);
+int f(size_t n)
+{
+	struct s *p = kmalloc(sizeof(struct s), 0);
+	p = kmalloc_array(4, sizeof(*p), 0);
+	p = kcalloc(n, sizeof(struct s), 0);
+	p = kmem_cache_create("s", sizeof(struct s), 64, SLAB_HWCACHE_ALIGN, setup);
+	q = kmalloc(sizeof(*q) + n * n, 0);
+	t = kmalloc(sizeof(word_t), 0);
+}
+"""
+MATRIX = f"""
+defaults.input = ["locks.h", "none.h"]
+[build.small]
+[build.large]
+line_size = 128
+min_align = 64
+flags = ["-DLARGE"]
+config = ["SMP"]
+[build.random]
+randstruct = "gcc-full"
+seed = "{'0' * 64}"
+randomized = ["many"]
+"""
+STRINGS = Strings("lock", "queue", "declared", "odd", "word", "head", "long", "gapped")
+
+
+def btf() -> bytes:
+    """What tells no files: a lock, a queue that embeds it, and a field of a type that is only declared."""
+    at = STRINGS.add
+    return blob(
+        record(at("long"), INT, 8, 64)
+        + record(at("lock"), STRUCT, 8, at("word"), 1, 0, vlen=1)
+        + record(at("queue"), STRUCT, 16, at("head"), 1, 0, at("lock"), 2, 64, vlen=2)
+        + record(at("declared"), FWD, 0)
+        + record(at("odd"), STRUCT, 24, at("head"), 1, 0, at("word"), 4, 64, at("lock"), 6, 128, vlen=3)
+        + record(0, ARRAY, 0, 4, 1, 2)
+        + record(at("gapped"), STRUCT, 128, at("head"), 1, 0, at("word"), 1, 64 * 8, vlen=2),
+        STRINGS.bytes,
+    )
+
+
+RARE = {
+    # what the documents here do not have: key, whether its value is null
+    "containers": {
+        ("structs[].containers[].arrays[].stride", True),
+        ("structs[].containers[].bases", True),
+        ("structs[].containers[].line_size", True),
+        ("structs[].containers[].problem", False),
+        ("structs[].containers[].size", True),
+    },
+    "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
+}
+FILES = {
+    "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
+    "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2]; };\n",
+}  # fmt: skip
+RANDOM = ("--randstruct", "gcc-full", "--randomized")
+RUNS = {
+    "report": [
+        ("check", "locks.h", "none.h", "--rules", "rules.toml"),
+        ("check", "locks.h", "--rules", "rules.toml", "--struct", "m*", *RANDOM, "many,mixed"),
+        ("check", "locks.h", "--rules", "rules.toml", "--struct", "many", *RANDOM, "many", "--seed", "0" * 64, "--kernel-version", "6.12"),
+        ("check", "--matrix", "matrix.toml", "--rules", "rules.toml"),
+        ("check", "locks.h", "--rules", "rules.toml", "--struct", "many", *RANDOM, "many", "--seed", "0" * 64),
+        ("check", "guess.h", "--pack", "generic"),
+        ("check", "btf", "--rules", "rules.toml"),
+    ],
+    "show": [
+        ("show", "layouts.h", "--all", "--expand"),
+        ("show", "locks.h", "many", *RANDOM, "many", "--seed", "0" * 64, "--kernel-version", "6.12"),
+        ("show", "locks.h", "many", *RANDOM, "many", "--seed", "f" * 64),
+        ("show", "layouts.h", "declared"),
+        ("show", "btf", "--all"),
+    ],
+    "containers": [
+        ("containers", "layouts.h", "bits_t"),
+        ("containers", "layouts.h", "broken"),
+        ("containers", "layouts.h", "declared"),
+        ("containers", "btf", "lock"),
+        ("containers", "btf", "declared"),
+    ],
+    "allocations": [("allocations", ".")],
+    "rules-test": [("rules", "test", "example")],
+}
+
+
+@cache
+def documents(folder: Path) -> dict[str, list[Any]]:
+    """Rich documents of each format, by its name."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    (folder / "btf").write_bytes(btf())
+    (folder / "gone.c").symlink_to(folder / "nowhere.c")
+    (folder / "example").mkdir()
+    for name in ("layoutlint.toml", "layoutlint.cases.toml"):
+        text = (ROOT / "docs/example" / name).read_text()
+        (folder / "example" / name).write_text(text.replace("ring-producer-on-one-line = ", "# "))
+    made = {
+        name: [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in runs]
+        for name, runs in RUNS.items()
+    }
+    made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX)]
+    return made
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return documents(tmp_path_factory.mktemp("documents"))
+
+
+def mistakes(document: Any) -> list[str]:
+    return json_schemas.mistakes(json.dumps(document))
+
+
+def values(document: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Every key of every object, as rows of tables name it, with the object and its own name."""
+    if isinstance(document, list):
+        for entry in document:
+            yield from values(entry, f"{path}[]")
+    elif isinstance(document, dict):
+        for name, value in document.items():
+            key = "NAME" if path.endswith("[].builds") else name
+            yield f"{path}.{key}".lstrip("."), document, name
+            yield from values(value, f"{path}.{key}".lstrip("."))
+
+
+CHANGES = {
+    # what is done to the key of an object
+    "taken": lambda held, own: held.pop(own),
+    "added": lambda held, own: held.update(new=None),
+    "other": lambda held, own: held.update({own: {"no": "such"}}),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEach:
+    def test_it_is_a_schema_of_its_draft(self, name):
+        schema = json_schemas.read(name)
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+    def test_it_is_about_its_format(self, name):
+        schema = json_schemas.read(name)
+        assert schema["properties"]["schema"]["const"] == f"layoutlint/{name}/1"
+        assert schema["$id"] == f"urn:layoutlint:{name}:1"
+
+    def test_it_leaves_nothing_open(self, name):
+        """Every object lists all its keys, and every key says what it is."""
+        for schema in objects(json_schemas.read(name)):
+            if "properties" in schema:
+                assert schema["additionalProperties"] is False
+                assert schema["required"] == list(schema["properties"])
+            described = [each for each in schema.get("properties", {}).values() if "$ref" not in each]
+            assert [each for each in (schema, *described) if not each["description"].endswith(".")] == []
+
+    def test_the_documents_are_valid(self, name, made):
+        assert [mistakes(document) for document in made[name]] == [[]] * len(made[name])
+
+    def test_the_documents_have_all_that_it_allows(self, name, made):
+        """Each key occurs with a value, and with null where that is allowed, except for what is rare."""
+        found = {(key, held[own] is None) for document in made[name] for key, held, own in values(document)}
+        rows = json_schemas.rows(name)
+        wanted = {(key, False) for key in rows} | {(key, True) for key, kind in rows.items() if kind.endswith("null")}
+        assert wanted - found == RARE.get(name, set())
+
+    def test_no_key_may_be_missing_added_or_of_another_type(self, name, made):
+        accepted, tried = [], set()
+        is_valid = json_schemas.validator(name).is_valid
+        for document in sorted(made[name], key=lambda each: len(str(each))):
+            for place, (key, _, own) in enumerate(values(document)):
+                for what, change in CHANGES.items() if key not in tried else ():
+                    changed = copy.deepcopy(document)
+                    change(list(values(changed))[place][1], own)
+                    if is_valid(changed) and (what, key.rpartition(".")[2]) != ("taken", "NAME"):
+                        accepted.append((key, what))
+                tried.add(key)
+        assert accepted == []
+        assert tried >= set(json_schemas.rows(name))
+
+    def test_the_command_prints_the_file(self, name, tmp_path):
+        done = run("schema", name, cwd=tmp_path)
+        assert (done.returncode, json.loads(done.stdout)) == (0, json_schemas.read(name))
+
+
+def objects(schema: Any) -> Iterator[Any]:
+    """Every part of a schema that describes an object; conditions on keys (`if`, `oneOf`) do not."""
+    if schema.get("type") == "object":
+        yield schema
+    for inner in (*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()):
+        yield from objects(inner)
+    if "items" in schema:
+        yield from objects(schema["items"])
+
+
+CONTRADICTIONS = [
+    # format, key of the object, values that contradict each other or the format
+    ("report", "exit", {"exit": 2}),
+    ("report", "schema", {"schema": "layoutlint/report/2"}),
+    ("report", "findings[].outcome", {"outcome": "kept"}),
+    ("report", "kept[].outcome", {"outcome": "broken"}),
+    ("report", "findings[].severity", {"severity": "info"}),
+    ("report", "findings[].kind", {"kind": "apart"}),
+    ("report", "findings[].fingerprint", {"fingerprint": ""}),
+    ("report", "findings[].placements.total", {"total": -1}),
+    ("report", "findings[].placements.total", {"total": 1.5}),
+    ("report", "findings[].placements.orders.counted", {"counted": "exact", "drawn": 4000}),
+    ("report", "findings[].placements.orders.counted", {"counted": "sampled", "drawn": None}),
+    ("report", "findings[].placements.orders.share", {"share": 1.5}),
+    ("report", "findings[].builds.NAME.outcome", {"outcome": "better"}),
+    ("report", "inputs[].target", {"target": "pdp11"}),
+    ("report", "inputs[].reader", {"reader": "pahole"}),
+    ("show", "structs[].holes[].offset", {"offset": None, "bit_offset": None}),
+    ("show", "structs[].holes[].offset", {"offset": 0, "size": 4, "bit_offset": 0, "bit_size": 32}),
+    ("show", "structs[].fields[].bit_size", {"bit_offset": None, "bit_size": 3}),
+    ("show", "structs[].aggregate", {"aggregate": "class"}),
+    ("show", "structs[].line", {"line": 0}),
+    ("show", "structs[].align_possible", {"align_possible": [None]}),
+    ("containers", "structs[].containers[].bases", {"line_size": None, "bases": [0]}),
+    ("containers", "structs[].containers[].arrays[].count", {"count": True}),
+    ("allocations", "allocations[].array", {"array": False}),
+    ("allocations", "allocations[].array", {"array": 0}),
+    ("allocations", "allocations[].placement", {"placement": None, "constructor": False}),
+    ("allocations", "allocations[].placement", {"placement": "heap"}),
+    ("rules-test", "packs[].results[].expected", {"expected": "good"}),
+    ("rules-test", "packs[].uncovered[].lacks", {"lacks": []}),
+]
+
+
+@pytest.mark.parametrize(("name", "key", "change"), CONTRADICTIONS)
+def test_what_contradicts_is_refused(name, key, change, made):
+    document = next(each for each in made[name] if key in {found for found, _, _ in values(each)})
+    changed = copy.deepcopy(document)
+    next(held for found, held, _ in values(changed) if found == key).update(change)
+    assert (mistakes(document), mistakes(changed) != []) == ([], True)
+
+
+OUTCOMES = [outcome.value for outcome in Outcome]
+WORDS_OF_CODE = [
+    # format, where its schema lists words, the code's own list
+    ("report", "$defs.finding.properties.kind", [*kinds.KINDS, UNUSED]),
+    ("report", "$defs.finding.properties.outcome", OUTCOMES),
+    ("report", "$defs.build_outcome.properties.outcome", OUTCOMES),
+    ("report", "$defs.finding.properties.severity", [severity.value for severity in Severity]),
+    ("report", "$defs.orders.properties.mode", [*MODES]),
+    ("report", "$defs.randomised.properties.mode", [*MODES]),
+    ("report", "properties.builds.items.properties.randstruct", [*MODES, None]),
+    ("report", "properties.inputs.items.properties.target", [target.name for target in TARGETS]),
+    ("show", "$defs.randomised.properties.mode", [*MODES]),
+    ("containers", "properties.structs.items.properties.target", [target.name for target in TARGETS]),
+    ("rules-test", "properties.packs.items.properties.results.items.properties.expected", OUTCOMES),
+    ("rules-test", "properties.packs.items.properties.results.items.properties.actual.items", OUTCOMES),
+    ("rules-test", "properties.packs.items.properties.uncovered.items.properties.lacks.items", [BREAKING, KEEPING]),
+]
+
+
+@pytest.mark.parametrize(("name", "path", "words"), WORDS_OF_CODE)
+def test_words_are_those_of_the_code(name, path, words):
+    schema = json_schemas.read(name)
+    for step in path.split("."):
+        schema = schema[step]
+    assert schema["enum"] == words
+
+
+def test_placements_are_those_of_rule_files():
+    pattern = json_schemas.read("allocations")["properties"]["allocations"]["items"]["properties"]["placement"]["pattern"]
+    assert set(pattern.split("(")[1].split(")")[0].split("|")) == {*WORDS, "array"}
+
+
+def test_every_file_has_a_name():
+    assert sorted(path.stem for path in Path(json_schemas.schema.path("show")).parent.iterdir()) == sorted(NAMES)
+
+
+def test_without_a_name_the_names_are_listed():
+    assert run("schema").stdout.split() == [*NAMES]
+
+
+def test_the_nearest_name_is_suggested():
+    done = run("schema", "raport")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no schema is called 'raport' (did you mean `report`?)" in done.stderr
+
+
+def test_a_report_in_a_file_is_valid(tmp_path):
+    run("check", "docs/example/ring.h", "--rules", "docs/example", "--output", f"json={tmp_path / 'report'}")
+    assert json_schemas.mistakes((tmp_path / "report").read_text()) == []
+
+
+def test_the_runs_of_tests_are_held_against_the_schemas(monkeypatch):
+    monkeypatch.setattr(json_schemas, "mistakes", lambda text: ["$: no"])
+    with pytest.raises(AssertionError, match=r"\$: no"):
+        run("show", "docs/example/ring.h", "ring", "--format", "json")
