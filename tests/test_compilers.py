@@ -38,7 +38,8 @@ def differences(
 ) -> Iterator[str]:  # fmt: skip
     """Everything in which a reading differs from the facts, a line each.
 
-    `loses_full`: the input shows a bit-field as wide as its type as an ordinary field, at the byte where it starts.
+    `loses_full`: the input shows a bit-field as wide as its type as an ordinary field, at the byte where it starts; with a gap
+    behind it, its size is not known.
     `hides_atomics`: structs look the same where they are atomic, and with clang larger, and so do arrays whose
     elements a typedef aligns to more than their size (tests/test_alignments.py): with room behind it, the size of
     neither is known.
@@ -69,10 +70,10 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool, hid
         lost = loses_full and wanted[path].is_bitfield and not place.field.is_bitfield
         if place.bit_offset != (offset // 8 * 8 if lost else offset):
             yield f"{struct.tag}.{path}: at bit {place.bit_offset}, compiled {offset}"
-        if place.field.is_bitfield != wanted[path].is_bitfield and not (lost and place.bit_size in (8, 16, 32, 64, 128)):
+        if place.field.is_bitfield != wanted[path].is_bitfield and not (lost and place.bit_size in (None, 8, 16, 32, 64, 128)):
             yield f"{struct.tag}.{path}: read as {'a' if place.field.is_bitfield else 'no'} bit-field"
         is_made = place.field.aggregate is not None or bool(place.field.dims)
-        is_open = hides_atomics and place.bit_size is None and is_made
+        is_open = place.bit_size is None and (lost or (hides_atomics and is_made))
         if length is not None and place.bit_size != length and not is_open:
             yield f"{struct.tag}.{path}: {place.bit_size} bits, compiled {length}"
 

@@ -198,7 +198,7 @@ def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target
     if unstated & _BIT_FIELDS:
         found |= 0 if fields else _UNNAMED  # of bit-fields without a name alone, which count for `ms_struct`
         for member in fields:
-            if not member.is_bitfield and not (unstated & _WHOLE and _may_be_whole(member)):
+            if not member.is_bitfield and not (unstated & _WHOLE and may_be_whole(member)):
                 continue
             if unstated & _PRAGMA:  # the struct is then aligned, and the bit-field need not be
                 found |= _LARGEST_PRAGMA * 2 - 1
@@ -207,7 +207,7 @@ def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target
     return found & fits
 
 
-def _may_be_whole(member: Field) -> bool:
+def may_be_whole(member: Field) -> bool:
     """Whether a member can be a bit-field that is as wide as its type."""
     is_plain = member.aggregate is None and not member.dims and not member.is_function_pointer
     return is_plain and bool(member.bit_size) and "*" not in str(member.type)

@@ -5,9 +5,10 @@ A set of alignments is their sum, as in `Field.possible`; 0 stands for the set o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from layoutlint.model import alignment
 from layoutlint.model.structs import Field
 from layoutlint.model.target import Target
 
@@ -165,16 +166,38 @@ def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, 
 
     A vector of three is an array in BTF, and an atomic struct is a struct before DWARF 5: both are padded.
     """
-    starts = sorted({field.bit_offset for field in fields})
     found = []
-    for number, (field, size) in enumerate(zip(fields, sizes, strict=True), 1):
+    for field, size, end in zip(fields, sizes, _ends(fields, bit_size, is_union), strict=True):
+        fits = size > 0 and field.bit_offset + size <= end
+        found.append(fits and (_is_natural(field, size) or not _is_explained(fields, field, end)))
+    return found
+
+
+def may_straddle(fields: Sequence[Field], bit_size: int, is_union: bool) -> list[bool]:
+    """Which members may be bit-fields as wide as their types that end a byte later than they seem to.
+
+    Clang up to 15 writes them like members, with the byte in which they begin. Where a struct is packed,
+    bit-fields without a name can stand in that byte before them; a gap that no alignment asks for shows it.
+    """
+    if is_union:
+        return [False] * len(fields)
+    return [
+        alignment.may_be_whole(field)
+        and field.bit_offset + (field.bit_size or 0) + 8 <= end
+        and not _is_explained(fields, field, end)
+        for field, end in zip(fields, _ends(fields, bit_size, is_union), strict=True)
+    ]
+
+
+def _ends(fields: Sequence[Field], bit_size: int, is_union: bool) -> Iterator[int]:
+    """Up to where each member can reach, in bits: to the next one, or the end of the whole."""
+    starts = sorted({field.bit_offset for field in fields})
+    for number, field in enumerate(fields, 1):
         behind = (start for start in starts if start > field.bit_offset and not is_union)
         end = next(behind, bit_size)
         if not is_union and number < len(fields):
             end = min(end, fields[number].bit_offset)
-        fits = size > 0 and field.bit_offset + size <= end
-        found.append(fits and (_is_natural(field, size) or not _is_explained(fields, field, end)))
-    return found
+        yield end
 
 
 def _is_natural(field: Field, size: int) -> bool:

@@ -293,6 +293,15 @@ def test_paths_are_relative_to_the_compilation_directory(tmp_path):
                 assert (struct.source.file, struct.origin) == (header, origin), (compiler, version, folder, file)
 
 
+def test_a_struct_of_the_compiler_stands_in_no_line(tmp_path):
+    """DW_AT_decl_line 0 (DWARF 5, section 2.14), as gcc gives it to what `va_list` is made of."""
+    path = tmp_path / "list.c"
+    path.write_text("__builtin_va_list list;\n")
+    subprocess.run([tool("gcc"), "-g", "-c", path, "-o", tmp_path / "list.o"], check=True)
+    struct = one(read(str(tmp_path / "list.o"), "__va_list_tag"))
+    assert {struct.source.line, *(field.source.line for field in struct.fields)} == {None}
+
+
 def test_progress_counts_units(tmp_path):
     seen: list[tuple[str, int, int]] = []
     with elf_file.opened(compiled(tmp_path, "gcc", "-g")) as image:

@@ -70,6 +70,8 @@ class Decoder:
     def __init__(self, source: Blob, target: Target, is_kernel: bool = False) -> None:
         """`is_kernel`: of Linux, which has no atomic types and no vectors that are padded."""
         self._is_kernel = is_kernel
+        self._may_be_clangs = not target.name.startswith("unknown")
+        """Whether pahole may have made it from what an old clang wrote; for BPF, clang makes BTF itself."""
         self._blob = source
         self._target = target
         self._types: dict[int, Type] = {}
@@ -196,13 +198,21 @@ class Decoder:
                 count += 1 + kind.field_count
         if count > _MOST_FIELDS:
             raise Damaged(f"type {record.id} claims {count} fields at all depths")
-        if any(wide) and not self._is_kernel:
-            larger = scalars.may_be_larger(fields, wide, record.value * 8, record.kind == blob.UNION)
-            fields = [
-                replace(one, bit_size=None) if is_larger else one
-                for one, is_larger in zip(fields, larger, strict=True)
-            ]
+        if not self._is_kernel:
+            fields = self._unsized(fields, wide, record)
         return tuple(fields), count
+
+    def _unsized(self, fields: list[Field], wide: list[int], record: Record) -> list[Field]:
+        """Members without the sizes of those that may be larger than they seem."""
+        bits, is_union = record.value * 8, record.kind == blob.UNION
+        doubtful = scalars.may_be_larger(fields, wide, bits, is_union) if any(wide) else [False] * len(fields)
+        if self._may_be_clangs:
+            straddling = scalars.may_straddle(fields, bits, is_union)
+            doubtful = [one or other for one, other in zip(doubtful, straddling, strict=True)]
+        return [
+            replace(one, bit_size=None) if is_doubtful else one
+            for one, is_doubtful in zip(fields, doubtful, strict=True)
+        ]
 
     def _field(self, record: Record, name: str | None, kind: Type, place: int) -> Field | None:
         """A member; None for an unnamed bit-field, which is padding."""

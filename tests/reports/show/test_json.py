@@ -112,7 +112,6 @@ FACTS = [
     ("a header's", struct("s", 8), {"name": "s", "file": "example.h", "line": 1, "origin": "example.c", "aliases": [], "files": []}),
     ("no source", replace(struct("s", 8), source=None), {"file": None, "line": None}),
     ("no line", replace(struct("s", 8), source=Source("x.h")), {"file": "x.h", "line": None}),
-    ("line 0", replace(struct("s", 8), source=Source("x.h", 0)), {"file": "x.h", "line": 0}),
     ("problem", replace(struct("s", 8), problem="members overlap"), {"problem": "members overlap"}),
     ("typedefs", replace(struct("s", 8), aliases=("s_t", "t_s")), {"aliases": ["s_t", "t_s"]}),
     ("files", replace(struct("s", 8), files=("b.ko", "a.ko")), {"files": [1, 0]}),

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from layoutlint.model.structs import ANNOTATION, Annotation, Source
+from layoutlint.model.structs import ANNOTATION, Annotation
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.constants import at, tag
 from layoutlint.readers.dwarf.format.forms import Damaged
 from layoutlint.readers.dwarf.format.sections import Sections
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
+from layoutlint.readers.dwarf.types.decoder import declared_at
 from layoutlint.readers.dwarf.types.spelling import ARRAY, KEYWORDS, QUALIFIERS, TYPE
 
 _MEMBER: Final = tag("member")
@@ -56,8 +57,7 @@ def of(
 
 def _at(unit: Unit, plan: Plan, values: Values, behind: int, path: str) -> Iterator[Annotation]:
     """The annotations of one entry."""
-    file, line = unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE)
-    source = None if file is None else Source(file, line if isinstance(line, int) else None)
+    source = declared_at(unit.path(values.get(_DECL_FILE)), values.get(_DECL_LINE))
     for text in (*_below(unit, plan, behind), *_referred(unit, plan, values)):
         if text.startswith(ANNOTATION):
             yield Annotation(path, text.removeprefix(ANNOTATION), source)

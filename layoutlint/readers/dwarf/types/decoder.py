@@ -14,7 +14,7 @@ from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.constants import at, tag
 from layoutlint.readers.dwarf.format.forms import Damaged, uleb
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
-from layoutlint.readers.dwarf.types import spelling
+from layoutlint.readers.dwarf.types import corrections, spelling
 from layoutlint.readers.dwarf.types.fixed_fields import Plain
 from layoutlint.readers.dwarf.types.spelling import (
     ALIGNMENT,
@@ -117,7 +117,7 @@ class _Members:
     ) -> None:  # fmt: skip
         """Adds a member: its name, its type, its place, and where it is declared."""
         line = None if path is None else line
-        source = None if path is None else Source(path, line if isinstance(line, int) else None)
+        source = declared_at(path, line)
         field = Field(
             name, kind.spelling, bit_offset, bit_size, is_bitfield, kind.aggregate, kind.dims, kind.members,
             align, source, kind.calls, kind.stands_for, asked, possible,
@@ -187,12 +187,12 @@ class Decoder:
         fields = found.once(self._fields)
         if is_union:
             fields = self._from_start(fields)
-        if self.hides_atomics and self.is_rounded is not False:
+        if self.unstated & _WHOLE or (self.hides_atomics and self.is_rounded is not False):
             fields = self._doubted(fields, size * 8, is_union)
         key = (size, align, id(fields), is_union)
         known = self._bodies.get(key)
         if known is None:
-            fields = _settled(fields, size * 8) if plan.tag == spelling.STRUCT else fields
+            fields = corrections.settled(fields, size * 8) if plan.tag == spelling.STRUCT else fields
             for member in fields:
                 if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
                     raise Damaged(f"member {member.name} stands outside its struct", behind)
@@ -205,46 +205,22 @@ class Decoder:
         return known
 
     def _from_start(self, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-        """Members of a union, all of which start with it.
-
-        GCC does not write the byte from which it counts to a bit-field whose type is aligned to less than
-        its size (DWARF 4).
-        """
-        if not any(field.bit_offset for field in fields if field.is_bitfield):
-            return fields
+        """Members of a union, all of which start with it."""
         key = (id(fields), "from start")
         known = self._fields.get(key)
         if known is None:
-            known = tuple([replace(one, bit_offset=0) if one.is_bitfield else one for one in fields])
-            self._fields[key] = known
+            known = self._fields[key] = corrections.from_start(fields)
         return known
 
     def _doubted(self, fields: tuple[Field, ...], bit_size: int, is_union: bool) -> tuple[Field, ...]:
-        """Members of a struct, without the sizes of those that may be atomic, and larger than they seem."""
+        """Members of a struct, without the sizes of those that may be larger than they seem."""
         key = (id(fields), bit_size, is_union, "doubted")
         known = self._fields.get(key)
         if known is None:
-            larger = scalars.may_be_larger(fields, [self._larger(one) for one in fields], bit_size, is_union)
-            if not any(larger):
-                known = fields
-            else:
-                told = zip(fields, larger, strict=True)
-                known = tuple([replace(one, bit_size=None) if more else one for one, more in told])
+            can_round = self.hides_atomics and self.is_rounded is not False
+            known = corrections.unsized(fields, bit_size, is_union, self.unstated, can_round)
             self._fields[key] = known
         return known
-
-    def _larger(self, member: Field) -> int:
-        """The least bits that a member can have instead of those that it seems to; 0 for none.
-
-        Clang rounds an array up to the alignment of its elements, where a typedef aligns these to more than
-        their size, which it takes of arrays, and before 16 of all (ASTContext::getTypeInfoImpl()).
-        """
-        sizes = [_rounded(member)]
-        inside = len(member.dims) - member.type.right.count("[")
-        is_taken = bool(self.unstated & _WHOLE) or (inside > 0 and len(member.dims) > 1)
-        if member.dims and member.stands_for and is_taken and (bits := member.bit_size):
-            sizes.append(bits + (bits & -bits))
-        return min(filter(None, sizes), default=0)
 
     def realigned(self, body: Body, align: int | None, bit_size: int | None) -> Body:
         """The same struct with the alignment of a typedef, and the size of an atomic type."""
@@ -347,7 +323,7 @@ class Decoder:
             return None
         known = self._sources.get((path, line))
         if known is None:
-            known = self._sources[path, line] = Source(path, line if isinstance(line, int) else None)
+            known = self._sources[path, line] = Source(path, _line(line))
         return known
 
     def at(self, unit: Unit, position: int, depth: int = 0) -> Type:
@@ -522,50 +498,14 @@ def _negative(number: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def _settled(fields: tuple[Field, ...], end: int) -> tuple[Field, ...]:
-    """Return members of which none overlaps the next, where only one place is left for each that does.
-
-    GCC up to 2.96 rounded the places of `double` and `long long` up to 8 bytes, on i386 as well, where they
-    are aligned to 4. C keeps members in order and apart: those that fill all that is free between the member
-    before and the member behind (or the end of the struct, in bits) can stand nowhere else.
-    """
-    settled = list(fields)
-    for index, field in enumerate(fields):
-        stop = fields[index + 1].bit_offset if index + 1 < len(fields) else end
-        if field.bit_offset + (field.bit_size or 0) > stop and field.bit_offset < stop:
-            _fill(settled, index, stop)
-    return tuple(settled) if any(new is not old for new, old in zip(settled, fields, strict=True)) else fields
+def declared_at(path: str | None, line: object) -> Source | None:
+    """Where something is declared; None without a file."""
+    return None if path is None else Source(path, _line(line))
 
 
-_ROUNDED: Final = 64
-"""Bits to which that compiler rounded."""
-
-
-def _fill(fields: list[Field], last: int, stop: int) -> None:
-    """Move the members up to `last` that leave no room before a place in bits, where there are such."""
-    need = 0
-    for first in range(last, -1, -1):
-        if fields[first].is_bitfield or fields[first].bit_offset % _ROUNDED or not fields[first].bit_size:
-            return
-        need += fields[first].bit_size or 0
-        before = fields[first - 1] if first else None
-        start = before.bit_offset + (before.bit_size or 0) if before else 0
-        if start + need == stop:
-            for index in range(first, last + 1):
-                fields[index] = replace(fields[index], bit_offset=start)
-                start += fields[index].bit_size or 0
-        if start + need <= stop:
-            return
-
-
-def _rounded(member: Field) -> int:
-    """The bits of a member whose struct clang rounds up, if that is atomic; 0 where it does not."""
-    if member.aggregate is None or member.bit_size is None or member.is_bitfield:
-        return 0
-    count = 1
-    for dimension in member.dims:
-        count *= dimension or 0
-    return scalars.atomic_bits(member.bit_size // count) * count if count else 0
+def _line(number: object) -> int | None:
+    """A line; 0 means that none is known (DWARF 5, section 2.14)."""
+    return number if isinstance(number, int) and number > 0 else None
 
 
 def stated(values: Values) -> int | None:
