@@ -6,6 +6,7 @@ Examples are the same in every run, however busy the machine; `pytest --hypothes
 
 from __future__ import annotations
 
+import compileall
 import subprocess
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import oracles
+from tests.command import ROOT
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -24,6 +26,13 @@ settings.load_profile("same")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="write golden files from what the tests give")
     parser.addoption("--exhaustive", action="store_true", help="run the tests marked exhaustive, and no others")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
+    test starts would then do it again."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +22,7 @@ def package() -> Path:
     no_binaries = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(command.ROOT / "layoutlint", folder / "layoutlint", ignore=no_binaries)
     shutil.copytree(command.ROOT / "rules", folder / "layoutlint/rulepacks", ignore=no_binaries)
+    compileall.compile_dir(folder, quiet=2)
     return folder
 
 

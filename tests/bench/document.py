@@ -159,6 +159,7 @@ _METHOD = """\
   and the greatest of these shares.
 - Before the first round, each command ran up to three times, untimed, with its memory watched. Its output was then
   checked for the struct that was asked for, so a tool that fails does not count as fast.
+- Python's bytecode was written before, as installing a package does.
 - Memory is read from `/proc` a thousand times a second. The kernel batches its counters, so they are wrong by less than
   a megabyte.
 - `layout-audit` takes one substring of names, not a list of names. It gets the name of one struct that the rules are

@@ -9,6 +9,7 @@ missing is then skipped with the reason). Nothing else should be running.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import platform
 import re
@@ -36,6 +37,7 @@ def main(words: list[str]) -> int:
     except kernels.Unavailable as reason:
         print(reason, file=sys.stderr)
         return 1
+    compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)  # as installing does
     load = os.getloadavg()[0]
     copy = interpreted.package() if _scanner() == "compiled" else None
     results = _results(Inputs(vmlinux, options.struct, copy), re.compile(options.only).search, options.rounds)

@@ -230,11 +230,15 @@ def _is_compiled(file: SourceFile, lines: Sequence[Span]) -> bool:
     types, and no line table names an assembler source for it.
     """
     if file.name.endswith(_OBJECTS):
-        stem = file.name.rpartition(".")[0].encode(errors="replace")
-        sources = [stem + suffix + b"\0" for suffix in _ASSEMBLER]
-        is_assembler = any(span.find(source) >= 0 for span in lines for source in sources)
-        return file.has_typed_symbols and file.name != _LINK_TIME and not is_assembler
+        is_code = file.has_typed_symbols and file.name != _LINK_TIME
+        return is_code and not _is_assembler(file, lines)  # in this order: line tables are long
     return file.name.endswith(_C)
+
+
+def _is_assembler(file: SourceFile, lines: Sequence[Span]) -> bool:
+    stem = file.name.rpartition(".")[0].encode(errors="replace")
+    sources = [stem + suffix + b"\0" for suffix in _ASSEMBLER]
+    return any(span.find(source) >= 0 for span in lines for source in sources)
 
 
 def _counted(number: int, what: str) -> str:

@@ -42,7 +42,7 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
     is_64 = image.bits == 64
     size, at = (_SIZE_64, _INFO_64) if is_64 else (_SIZE_32, _INFO_32)
     content, strings = image.raw(table), image.raw(image.headers[table.link])
-    kinds = bytes(content[at::size])[: table.info]
+    kinds = bytes(content[: table.info * size])[at::size]  # copied first: strides of memory views are slow
     order: Literal["little", "big"] = "little" if image.little_endian else "big"
     found = []
     start = kinds.find(_FILE)
