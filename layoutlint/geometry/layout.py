@@ -201,6 +201,30 @@ class Layout:
         """
         return tuple(_rest(self.places, [steps_of(place.path) for place in chosen]))
 
+    def others_near(
+        self, chosen: Iterable[Place], centers: Iterable[Place], distance: int, shift: int = 0
+    ) -> tuple[Place, ...]:
+        """Return those of the others with bytes at most so many bytes before or behind some fields.
+
+        With a shift they are near where the fields would be so many bytes further on. Fields without bytes
+        and those of unknown size are left out.
+        """
+        places, ends = self._by_end
+        near: dict[int, Place] = {}
+        for place in centers:
+            start, stop = place.offset + shift - distance, place.end + shift + distance
+            for rank, other in places[bisect_right(ends, start) :]:
+                if other.offset >= stop:
+                    break
+                near[rank] = other
+        in_order = [place for _, place in sorted(near.items())]
+        return tuple(_rest(in_order, [steps_of(place.path) for place in chosen]))
+
+    @cached_property
+    def is_sized(self) -> bool:
+        """Whether the size of every field is known."""
+        return all(place.bit_size is not None for place in self.places)
+
     @cached_property
     def open_end(self) -> Place | None:
         """The flexible array behind which the object goes on, at any depth; None when sizeof is its size."""
@@ -209,18 +233,18 @@ class Layout:
     def touching(self, start: int, stop: int) -> Iterator[Place]:
         """Yield the fields that touch some of the bytes [start, stop), without flexible arrays."""
         places, ends = self._by_end
-        for place in places[bisect_right(ends, start) :]:
+        for _, place in places[bisect_right(ends, start) :]:
             if place.offset >= stop:
                 break
-            if place.end > start:
+            if place.end > start and not place.is_flexible:
                 yield place
 
     @cached_property
-    def _by_end(self) -> tuple[list[Place], list[int]]:
-        """The fields with bytes by their offsets, and for each the end of it and all before it."""
-        sized = [place for place in self.places if place.bit_size and not place.is_flexible]
-        ordered = sorted(sized, key=attrgetter("bit_offset"))
-        return ordered, list(accumulate((place.end for place in ordered), max))
+    def _by_end(self) -> tuple[list[tuple[int, Place]], list[int]]:
+        """The fields with bytes and their numbers, by their offsets; for each the end of it and all before."""
+        sized = [(n, place) for n, place in enumerate(self.places) if place.bit_size or place.is_flexible]
+        ordered = sorted(sized, key=lambda each: each[1].bit_offset)
+        return ordered, list(accumulate((place.end for _, place in ordered), max))
 
     @property
     def holes(self) -> tuple[Hole, ...]:

@@ -229,6 +229,17 @@ class Context:
         """
         return sized(self.layout.others(chosen))
 
+    def others_near(
+        self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
+    ) -> tuple[Place, ...]:
+        """Return those of the others that can be on a line of some fields, or of these in another object.
+
+        `shift` is the bytes from that object to this one. Raises CannotTell for unknown sizes.
+        """
+        if not self.layout.is_sized:
+            self.others(chosen)
+        return sized(self.layout.others_near(chosen, centers, self.placements.line_size, shift))
+
     def _flattened(self, pattern: str) -> str | None:
         """Return the array in a path whose element depends on dimensions that the input does not state."""
         for match in re.finditer(r"(?<!\])(?:\[\d+\])+", pattern):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -76,12 +77,12 @@ class Isolated:
         """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
         places, placements = context.places(self.fields), context.placements
         excepted = context.places(self.except_, or_none=True)
-        others = context.others((*places, *excepted))
+        others = context.others_near((*places, *excepted), places)
         outside = self._outside(context, places)
         share_no = f"{'shares' if len(places) == 1 else 'share'} no {placements.unit}"
         message = f"{listing(places)} {share_no} with another field"
         kept = judge(placements, (), f"{message} in any placement", places, "")
-        others_there = every_pair(places, context.others(excepted))
+        others_there = every_pair(places, _in_next(context, places, excepted))
         around = beside(context, None if self.neighbours else self.neighbours, others_there)
         verdict = judge_apart(every_pair(places, others), placements, kept, around=around)
         if not outside:
@@ -104,6 +105,13 @@ class Isolated:
         if self.neighbours:
             raise CannotTell(f"where the object ends is not known: `{end.path}` is a flexible array")
         return ()
+
+
+def _in_next(context: Context, places: Sequence[Place], excepted: Sequence[Place]) -> tuple[Place, ...]:
+    """The fields of the objects before and behind that can be on a line of the fields."""
+    shifts = (shift for row in context.placements.rows for shift in (-row.step, row.step))
+    near = (context.others_near(excepted, places, shift) for shift in shifts)
+    return tuple(dict.fromkeys(place for found in near for place in found))
 
 
 def _sticking_out(size: int, places: tuple[Place, ...], placements: Placements) -> tuple[int, ...]:

@@ -91,6 +91,12 @@ class Surrounded(Context):
             left.append(moved(place, self.spot) for place in held.places)
         return sized(tuple(place for places in left for place in places))
 
+    def others_near(
+        self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
+    ) -> tuple[Place, ...]:
+        """Return the others, which are all near; with those of the next object."""
+        return self.others(chosen)
+
     def _nothing(self, what: str) -> NoReturn:
         struct = self.layout.struct
         raise NothingDeclared(
