@@ -241,7 +241,7 @@ class Layout:
 
     @cached_property
     def _by_end(self) -> tuple[list[tuple[int, Place]], list[int]]:
-        """The fields with bytes and their numbers, by their offsets; for each the end of it and all before."""
+        """The fields with bytes and numbers, by their offsets; for each the end of it and all before."""
         sized = [(n, place) for n, place in enumerate(self.places) if place.bit_size or place.is_flexible]
         ordered = sorted(sized, key=lambda each: each[1].bit_offset)
         return ordered, list(accumulate((place.end for _, place in ordered), max))
