@@ -161,8 +161,9 @@ class Stride:
         """The verdict over some bases, at each of which objects of a row stand somewhere on a line."""
         ours, theirs = chosen or _chosen(self.fields, context), _chosen(self.against, context)
         found: dict[_Met, tuple[int, ...]] = {}
+        near_of = {row: _near(ours, theirs, row, placements.line_size) for row, _ in rows}
         for row, at in rows:
-            for a, b in _near(ours, theirs, row, placements.line_size):
+            for a, b in near_of[row]:
                 met = set(next_shared(a, b, row, placements.line_size))
                 bases = tuple(base for base in placements.bases if not met.isdisjoint(at.get(base, ())))
                 if bases:
@@ -182,8 +183,7 @@ class Stride:
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
         bases_of_all = placements.in_any(found.values())
         row = worst[0][2]
-        near = _near(ours, theirs, row, placements.line_size)
-        advice = _advice(row, near, placements.line_size, array is not None)
+        advice = _advice(row, near_of[row], placements.line_size, array is not None)
         return judge(placements, bases_of_all, first_few(says, "pairs"), evidence, advice)
 
     def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
@@ -240,11 +240,14 @@ def _near(
 
 def _reached(some: tuple[Place, ...], others: tuple[Place, ...], reach: int) -> Iterator[tuple[Place, Place]]:
     """Each of some fields with those of others that start less than `reach` bytes behind its end."""
-    order = sorted(range(len(others)), key=lambda number: others[number].offset)
-    starts = [others[number].offset for number in order]
+    offsets = [place.offset for place in others]
+    order = sorted(range(len(others)), key=offsets.__getitem__)
+    starts = [offsets[number] for number in order]
+    least = starts[0] - reach if starts else 0
     for a in some:
-        for number in sorted(order[: bisect_left(starts, a.end + reach)]):
-            yield a, others[number]
+        if a.end > least:  # few: in a large struct the fields near its end
+            for number in sorted(order[: bisect_left(starts, a.end + reach)]):
+                yield a, others[number]
 
 
 def _called(row: Row) -> str:
