@@ -183,7 +183,7 @@ def test_unknown(tmp_path, code, rules, message):
 
 
 MISTAKES = [
-    (rule("size", max_lines="2"), "`around` is for the kinds separate, isolated, access, together, line-start, no-straddle, and not for size"),
+    (rule("size", max_lines="2"), "`around` is for the kinds separate, together, isolated, line-start, no-straddle, access, and not for size"),
     (rule("separate", fields='[["owner"], ["@hot-raed"]]'), "`fields` cannot have `@hot-raed` (did you mean `hot-read`?)"),
     (rule("separate", fields='[["owner"], ["@"]]'), "cannot be `@`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`"),
     (rule("together", fields='["owner", "@hot-read"]'),

@@ -76,10 +76,32 @@ class Manual:
     keeps: Example
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What code outside of a kind must know of it, to prepare a verdict or to explain it."""
+
+    fields: Literal["named", "near", "all"] = "all"
+    """The fields on which a verdict depends: those that the rule or its accesses name, these and the fields
+    that can be on a line with them, or all fields of the struct."""
+    needs_size: bool = True
+    """Whether a verdict depends on the size of the struct."""
+    arranges: Literal["apart", "together"] | None = None
+    """Whether rules keep fields apart or together; None if neither, or if their parameters decide."""
+    in_containers: bool = False
+    """Whether a rule with `around` can be of this kind."""
+    uses_accesses: bool = False
+    """Whether a verdict depends on the declared accesses of fields, even if the rule names none."""
+    evidence_key: Literal["fields", "array"] = "fields"
+    """The key with which a rule names the evidence of a verdict."""
+    is_built_in: bool = False
+    """Whether runs state rules of this kind, and rule files cannot."""
+
+
 class Kind(Protocol):
     """A rule kind with its parameters: finds places, compares integers, yields a verdict."""
 
     name: ClassVar[str]
+    traits: ClassVar[Traits]
     keys: ClassVar[tuple[Key, ...]]
     """The keys of a rule of this kind; the constructor takes them by these names and raises ValueError for
     values that make no sense."""

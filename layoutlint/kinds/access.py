@@ -9,7 +9,7 @@ from typing import ClassVar
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, in_elements, judge_apart, opposed
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
 
 _BREAKS = """\
@@ -31,6 +31,9 @@ class AccessApart:
     """Fields that are declared as read share no line with fields that are declared as written."""
 
     name: ClassVar[str] = "access"
+    traits: ClassVar[Traits] = Traits(
+        fields="named", needs_size=False, arranges="apart", in_containers=True, uses_accesses=True
+    )
     summary: ClassVar[str] = "no field that is read often shares a cache line with one that is written often"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "judge only these fields; by default all with a declared access"),

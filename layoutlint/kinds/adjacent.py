@@ -11,7 +11,7 @@ from layoutlint.geometry.layout import Place
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
 
 _BREAKS = """\
@@ -35,6 +35,7 @@ class Adjacent:
     """Nothing but padding between the fields."""
 
     name: ClassVar[str] = "adjacent"
+    traits: ClassVar[Traits] = Traits(needs_size=False, arranges="together")
     summary: ClassVar[str] = "the fields are side by side in memory, in any order, with no field between"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields", required=True),

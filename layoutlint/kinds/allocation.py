@@ -11,7 +11,7 @@ from layoutlint.geometry.allocators import LARGEST_CLASS, kmalloc_class
 from layoutlint.geometry.slab import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
 from layoutlint.model.storage import ANY, LINE, PAGE
 
@@ -38,6 +38,7 @@ class Allocation:
     """The size class of kmalloc, and the pages and objects of a slab."""
 
     name: ClassVar[str] = "allocation"
+    traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = "an object takes no more of its allocator than the rule allows"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("max_class", "integer", "the largest class of kmalloc that may hold it, in bytes"),

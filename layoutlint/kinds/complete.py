@@ -10,7 +10,7 @@ from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle
 
 _BREAKS = """\
@@ -33,6 +33,7 @@ class Complete:
     """Every field has a declaration in `[struct.NAME.fields]`, and every declaration there a field."""
 
     name: ClassVar[str] = "complete"
+    traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = (
         "every field of the struct is declared, and every declared field is in the struct"
     )

@@ -11,7 +11,7 @@ from layoutlint.judgement.advice import byte_count, first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import refuse_many
 from layoutlint.judgement.parameters import need_at_least, need_several
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
 
 _BREAKS = """\
@@ -35,6 +35,7 @@ class Distance:
     """Any two of the fields begin at least `min` and at most `max` bytes apart."""
 
     name: ClassVar[str] = "distance"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
     summary: ClassVar[str] = "any two of the fields begin at least `min` and at most `max` bytes apart"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields", required=True),

@@ -16,7 +16,7 @@ from layoutlint.judgement.advice import first_few, line_numbers
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
 from layoutlint.judgement.line_sharing import Pair, judge_apart, pairs_between
 from layoutlint.judgement.parameters import need_at_least, need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
 from layoutlint.kinds import group_sides
 from layoutlint.model.paths import is_within
@@ -54,6 +54,7 @@ class MarkedGroup:
     """Marked groups are whole, hold what they should, and no read one shares a line with a written one."""
 
     name: ClassVar[str] = "group"
+    traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = (
         "the groups marked in the struct hold what they should, read ones apart from written ones"
     )

@@ -11,7 +11,7 @@ from layoutlint.judgement.advice import everywhere, first_few, keep_whole, toler
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, is_part, judge_apart, opposed
 from layoutlint.judgement.parameters import need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 from layoutlint.model.paths import is_pattern, overlap
 
@@ -35,6 +35,7 @@ class Guards:
     """A contended lock shares no line with its data; one that nobody waits for shares its only line."""
 
     name: ClassVar[str] = "guards"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
     summary: ClassVar[str] = (
         "a lock and what it guards are on one cache line, or on different ones if contended"
     )

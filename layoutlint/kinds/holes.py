@@ -8,7 +8,7 @@ from typing import ClassVar
 from layoutlint.geometry.layout import Hole, Layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle
 
 _BREAKS = """\
@@ -32,6 +32,7 @@ class Holes:
     """At most `max` bytes are in holes."""
 
     name: ClassVar[str] = "holes"
+    traits: ClassVar[Traits] = Traits(needs_size=False)
     summary: ClassVar[str] = "at most `max` bytes between the fields are unused"
     keys: ClassVar[tuple[Key, ...]] = (Key("max", "integer", "bytes in holes, at most; by default 0"),)
     manual: ClassVar[Manual] = Manual(

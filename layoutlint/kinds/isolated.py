@@ -11,7 +11,7 @@ from layoutlint.geometry.placement import Placements, lines_of
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import beside, every_pair, judge_apart
 from layoutlint.judgement.parameters import need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
 from layoutlint.model.paths import is_pattern
 
@@ -34,6 +34,7 @@ class Isolated:
     """Nobody else on the lines of the fields."""
 
     name: ClassVar[str] = "isolated"
+    traits: ClassVar[Traits] = Traits(fields="near", arranges="apart", in_containers=True)
     summary: ClassVar[str] = "no other field of the struct is on a cache line of the fields"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that have their lines to themselves, as a group", required=True),

@@ -10,7 +10,7 @@ from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
@@ -32,6 +32,7 @@ class LineStart:
     """The first bit of each field is the first of a line."""
 
     name: ClassVar[str] = "line-start"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, in_containers=True)
     summary: ClassVar[str] = "each of the fields begins at the start of a cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that begin a line, each its own or the same", required=True),

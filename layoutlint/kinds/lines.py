@@ -11,7 +11,7 @@ from layoutlint.geometry.placement import Placements, line_count
 from layoutlint.judgement.advice import everywhere, line_numbers, tolerated
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
@@ -41,6 +41,7 @@ class Lines:
     """The fields touch at most `max` lines in all."""
 
     name: ClassVar[str] = "lines"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, arranges="together")
     summary: ClassVar[str] = "the fields together touch at most `max` cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "the fields that one path of the code needs"),

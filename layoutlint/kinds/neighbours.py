@@ -18,7 +18,7 @@ from layoutlint.geometry.siblings import in_differing_elements, next_elements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.judgement.line_sharing import Pair, judge_apart, refuse_many
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge
 from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern, is_within
@@ -47,6 +47,7 @@ class Neighbours:
     """Variables share no line with those that disturb them."""
 
     name: ClassVar[str] = "neighbours"
+    traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = (
         "no variable that is read often shares a cache line with one that is written often"
     )

@@ -13,7 +13,7 @@ from layoutlint.judgement.advice import everywhere, first_few, keep_whole, toler
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import in_elements
 from layoutlint.judgement.parameters import need_some
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
 
 _BREAKS = """\
@@ -35,6 +35,9 @@ class NoStraddle:
     """Each field on one line."""
 
     name: ClassVar[str] = "no-straddle"
+    traits: ClassVar[Traits] = Traits(
+        fields="named", needs_size=False, arranges="together", in_containers=True
+    )
     summary: ClassVar[str] = "none of the fields lies on two cache lines"
     keys: ClassVar[tuple[Key, ...]] = (Key("fields", "paths", "fields that stay whole", required=True),)
     manual: ClassVar[Manual] = Manual(

@@ -10,7 +10,7 @@ from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.advice import everywhere
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_at_least, need_one
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle, spell
 
 _BREAKS = """\
@@ -32,6 +32,7 @@ class Offset:
     """A field's first byte is at a given offset, or on a given line."""
 
     name: ClassVar[str] = "offset"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
     summary: ClassVar[str] = (
         "the field begins `at` bytes from the beginning of the struct, or on its cache line `line`"
     )

@@ -11,7 +11,7 @@ from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import every_pair
 from layoutlint.judgement.parameters import need_several
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
 from layoutlint.model.paths import is_pattern
 
@@ -34,6 +34,7 @@ class Order:
     """Each field ends before the next begins."""
 
     name: ClassVar[str] = "order"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
     summary: ClassVar[str] = "the fields are in memory in the order in which the rule names them"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields, in the required order", required=True),

@@ -10,7 +10,7 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.line_sharing import MOST_PAIRS, NEIGHBOURS, beside, judge_apart, opposed
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
 from layoutlint.model.paths import is_pattern, is_within
 
@@ -34,6 +34,7 @@ class Separate:
     """No field of one group shares a line with a field of another."""
 
     name: ClassVar[str] = "separate"
+    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, arranges="apart", in_containers=True)
     summary: ClassVar[str] = "no field of one group shares a cache line with a field of another group"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "groups", "two or more lists of fields to keep apart", required=True),

@@ -10,7 +10,7 @@ from layoutlint.geometry.placement import Placements, lines
 from layoutlint.judgement.advice import line_numbers
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle
 
 _BREAKS = """\
@@ -32,6 +32,7 @@ class Size:
     """The size of the struct in bytes, and the lines that the whole object touches."""
 
     name: ClassVar[str] = "size"
+    traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = "the struct has the size that the rule states, in bytes and in cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("max", "integer", "bytes, at most"),

@@ -16,7 +16,7 @@ from layoutlint.judgement.advice import first_few, part_elements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import NOBODY_KNOWN
 from layoutlint.judgement.parameters import need_unlike
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
 from layoutlint.kinds import neighbours
 from layoutlint.model.ctype import CType
@@ -44,6 +44,7 @@ class Stride:
     """No field of an object shares a line with a field of the next one."""
 
     name: ClassVar[str] = "stride"
+    traits: ClassVar[Traits] = Traits(evidence_key="array")
     summary: ClassVar[str] = "objects in a row are far enough apart to share no cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("array", "path", "judge the elements of this array field, instead of objects in a row"),

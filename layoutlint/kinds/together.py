@@ -10,7 +10,7 @@ from layoutlint.geometry.placement import Placements, line_count
 from layoutlint.judgement.advice import everywhere, keep_whole, line_numbers, tolerated
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
-from layoutlint.judgement.rule import Example, Key, Manual
+from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
 
 _BREAKS = """\
@@ -34,6 +34,9 @@ class Together:
     """All fields on one line."""
 
     name: ClassVar[str] = "together"
+    traits: ClassVar[Traits] = Traits(
+        fields="named", needs_size=False, arranges="together", in_containers=True
+    )
     summary: ClassVar[str] = "all of the fields are on one cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields that are used together", required=True),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from layoutlint.judgement.condition import ALWAYS, assumed, excluded
 from layoutlint.judgement.finding import Coverage, Finding, NotCovered
 from layoutlint.judgement.lookup import Structs
-from layoutlint.judgement.rule import UNUSED, VARIABLES, Pack, Rule
+from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.unused import nothing
 from layoutlint.model.paths import is_pattern
@@ -30,7 +30,7 @@ def coverage_of(
     skipped = {rule: reason for rule in rules for r in readings if (reason := excluded(rule.when, r))}
     lacking = [r for r in rules if r not in found | skipped.keys() and r.struct != VARIABLES and not r.guess]
     unresolved = [f"{rule.id}: {nothing(rule, readings)}" for rule in lacking]
-    judged = [f for f in findings if f.rule.kind.name != UNUSED]
+    judged = [f for f in findings if not f.rule.kind.traits.is_built_in]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
     structs = {id(f.struct) for f in judged if f.struct is not None}
     if any(rule.guess for rule in rules):  # which look at all there are

@@ -11,7 +11,7 @@ from typing import Literal
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context
-from layoutlint.judgement.rule import Rule, paths_of
+from layoutlint.judgement.rule import Rule, Traits, paths_of
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict, unknown
 from layoutlint.lint import open_alignments
 from layoutlint.lint.placing import Case, Where
@@ -26,24 +26,12 @@ from layoutlint.randstruct.order_tree import TooManyOrders
 from layoutlint.randstruct.shape import Chosen, Laid, Shape
 from layoutlint.randstruct.view import Path, View
 
-NAMED_ONLY = frozenset(
-    (
-        "separate", "together", "order", "distance", "no-straddle", "line-start", "offset", "lines", "access",
-        "guards",
-    )
-)  # fmt: skip
-"""Kinds for which only the fields count that the rule or its accesses name; of others, all count."""
-_WITHOUT_SIZE = frozenset((*NAMED_ONLY, "adjacent", "holes"))
-_APART = frozenset(("separate", "isolated", "access"))
-_TOGETHER = frozenset(("together", "adjacent", "no-straddle", "lines"))
 _STEPS = re.compile(r"[^.\[\]]+")
 _FEW = 8
 """Fields of an order that messages name."""
 _DRAWN = (2_000, 10_000)
 """Orders that are drawn, at least and at most; between, as many as make _PLACED places of members."""
 _PLACED = 300_000
-_NEAR = frozenset(("isolated",))
-"""Kinds for which of what the rule does not name only that counts which can be on a line with it."""
 _CONSTRUCTED = 48
 """How many members may stand before those that the rule names, in orders that are put together."""
 
@@ -132,15 +120,15 @@ class _Judging:
         self.struct = replace(struct, align=align, possible=0, unstated=Unstated.NOTHING)
         """As it is declared, with one of the alignments that it can have."""
         self.storage = where.pack.storage(struct)
-        name = rule.kind.name
-        needs_size = name not in _WITHOUT_SIZE or self.storage is not None
+        traits = rule.kind.traits
+        needs_size = traits.needs_size or self.storage is not None
         line = where.line_size or struct.target.line_size
-        self._reach = line * 8 if name in _NEAR and self.storage is None else None
+        self._reach = line * 8 if traits.fields == "near" and self.storage is None else None
         self._cases: dict[int, Case] = {}
         self._failing: dict[View, _Failing] = {}
         self.question = view.question(shape, (), False, needs_size)
         named = _named(rule, self._context(self.struct))
-        sees_others = name not in NAMED_ONLY or any(place.is_flexible for place in named)
+        sees_others = traits.fields != "named" or any(place.is_flexible for place in named)
         self.question = view.question(shape, map(_steps, named), sees_others, needs_size)
 
     def counted(self) -> _Found:
@@ -253,7 +241,7 @@ def _named(rule: Rule, context: Context) -> tuple[Place, ...]:
     """All fields that a rule names, with all accesses where it speaks of those. Raises as kinds do."""
     patterns = paths_of(rule.kind)
     places = context.places(patterns, or_none=True)
-    if rule.kind.name != "access" and not any(pattern.startswith(SELECTOR) for pattern in patterns):
+    if not rule.kind.traits.uses_accesses and not any(pattern.startswith(SELECTOR) for pattern in patterns):
         return places
     declared = [place for access in context.accesses for place in context.declared(access)]
     return tuple(dict.fromkeys((*places, *declared)))
@@ -304,7 +292,7 @@ def _told(judging: _Judging, found: _Found) -> Verdict:
         total=len(found.bases) if is_placed else 0,
         basis=placements.basis(tuple(sorted(found.violating))) if is_placed else "",
         is_placed=is_placed and judging.storage is not None,
-        advice="" if outcome is Outcome.KEPT else _advice(judging.rule.kind.name),
+        advice="" if outcome is Outcome.KEPT else _advice(judging.rule.kind.traits),
         orders=over,
     )
 
@@ -374,13 +362,13 @@ def _row(shape: Shape, known: Mapping[Shape, Laid], prefix: str) -> Iterator[str
             yield prefix + "/".join(view.names(member.members))
 
 
-def _advice(kind: str) -> str:
+def _advice(traits: Traits) -> str:
     """What holds in a struct whose fields are shuffled."""
-    if kind in _APART:
+    if traits.arranges == "apart":
         holds = (
             "give each side a struct of its own with a name, aligned to the line (`____cacheline_aligned`)"
         )
-    elif kind in _TOGETHER:
+    elif traits.arranges == "together":
         holds = (
             "put the fields into a struct of their own with a name and an alignment: it moves as one piece"
         )

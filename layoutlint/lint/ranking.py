@@ -129,10 +129,8 @@ def _certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
     if words:
         said = f"to be certain, write {' and '.join(words)} if they are used so"
     else:
-        key, places = (
-            ("array", verdict.evidence[:1]) if rule.kind.name == "stride" else ("fields", verdict.evidence)
-        )
-        names = ", ".join(f'"{place.path}"' for place in places[:_FEW])
+        key = rule.kind.traits.evidence_key
+        names = ", ".join(f'"{place.path}"' for place in verdict.evidence[: 1 if key == "array" else _FEW])
         value = names if key == "array" else f"[{names}]"
         said = (
             f'to be certain, write a rule with `struct = "{struct.name}"`, `kind = "{rule.kind.name}"`, '

@@ -204,9 +204,7 @@ def _check(rule: Rule, struct: Struct, way: Container, where: Where, own: Contex
     return _merged(verdicts, placements)
 
 
-def _of_spot(
-    rule: Rule, spot: Spot, container: Struct, own: Context, held: Context, where: Where
-) -> Verdict:
+def _of_spot(rule: Rule, spot: Spot, container: Struct, own: Context, held: Context, where: Where) -> Verdict:
     """The verdict on one place; what is declared far from it counts where nothing near it does."""
     try:
         return rule.kind.check(_surrounded(spot, container, own, held, where, is_far=False))

@@ -15,7 +15,7 @@ from layoutlint.judgement.condition import excluded
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.lookup import Structs
-from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Pack, Rule, Severity
+from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Pack, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle, unknown
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
@@ -47,6 +47,7 @@ class Unused:
     """What is written about a struct is about something that is there. No rule file asks for it: runs do."""
 
     name: ClassVar[str] = UNUSED
+    traits: ClassVar[Traits] = Traits(is_built_in=True)
     summary: ClassVar[str] = "what is written about a struct matches something"
     keys: ClassVar[tuple[Key, ...]] = ()
     manual: ClassVar[Manual] = Manual(
@@ -156,7 +157,7 @@ def counted(finding: Finding) -> Finding:
 
 def used_somewhere(builds: list[tuple[Finding, ...]]) -> set[Rule]:
     """Of what is unused in some builds, what is not so in all of them."""
-    vain = [{finding.rule for finding in findings if finding.rule.kind.name == UNUSED} for findings in builds]
+    vain = [{f.rule for f in findings if f.rule.kind.traits.is_built_in} for findings in builds]
     return set[Rule]().union(*vain) - set[Rule].intersection(*vain) if vain else set()
 
 

@@ -105,7 +105,7 @@ def _named(kind: OfVariables) -> tuple[str, ...]:
 def _lacking(kind: OfVariables, reading: Reading, declared: tuple[Access, ...]) -> list[str]:
     """Variables that the rule names, or else is about by what is declared, and that are not there."""
     names = {*_named(kind), *(access.path for access in declared if not _named(kind))}
-    return [hint for hint in reading.lacking if hint.split("`")[1] in names]
+    return [str(variable) for variable in reading.missing_variables if variable.name in names]
 
 
 def _context(data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool) -> Context:

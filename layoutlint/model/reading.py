@@ -44,6 +44,18 @@ class Omission:
     """Whether several processors can reach its objects; guesses are about nothing else."""
 
 
+@dataclass(frozen=True, slots=True)
+class MissingVariable:
+    """A variable that was asked for by name, and that an input does not have."""
+
+    name: str
+    hint: str = ""
+    """The nearest name that the input has, as a question to stand behind the name; empty if none is near."""
+
+    def __str__(self) -> str:
+        return f"`{self.name}`{self.hint}"
+
+
 Version = tuple[int, ...]
 """A version of Linux: `(6, 12, 107)`; without further numbers it means the first of those."""
 
@@ -85,8 +97,8 @@ class Reading:
     """The same with one byte for each variable, where sizes are not known and `data` has the largest."""
     misplaced: tuple[Field, ...] = ()
     """Variables at their addresses, as `Wanted.misplaced` asks for them."""
-    lacking: tuple[str, ...] = ()
-    """Variables that are asked for by name and are not there, each with the nearest that is."""
+    missing_variables: tuple[MissingVariable, ...] = ()
+    """Variables that were asked for by name, and that the input does not have."""
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()

@@ -13,7 +13,7 @@ from typing import Final
 
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import MissingVariable, Reading, ReadOptions
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf.elf_file import Image
@@ -130,10 +130,10 @@ def _with_symbols(
     there = {symbol.name for symbol in chosen}
     names = {symbol.name for symbol in symbols if symbol.has_type}
     lacking = [name for name in wanted.variables if not _is_pattern(name) and _first(name) not in there]
-    hints = tuple(f"`{name}`{did_you_mean(_first(name), names)}" for name in sorted(lacking))
+    missing = tuple(MissingVariable(name, did_you_mean(_first(name), names)) for name in sorted(lacking))
     areas = _areas(image, near, fields, {symbol.section for symbol in chosen})
     data = tuple(replace(area, origin=reading.path) for area in areas)
-    return replace(reading, data=data, lacking=hints)
+    return replace(reading, data=data, missing_variables=missing)
 
 
 def _first(path: str) -> str:

@@ -21,7 +21,7 @@ def described(finding: Finding) -> str:
     """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     if finding.rule.struct == VARIABLES:
         return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
-    if finding.rule.kind.name == UNUSED:
+    if finding.rule.kind.traits.is_built_in:
         return f"the {finding.rule.by} at {finding.rule.source}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
@@ -39,7 +39,7 @@ def fingerprint(finding: Finding) -> str:
 
 def outcome(finding: Finding) -> str:
     """What became of the rule, in a word."""
-    return UNUSED if finding.rule.kind.name == UNUSED else finding.verdict.outcome.value
+    return UNUSED if finding.rule.kind.traits.is_built_in else finding.verdict.outcome.value
 
 
 def share(verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.reading import MissingVariable, Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
 from tests.c_probe import need
@@ -74,7 +74,7 @@ def test_variables_of_any_machine(tmp_path, command, word):
 
 def test_a_name_that_is_not_there_has_the_nearest(tmp_path):
     reading = variables(built(tmp_path, "gcc"), "cuont", "zero", "pairs[1].a", "no_such*")
-    assert reading.lacking == ("`cuont` (did you mean `count`?)",)
+    assert reading.missing_variables == (MissingVariable("cuont", " (did you mean `count`?)"),)
 
 
 def test_without_debug_information_types_are_not_known(tmp_path):
@@ -137,4 +137,4 @@ def test_symbols_that_lie_anywhere_are_left_out(tmp_path, field, form, value):
                 struct.pack_into(form, data, entries + number * 24 + field, value)
     made.write_bytes(data)
     reading = variables(made, "count")
-    assert (reading.data, reading.lacking) == ((), ("`count`",))
+    assert (reading.data, reading.missing_variables) == ((), (MissingVariable("count"),))

@@ -9,12 +9,8 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml.table import Table, boolean
 from layoutlint.judgement.context import SELECTOR
 from layoutlint.judgement.rule import Kind
+from layoutlint.kinds import every_kind
 from layoutlint.phrases import one_of
-
-APART = ("separate", "isolated", "access")
-"""Kinds that hold fields apart, and so also from what is beside an embedded struct."""
-AROUND = (*APART, "together", "line-start", "no-straddle")
-"""The kinds that speak of lines, which a container can judge too."""
 
 
 def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> bool:
@@ -25,8 +21,9 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
     around = table.get("around", boolean) or False
     if kind is None:
         return around
-    if around and kind.name not in AROUND:
-        table.wrong(f"`around` is for the kinds {', '.join(AROUND)}, and not for {kind.name}", "around")
+    if around and not kind.traits.in_containers:
+        kinds = ", ".join(other.name for other in every_kind() if other.traits.in_containers)
+        table.wrong(f"`around` is for the kinds {kinds}, and not for {kind.name}", "around")
     for key in kind.keys:
         for selector in _selectors(table.data.get(key.name)) if key.type in ("paths", "groups") else ():
             if selector.startswith(TYPE):
@@ -36,10 +33,15 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
             elif not any(fnmatchcase(access, selector[1:]) for access in accesses):
                 hint = one_of(selector[1:], accesses)
                 table.wrong(f"`{key.name}` cannot have `{selector}`{hint}", key.name)
-            elif around and kind.name not in APART:
-                what = f"with `around`, a field beside the struct; only {', '.join(APART)} speak of those"
+            elif around and not (kind.traits.in_containers and kind.traits.arranges == "apart"):
+                what = f"with `around`, a field beside the struct; only {_names_of_apart()} speak of those"
                 table.wrong(f"`{key.name}` cannot have `{selector}`: it means, {what}", key.name)
     return around
+
+
+def _names_of_apart() -> str:
+    """Return the names of the kinds that keep fields apart, also from fields around an embedded struct."""
+    return ", ".join(kind.name for kind in every_kind() if kind.traits.arranges == "apart")
 
 
 def _selectors(value: object) -> Iterator[str]:

@@ -135,9 +135,7 @@ def _asked_for(wanted: Wanted, name: str) -> bool:
     return Wanted(wanted.names | wanted.held, wanted.patterns).matches(name)
 
 
-def _complete(
-    found: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps
-) -> Struct:
+def _complete(found: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps) -> Struct:
     record = found.record
     fields = decoder.at(record.id).members
     problem = overlaps.within(fields, record.kind == blob.UNION)

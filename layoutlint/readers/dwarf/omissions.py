@@ -92,9 +92,7 @@ class Omissions:
         """
         return _sources(files, self.names, lines)
 
-    def found(
-        self, sources: Sources, known: frozenset[str], code: Undescribed | None
-    ) -> Iterator[Omission]:
+    def found(self, sources: Sources, known: frozenset[str], code: Undescribed | None) -> Iterator[Omission]:
         """Yield what was not looked at.
 
         `known` are the places of structs that were read: in other languages these are the same. `code` is

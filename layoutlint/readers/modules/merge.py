@@ -12,7 +12,15 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread, Version, no_progress
+from layoutlint.model.reading import (
+    MissingVariable,
+    Omission,
+    Reading,
+    ReadOptions,
+    Unread,
+    Version,
+    no_progress,
+)
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
@@ -212,7 +220,7 @@ class _Merged:
             data=_data(readings),
             least_data=_least_data(readings),
             misplaced=tuple(one for reading in readings for one in reading.misplaced),
-            lacking=_lacking(readings),
+            missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
             omissions=tuple(_omissions(readings)),
         )
@@ -267,14 +275,11 @@ def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:
     return tuple(data for reading in readings for data in reading.least_data or reading.data or ())
 
 
-def _lacking(readings: list[Reading]) -> tuple[str, ...]:
-    """The variables that no file has, as the first one says it."""
-    every = [{hint.split("`")[1]: hint for hint in r.lacking} for r in readings if r.data is not None]
-    return (
-        tuple(hint for name, hint in every[0].items() if all(name in others for others in every))
-        if every
-        else ()
-    )
+def _missing_variables(readings: list[Reading]) -> tuple[MissingVariable, ...]:
+    """Return the variables that no file has, each with the hint of the first file."""
+    first, *others = [r.missing_variables for r in readings if r.data is not None] or [()]
+    missing_names = [{variable.name for variable in variables} for variables in others]
+    return tuple(variable for variable in first if all(variable.name in names for names in missing_names))
 
 
 def _notes(readings: list[Reading], inside: tuple[str, ...]) -> Iterator[str]:

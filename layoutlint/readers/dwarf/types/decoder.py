@@ -140,9 +140,7 @@ class _Members:
 class Decoder:
     """Decodes types by value. Equal types and fields of different units become one object."""
 
-    def __init__(
-        self, target: Target, unstated: int = Unstated.NOTHING, has_atomics: bool = True
-    ) -> None:
+    def __init__(self, target: Target, unstated: int = Unstated.NOTHING, has_atomics: bool = True) -> None:
         """`has_atomics`: that there can be atomic types, and typedefs with alignments that are not stated, of
         which Linux is taken to have none.
         """
