@@ -1,1 +1,1 @@
-"""Where intent is written besides rule files: in the sources, and in the documentation of the kernel."""
+"""Readers of rules: rule files, annotations, comments, and the kernel's tables."""

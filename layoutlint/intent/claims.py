@@ -1,4 +1,4 @@
-"""What comments in structs claim about cache lines, as rules: a claim that does not hold is out of date."""
+"""Rules made of the claims about cache lines in C comments; a broken one is a comment out of date."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from layoutlint.readers.clang.kernel import tree
 
 _SUFFIXES = (".h", ".c")
 _LARGEST = 1 << 20
-"""Bytes of a file; larger ones are tables that programs wrote."""
+"""Bytes of a file that is read; larger ones are generated tables."""
 _LONGEST = 200
-"""Letters of a comment that says what stands below it; a longer one tells a story."""
+"""Characters of a comment that can be a claim; longer ones are prose."""
 
-# As pahole prints them: the boundary of a line, and how far in front of the next field it lies.
+# As pahole prints it: the boundary of a line, and its distance to the next field.
 _BOUNDARY = re.compile(r"-+ cacheline (\d+) boundary \((\d+) bytes\)(?: was (\d+) bytes ago)?")
 _NUMBERED = re.compile(r"(?:\w+ ){0,3}?cache ?-?line (\d{1,3})\b(?! ?bytes)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:the |start of )?(\d{1,3})(?:st|nd|rd|th) cache ?-?line\b", re.IGNORECASE)
-_READ = re.compile(r"\W*(?:\w+ ){0,2}(?:read[- ]?mostly|mostly[- ]read|read[- ]only)\b", re.IGNORECASE)
-_WRITTEN = re.compile(
+_READ_SECTION = re.compile(
+    r"\W*(?:\w+ ){0,2}(?:read[- ]?mostly|mostly[- ]read|read[- ]only)\b", re.IGNORECASE
+)
+_WRITTEN_SECTION = re.compile(
     r"\W*(?:\w+ ){0,2}(?:write[- ]?mostly|mostly[- ]written|read[- ]?write|(?:often|frequently) written)\b",
     re.IGNORECASE,
 )
@@ -39,39 +41,39 @@ _MENTION = re.compile(
     rb"(?:cache ?-?line|\d+(?:st|nd|rd|th) cache|read|write|mostly|often|frequently)",
     re.IGNORECASE,
 )
-"""What stands where a claim does; the rest of a file is looked at only then."""
+"""The start of a possible claim; files without one are not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """The C files below some folders in which comments seem to claim something, and the structs there."""
+    """The C files below some folders whose comments make claims, and the structs in them."""
 
     texts: dict[str, Text]
-    """By their path from the folder."""
+    """By path, relative to the folder."""
     structs: dict[str, str]
-    """The file of each struct."""
+    """The file of each struct, by the name of the struct."""
 
-    def spoken(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
-        """The rules that comments in the structs of an input come to, as a pack that knows what others do."""
+    def packs_for(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
+        """Return the claims about the structs of an input as a pack, with the intent of `packs` on them."""
         rules: list[Rule] = []
-        known: list[StructIntent] = []
+        intents: list[StructIntent] = []
         for struct in reading.structs:
-            own = tuple(self._rules(struct))
-            rules += own
-            known += intents_about(struct, packs) if own else ()
-        intents = tuple(dict.fromkeys(known))
-        return (Pack("comments", reading.path, tuple(dict.fromkeys(rules)), intents),) if rules else ()
+            own_rules = tuple(self._rules(struct))
+            rules += own_rules
+            intents += intents_about(struct, packs) if own_rules else ()
+        pack = Pack("comments", reading.path, tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(intents)))
+        return (pack,) if rules else ()
 
-    def stale(self, reading: Reading) -> Iterator[Unread]:
-        """The files that are of another version than an input, whose comments are then left out."""
-        told: set[str] = set()
+    def stale_files(self, reading: Reading) -> Iterator[Unread]:
+        """Yield the files of another version than an input; their comments are not used."""
+        reported: set[str] = set()
         for struct in reading.structs:
             source = struct.source
             text = self._text(source.file) if source else None
-            why = _contradiction(struct, text) if text and struct.name in self.structs else None
-            if source and why and source.file not in told:
-                told.add(source.file)
-                yield Unread(source.file, f"is not what {reading.path} was made of: {why}")
+            contradiction = _contradiction(struct, text) if text and struct.name in self.structs else None
+            if source and contradiction and source.file not in reported:
+                reported.add(source.file)
+                yield Unread(source.file, f"is not what {reading.path} was made of: {contradiction}")
 
     def _rules(self, struct: Struct) -> Iterator[Rule]:
         source = struct.source
@@ -79,12 +81,12 @@ class _Texts:
             return
         text = self._text(source.file)
         if text is not None and _contradiction(struct, text) is None:
-            alone = _alone(struct, text)
-            yield from _positions(struct, source.file, alone)
-            yield from _sections(struct, source.file, alone)
+            comments = _standalone_comments(struct, text)
+            yield from _position_rules(struct, source.file, comments)
+            yield from _section_rules(struct, source.file, comments)
 
     def _text(self, file: str) -> Text | None:
-        """The text of a file as an input names it: by the longest end of its path that is known."""
+        """Return the text of a file that an input names, matched by the longest end of its path."""
         steps = file.split("/")
         tails = ("/".join(steps[number:]) for number in range(len(steps)))
         return next((self.texts[tail] for tail in tails if tail in self.texts), None)
@@ -92,45 +94,45 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What is claimed in the text of each input: two trees have files of one path and different content."""
+    """The claims in the C text of each input; files of one path differ between source trees."""
 
     own: dict[str, _Texts]
-    """By the paths of inputs that are C text, what is below folders of sources among it."""
+    """By the path of an input that is C text; the source folders are part of each."""
     sources: _Texts
-    """Of the other inputs."""
+    """The claims in the source folders, for all other inputs."""
 
     @property
     def structs(self) -> dict[str, str]:
-        """Those that comments claim something of in any text, and the file of each."""
-        found = dict(self.sources.structs)
+        """The structs with claims in any text, and the file of each."""
+        file_of = dict(self.sources.structs)
         for texts in self.own.values():
-            found |= {name: found.get(name, file) for name, file in texts.structs.items()}
-        return found
+            file_of |= {name: file_of.get(name, file) for name, file in texts.structs.items()}
+        return file_of
 
     def spoken(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
-        """The rules that comments in the structs of an input come to, as a pack that knows what others do."""
-        return self._of(reading).spoken(reading, packs)
+        """Return the claims about the structs of an input as a pack, with the intent of `packs` on them."""
+        return self._texts_of(reading).packs_for(reading, packs)
 
     def stale(self, reading: Reading) -> Iterator[Unread]:
-        """The files that are of another version than an input, whose comments are then left out."""
-        return self._of(reading).stale(reading)
+        """Yield the files of another version than an input; their comments are not used."""
+        return self._texts_of(reading).stale_files(reading)
 
-    def _of(self, reading: Reading) -> _Texts:
+    def _texts_of(self, reading: Reading) -> _Texts:
         return self.own.get(reading.path, self.sources)
 
 
 def gather(inputs: Iterable[str], sources: Iterable[str]) -> Claims:
-    """What is claimed in the inputs at some paths that are C text, and below folders of sources.
+    """Read the claims in the inputs that are C text, and in the source folders.
 
     Raises ReadError for a file that cannot be read.
     """
     shared = [top for path in sources for top in tree.text_below(path)]
-    found = {path: tree.text_below(path) for path in inputs}
-    own = {path: _gathered([*tops, *shared]) for path, tops in found.items() if tops}
-    return Claims(own, _gathered(shared))
+    tops_of = {path: tree.text_below(path) for path in inputs}
+    own = {path: _read_texts([*tops, *shared]) for path, tops in tops_of.items() if tops}
+    return Claims(own, _read_texts(shared))
 
 
-def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
+def _read_texts(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
     texts: dict[str, Text] = {}
     structs: dict[str, str] = {}
     for top, folders in tops:
@@ -141,7 +143,7 @@ def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
                 raise ReadError(path, files.why(error)) from error
             if _MENTION.search(content):
                 text = Text(content.decode("utf-8", "replace"))
-                names = list(_heads(text))
+                names = list(_claiming_structs(text))
                 if names:
                     short = os.path.relpath(path, top)
                     texts.setdefault(short, text)
@@ -150,126 +152,143 @@ def _gathered(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
 
 
 def _files(folders: Iterable[str]) -> Iterator[str]:
-    seen: set[str] = set()
+    visited: set[str] = set()
     for start in folders:
         if os.path.isfile(start):
             yield start
-        for folder, below, names in os.walk(start):
-            below.sort()
+        for folder, subfolders, names in os.walk(start):
+            subfolders.sort()
             paths = (os.path.join(folder, name) for name in sorted(names) if name.endswith(_SUFFIXES))
-            fresh = [path for path in paths if path not in seen and os.path.isfile(path)]
-            seen.update(fresh)
+            fresh = [path for path in paths if path not in visited and os.path.isfile(path)]
+            visited.update(fresh)
             yield from fresh
 
 
-def _heads(text: Text) -> Iterator[str]:
-    """The structs of a text whose comments claim something: to each claim, the nearest struct around it."""
-    claims = {comment.line for comment in text.comments if _claims(comment) and not text.words(comment.line)}
+def _claiming_structs(text: Text) -> Iterator[str]:
+    """Yield, for each claim in a text, the innermost struct around it."""
+    claims = {
+        comment.line for comment in text.comments if _is_claim(comment) and not text.words(comment.line)
+    }
     heads = list(text.structs())[::-1] if claims else []
-    around: list[tuple[int, str]] = []
-    """The structs that are open, by their last line."""
+    open_structs: list[tuple[int, str]] = []
+    """The structs around the current line, each with its last line."""
     for line in sorted(claims):
         while heads and heads[-1][0].start <= line:
             lines, name = heads.pop()
-            around.append((lines.stop - 1, name))
-        while around and around[-1][0] < line:
-            around.pop()
-        if around:
-            yield around[-1][1]
+            open_structs.append((lines.stop - 1, name))
+        while open_structs and open_structs[-1][0] < line:
+            open_structs.pop()
+        if open_structs:
+            yield open_structs[-1][1]
 
 
-def _claims(comment: Comment) -> bool:
-    said = comment.text
-    patterns = (_BOUNDARY, _NUMBERED, _ORDINAL, _READ, _WRITTEN)
-    return len(said) <= _LONGEST and any(pattern.match(said) for pattern in patterns)
+def _is_claim(comment: Comment) -> bool:
+    text = comment.text
+    patterns = (_BOUNDARY, _NUMBERED, _ORDINAL, _READ_SECTION, _WRITTEN_SECTION)
+    return len(text) <= _LONGEST and any(pattern.match(text) for pattern in patterns)
 
 
-def _stands_alone(each: Attached, text: Text) -> bool:
-    return each.lines is not None and not text.words(each.comment.line)
+def _is_standalone(attached: Attached, text: Text) -> bool:
+    return attached.lines is not None and not text.words(attached.comment.line)
 
 
-def _alone(struct: Struct, text: Text) -> list[Attached]:
-    """The comments in a struct that stand alone on their lines, in order."""
+def _standalone_comments(struct: Struct, text: Text) -> list[Attached]:
+    """Return the comments in a struct that have a line of their own, by line."""
     inside = text.inside(struct.source.line or 0) if struct.source else None
-    found = [] if inside is None else [each for each in inside[1] if _stands_alone(each, text)]
-    return [each for _, each in sorted({each.comment.line: each for each in found}.items())]
+    comments = [] if inside is None else [one for one in inside[1] if _is_standalone(one, text)]
+    by_line = {attached.comment.line: attached for attached in comments}
+    return [by_line[line] for line in sorted(by_line)]
 
 
 def _contradiction(struct: Struct, text: Text) -> str | None:
-    """A line of the text that does not declare what the input says it does; None when there is none."""
+    """Return the first line that lacks a declaration which the input places there; None if all match."""
     source = struct.source
     if source is None or source.line is None or struct.bit_size is None:
         return None
     if text.inside(source.line) is None:
         return f"line {source.line} does not declare {struct.aggregate} {struct.name}"
     for place in Layout(struct).places:
-        at = place.field.source
-        if at is None or at.file != source.file or at.line is None or text.calls(at.line):
+        declared = place.field.source
+        if (
+            declared is None
+            or declared.file != source.file
+            or declared.line is None
+            or text.calls(declared.line)
+        ):
             continue
-        if place.field.name not in text.words(at.line):
-            return f"line {at.line} does not declare `{place.path}` of {struct.aggregate} {struct.name}"
+        if place.field.name not in text.words(declared.line):
+            return f"line {declared.line} does not declare `{place.path}` of {struct.aggregate} {struct.name}"
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class _At:
-    """A comment that stands alone, and the first field of the declaration below it."""
+class _PlacedComment:
+    """A comment on a line of its own, and the first field declared below it."""
 
     each: Attached
     place: Place
 
 
-def _positions(struct: Struct, file: str, alone: list[Attached]) -> Iterator[Rule]:
-    """Rules on where the fields below comments stand."""
+def _position_rules(struct: Struct, file: str, comments: list[Attached]) -> Iterator[Rule]:
+    """Yield rules on the positions of the fields below comments."""
     layout = Layout(struct)
-    found = [
-        _At(each, place) for each in alone if _claims(each.comment) and (place := _below(layout, file, each))
+    placed = [
+        _PlacedComment(attached, place)
+        for attached in comments
+        if _is_claim(attached.comment) and (place := _first_field(layout, file, attached))
     ]
-    first = _first(found, struct.target.line_size)
-    for at in found:
-        kind = _position(at, first)
+    first_number = _first_number(placed, struct.target.line_size)
+    for comment in placed:
+        kind = _position_kind(comment, first_number)
         if kind is not None:
-            yield _rule(struct, kind, file, at.each, at.place.path)
+            yield _rule(struct, kind, file, comment.each, comment.place.path)
 
 
-def _below(layout: Layout, file: str, each: Attached) -> Place | None:
-    """The first field of the declaration that a comment stands at; None when this build has none."""
+def _first_field(layout: Layout, file: str, attached: Attached) -> Place | None:
+    """Return the first field declared below a comment; None if this build has none."""
     for place in layout.places:
         source = place.field.source
-        if source is not None and source.file == file and source.line in (each.lines or ()):
+        if source is not None and source.file == file and source.line in (attached.lines or ()):
             return place
     return None
 
 
-def _first(found: list[_At], line_size: int) -> int:
-    """Whether the comments of a struct number its lines from 0 or from 1: where more of them can be right."""
-    numbered = [(at, int(n[1])) for at in found if (n := _NUMBERED.match(at.each.comment.text))]
-    if any(number == 0 for _, number in numbered):
+def _first_number(placed: list[_PlacedComment], line_size: int) -> int:
+    """Return 0 or 1, the number of a struct's first line that makes more of its comments true."""
+    numbers = [
+        (comment, int(n[1])) for comment in placed if (n := _NUMBERED.match(comment.each.comment.text))
+    ]
+    if any(number == 0 for _, number in numbers):
         return 0
     reach = {
-        id(at): {(base + at.place.offset) // line_size for base in (0, line_size - 1)} for at, _ in numbered
+        id(comment): {(base + comment.place.offset) // line_size for base in (0, line_size - 1)}
+        for comment, _ in numbers
     }
-    return max((0, 1), key=lambda first: sum(number - first in reach[id(at)] for at, number in numbered))
+    return max(
+        (0, 1), key=lambda guess: sum(number - guess in reach[id(comment)] for comment, number in numbers)
+    )
 
 
-def _position(at: _At, first: int) -> Kind | None:
-    """What a comment says of the field below it, as a rule about that."""
-    said, fields = at.each.comment.text, (at.place.path,)
-    if boundary := _BOUNDARY.match(said):
+def _position_kind(placed: _PlacedComment, first_number: int) -> Kind | None:
+    """Return the position that a comment claims for the field below it; None if it claims none."""
+    text, fields = placed.each.comment.text, (placed.place.path,)
+    if boundary := _BOUNDARY.match(text):
         return Offset(fields, at=int(boundary[2]) + int(boundary[3] or 0))
-    if (ordinal := _ORDINAL.match(said)) and int(ordinal[1]) > 0:
+    if (ordinal := _ORDINAL.match(text)) and int(ordinal[1]) > 0:
         return Offset(fields, line=int(ordinal[1]) - 1)
-    numbered = _NUMBERED.match(said)
-    return Offset(fields, line=max(0, int(numbered[1]) - first)) if numbered else None
+    numbered = _NUMBERED.match(text)
+    return Offset(fields, line=max(0, int(numbered[1]) - first_number)) if numbered else None
 
 
-def _sections(struct: Struct, file: str, alone: list[Attached]) -> Iterator[Rule]:
-    """A rule that parts what comments call read mostly from what others call written.
+def _section_rules(struct: Struct, file: str, comments: list[Attached]) -> Iterator[Rule]:
+    """Yield a rule that separates the fields called read-mostly from those called written.
 
-    Each is about the fields below it as far as the next comment that stands alone.
+    A comment applies to the fields below it, up to the next comment on a line of its own.
     """
-    known = [(each, _side(each)) for each in alone]
-    heads = [next((each for each, side in known if side is wanted), None) for wanted in (True, False)]
+    sections = [(attached, _is_read_section(attached)) for attached in comments]
+    heads = [
+        next((attached for attached, side in sections if side is wanted), None) for wanted in (True, False)
+    ]
     read, written = heads
     if read is None or written is None:
         return
@@ -277,7 +296,7 @@ def _sections(struct: Struct, file: str, alone: list[Attached]) -> Iterator[Rule
     for place in Layout(struct).places:
         source = place.field.source
         if source is not None and source.file == file and source.line is not None and not place.is_empty:
-            above = [side for each, side in known if each.comment.line < source.line]
+            above = [side for attached, side in sections if attached.comment.line < source.line]
             if above and above[-1] is not None:
                 fields[above[-1]].append(place.path)
     if fields[True] and fields[False]:
@@ -285,25 +304,25 @@ def _sections(struct: Struct, file: str, alone: list[Attached]) -> Iterator[Rule
         yield _rule(struct, kind, file, read, "sections", written)
 
 
-def _side(each: Attached) -> bool | None:
-    """Whether a comment calls the fields below it read (True) or written; None when it says neither."""
-    said = each.comment.text
-    if len(said) > _LONGEST or not (_READ.match(said) or _WRITTEN.match(said)):
+def _is_read_section(attached: Attached) -> bool | None:
+    """Return True if a comment calls the fields below it read, False for written, None for neither."""
+    text = attached.comment.text
+    if len(text) > _LONGEST or not (_READ_SECTION.match(text) or _WRITTEN_SECTION.match(text)):
         return None
-    return not _WRITTEN.match(said)
+    return not _WRITTEN_SECTION.match(text)
 
 
 def _rule(
-    struct: Struct, kind: Kind, file: str, each: Attached, what: str, other: Attached | None = None
+    struct: Struct, kind: Kind, file: str, attached: Attached, about: str, other: Attached | None = None
 ) -> Rule:
-    source = Source(file, each.comment.line)
-    said = [" ".join(one.comment.text.split()) for one in (each, other) if one is not None]
+    source = Source(file, attached.comment.line)
+    texts = [" ".join(item.comment.text.split()) for item in (attached, other) if item is not None]
     return Rule(
-        id=f"comment/{struct.name}/{what}",
+        id=f"comment/{struct.name}/{about}",
         struct=struct.name,
         kind=kind,
         severity=Severity.WARNING,
-        why=f"comment{'s say' if len(said) > 1 else ' says'} {' and '.join(f'`{text}`' for text in said)}",
+        why=f"comment{'s say' if len(texts) > 1 else ' says'} {' and '.join(f'`{text}`' for text in texts)}",
         source=source,
         tolerate=1.0,  # what holds at some bases is not out of date
         pack="comments",

@@ -1,4 +1,4 @@
-"""What structs say themselves of their fields, as rules: so far by marks of groups."""
+"""Rules made of the marks of field groups in structs."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _WHY = "the struct marks its fields so that those which are written take no line
 
 
 def marks_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
-    """The rules that the structs of an input state themselves, as a pack; none where they state none.
+    """Return a pack with a rule for each struct of an input that marks groups; () if none does.
 
-    What the packs say of these structs (where objects start, who uses which field) counts for them as well.
+    The pack takes over what `packs` declare for these structs: placements and accesses.
     """
     rules: list[Rule] = []
     intents: list[StructIntent] = []
     for struct in reading.structs:
-        if struct.bit_size is not None and struct.problem is None and _marks(struct.fields):
+        if struct.bit_size is not None and struct.problem is None and _has_group_marks(struct.fields):
             rules.append(_rule(struct, reading.path))
             intents += intents_about(struct, packs)
-    spoken = Pack("in structs", reading.path, tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(intents)))
-    return (spoken,) if rules else ()
+    pack = Pack("in structs", reading.path, tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(intents)))
+    return (pack,) if rules else ()
 
 
-def _marks(fields: tuple[Field, ...]) -> bool:
-    """Whether members mark groups of fields."""
-    return any(_marks(f.members) if f.name is None else marker(f.name) is not None for f in fields)
+def _has_group_marks(fields: tuple[Field, ...]) -> bool:
+    """Return whether any field marks the start or end of a group."""
+    return any(_has_group_marks(f.members) if f.name is None else marker(f.name) is not None for f in fields)
 
 
 def intents_about(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructIntent]:
-    """What packs say of a struct; where its objects start, the first that says so."""
+    """Yield what packs declare for a struct; only the first declared placement counts."""
     is_placed = False
     for pack in packs:
         intents = pack.about(struct)
@@ -45,12 +45,12 @@ def intents_about(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructInten
 
 
 def _rule(struct: Struct, path: str) -> Rule:
-    """What the marks of a struct ask for; `path` is the input, for a struct whose place is not known."""
+    """Return the rule for the marked groups of a struct; its source is `path` if the struct has none."""
     from layoutlint.geometry import groups  # few structs mark any
     from layoutlint.kinds.group import MarkedGroup
 
-    found = groups.of(Layout(struct))
-    first = next((group.begin.field.source for group in found.whole), None) or struct.source
+    struct_groups = groups.of(Layout(struct))
+    first = next((group.begin.field.source for group in struct_groups.whole), None) or struct.source
     return Rule(
         id=f"marks/{struct.name}",
         struct=struct.name,

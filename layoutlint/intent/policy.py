@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.annotations.comments import annotations_in
-from layoutlint.intent.annotations.grammar import Malformed
+from layoutlint.intent.annotations.grammar import AnnotationError
 from layoutlint.intent.annotations.grammar import parse as parse_annotation
 from layoutlint.intent.annotations.rules import Suppression
 from layoutlint.intent.c_comments import Text
@@ -23,33 +23,33 @@ _INLINE = re.compile(r"(?:\"layoutlint:\s*|LAYOUTLINT(?:_STRUCT)?\s*\(\s*)(ignor
 """A suppression in an attribute or macro, on one line with its field."""
 
 _LONGEST, _DEEPEST = 4096, 32
-"""Characters of a line, and structs inside one another, in which suppressions of the base are looked for."""
+"""Limits of the search in the base commit: characters of a line, and depth of nested structs."""
 
 _Base = tuple[str, frozenset[str] | None, tuple[str, ...]]
-"""A suppression of the base: struct, words of the field's declaration (None for the struct), rules."""
+"""A suppression in the base: struct, words of the field's declaration (None: whole struct), rules."""
 
 
 @dataclass(slots=True)
 class Policy:
-    """Rule files and suppressions as a commit has them."""
+    """The rule files and suppressions of a commit."""
 
     commit: git.Commit
     folders: tuple[str, ...] = (".",)
-    """Where the files stand that inputs name."""
+    """Folders of the files that inputs name."""
     used: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
-    """Rule files that only the working tree has."""
-    _known: dict[str, list[_Base]] = field(default_factory=dict)
+    """Rule files that exist only in the working tree."""
+    _parsed: dict[str, list[_Base]] = field(default_factory=dict)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
         """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.
 
-        Those outside of the working tree are no part of a change and read as they are. Raises UsageError, and
-        RuleFileError with all mistakes.
+        Files outside of the working tree are read from disk. Raises UsageError, and RuleFileError with all
+        mistakes.
         """
         texts: dict[str, str] = {}
         outside = []
-        for path in paths or self._discovered():
+        for path in paths or self._discover():
             inside = self.commit.inside(path)
             if inside is None:
                 outside.append(path)
@@ -59,20 +59,20 @@ class Policy:
         return (*rule_file.parse_all(texts.items()), *rule_file.load(outside))
 
     def text(self, path: str) -> str | None:
-        """Return the text of a file as the commit has it; None where it lies outside of the working tree.
+        """Return the text of a file in the commit; None if it lies outside of the working tree.
 
-        Raises UsageError where the commit has none.
+        Raises UsageError if the commit does not have the file.
         """
         inside = self.commit.inside(path)
         if inside is None:
             return None
-        text = self._decoded(path, inside)
+        text = self._decode(path, inside)
         if text is None:
             raise UsageError(f"{path} is not in {self.commit.name}, whose policy is used")
         self.used.append(path)
         return text
 
-    def _discovered(self) -> tuple[str, ...]:
+    def _discover(self) -> tuple[str, ...]:
         folder = os.path.realpath(os.getcwd())
         while self.commit.inside(folder) is not None:
             path = os.path.join(folder, _RULES)
@@ -86,59 +86,67 @@ class Policy:
         files = self.commit.files(inside)
         if inside not in files:
             files = {name: mode for name, mode in files.items() if name.endswith(".toml")}
-        found = [name for name in sorted(files) if name == inside or not name.endswith(rule_file.CASES)]
-        new = self._new(path, set(found))
-        self.unused += new
-        if not found and not new:
+        names = [name for name in sorted(files) if name == inside or not name.endswith(rule_file.CASES)]
+        new_files = self._new_files(path, set(names))
+        self.unused += new_files
+        if not names and not new_files:
             raise RuleFileError((f"{path}: is neither in {self.commit.name} nor in the working tree",))
-        for name in found:
+        for name in names:
             shown = path if name == inside else os.path.join(path, os.path.relpath(name, inside or "."))
-            yield shown, self._decoded(shown, name) or ""
+            yield shown, self._decode(shown, name) or ""
 
-    def _new(self, path: str, known: set[str]) -> list[str]:
+    def _new_files(self, path: str, base_files: set[str]) -> list[str]:
         """Return the rule files at or below a path that only the working tree has."""
         if not os.path.isdir(path):
-            return [path] if os.path.lexists(path) and self.commit.inside(path) not in known else []
+            return [path] if os.path.lexists(path) and self.commit.inside(path) not in base_files else []
         every = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         rules = (file for file in every if file.endswith(".toml") and not file.endswith(rule_file.CASES))
-        return sorted(file for file in rules if self.commit.inside(file) not in known)
+        return sorted(file for file in rules if self.commit.inside(file) not in base_files)
 
-    def _decoded(self, path: str, inside: str) -> str | None:
+    def _decode(self, path: str, inside: str) -> str | None:
         content = self.commit.content(inside)
         try:
             return None if content is None else content.decode()
         except UnicodeDecodeError as error:
             raise RuleFileError((f"{path}: not UTF-8 in {self.commit.name}",)) from error
 
-    def counts(self, one: Suppression) -> bool:
-        """Return whether the commit has a suppression at that struct or field too, of those rules."""
-        steps = one.path.split(".")[-1].partition("[")[0]
-        for struct, words, rules in self._suppressions(one.source.file):
-            is_there = words is None if not one.path else words is not None and steps in words
-            if struct == one.struct and is_there and set(one.ignored.rules) <= set(rules):
+    def counts(self, suppression: Suppression) -> bool:
+        """Return whether the commit has a suppression of the same rules on the same struct or field."""
+        field_name = suppression.path.split(".")[-1].partition("[")[0]
+        for struct, words, rules in self._suppressions(suppression.source.file):
+            is_same_place = (
+                words is None if not suppression.path else words is not None and field_name in words
+            )
+            if (
+                struct == suppression.struct
+                and is_same_place
+                and set(suppression.ignored.rules) <= set(rules)
+            ):
                 return True
         return False
 
     def _suppressions(self, file: str) -> list[_Base]:
-        """Return those in the files of the commit that an input can mean by a name."""
-        if file not in self._known:
+        """Return the suppressions in the files of the commit that match a file name in an input."""
+        if file not in self._parsed:
             places = dict.fromkeys(os.path.join(folder, file) for folder in self.folders)
             insides = dict.fromkeys(inside for place in places if (inside := self.commit.inside(place)))
-            found: list[_Base] = []
+            suppressions: list[_Base] = []
             for inside in insides:
                 content = self.commit.content(inside)
-                found += [] if content is None else _suppressions(content)
-            self._known[file] = found
-        return self._known[file]
+                suppressions += [] if content is None else _suppressions(content)
+            self._parsed[file] = suppressions
+        return self._parsed[file]
 
     def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
-        """Return what the report says of the policy; `dropped` are suppressions that do not count."""
+        """Return the sentences of the report on the policy; `dropped` are suppressions that do not count."""
         files = ", ".join(dict.fromkeys(self.used)) or "no rule file"
-        said = [f"of {self.commit.name} ({self.commit.id[:12]}): {files}"]
-        said += [f"not used, because {self.commit.name} does not have it: {path}" for path in self.unused]
+        sentences = [f"of {self.commit.name} ({self.commit.id[:12]}): {files}"]
+        sentences += [
+            f"not used, because {self.commit.name} does not have it: {path}" for path in self.unused
+        ]
         missing = f"does not count, because {self.commit.name} does not have it"
         texts = (f"`ignore[{', '.join(one.ignored.rules)}]` at {one.source}" for one in dropped)
-        return (*said, *(f"{text} {missing}" for text in dict.fromkeys(texts)))
+        return (*sentences, *(f"{text} {missing}" for text in dict.fromkeys(texts)))
 
 
 def _suppressions(content: bytes) -> Iterator[_Base]:
@@ -146,24 +154,24 @@ def _suppressions(content: bytes) -> Iterator[_Base]:
     raw = content.decode("utf-8", "replace")
     text, lines = Text(raw), raw.split("\n")
     for name, head in _heads(raw.encode("utf-8")):
-        span, attached = text.inside(head) or (range(head, head), [])
-        for each in attached:
-            words = None if each.lines is None else each.words
-            for said in annotations_in(each.comment.text):
-                yield from _ignored(name, words, said)
+        span, comments = text.inside(head) or (range(head, head), [])
+        for attached in comments:
+            words = None if attached.lines is None else attached.words
+            for annotation in annotations_in(attached.comment.text):
+                yield from _parse_suppression(name, words, annotation)
         for number in span:
             line = lines[number - 1]
-            for found in _INLINE.finditer(line) if len(line) <= _LONGEST else ():
-                before = line[: found.start()]
-                is_struct = number == span[-1] and "}" in before
-                words = None if is_struct else frozenset(re.findall(r"\w+", before))
-                yield from _ignored(name, words, found[1])
+            for match in _INLINE.finditer(line) if len(line) <= _LONGEST else ():
+                declaration = line[: match.start()]
+                is_struct = number == span[-1] and "}" in declaration
+                words = None if is_struct else frozenset(re.findall(r"\w+", declaration))
+                yield from _parse_suppression(name, words, match[1])
 
 
 def _heads(raw: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the structs of a text, each with the line at which it starts; not those in too many others."""
+    """Yield the structs of a text, each with its first line; skip deeply nested ones."""
     line, reached, depth = 1, 0, 0
-    for name, offset in sorted(definitions_in(raw), key=lambda found: found[1]):
+    for name, offset in sorted(definitions_in(raw), key=lambda definition: definition[1]):
         line += raw.count(b"\n", reached, offset)
         depth += raw.count(b"{", reached, offset) - raw.count(b"}", reached, offset)
         reached = offset
@@ -171,17 +179,17 @@ def _heads(raw: bytes) -> Iterator[tuple[str, int]]:
             yield name, line
 
 
-def _ignored(name: str, words: frozenset[str] | None, said: str) -> Iterator[_Base]:
+def _parse_suppression(name: str, words: frozenset[str] | None, text: str) -> Iterator[_Base]:
     try:
-        ignored = parse_annotation(said).ignored
-    except Malformed:
+        ignore = parse_annotation(text).ignored
+    except AnnotationError:
         return
-    if ignored is not None:
-        yield name, words, ignored.rules
+    if ignore is not None:
+        yield name, words, ignore.rules
 
 
 def of_revision(revision: str, inputs: Iterable[str], sources: tuple[str, ...]) -> Policy:
-    """Return the policy of a revision for some inputs; raises UsageError where there is no such commit."""
+    """Return the policy of a revision for some inputs; raises UsageError if there is no such commit."""
     folders = [".", *sources]
     for path in inputs:
         folders += [path] if os.path.isdir(path) else [os.path.dirname(path) or "."]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.intent.annotations.grammar import Ignored, Malformed, Meaning, Said, parse
+from layoutlint.intent.annotations.grammar import AnnotationError, Ignore, Meaning, Term, parse
 
 MEANINGS = [
-    ("hot-read", Meaning((Said("hot-read"),))),
-    ("hot_write, contended", Meaning((Said("hot-write"), Said("contended")))),
-    (" hot-read -- read for every packet", Meaning((Said("hot-read"),), None, "read for every packet")),
-    ("separate(a, b)", Meaning((Said("separate", ("a", "b"), True),))),
-    ("separate( a.b  c ,d ) -- of\n two minds", Meaning((Said("separate", ("a.b c", "d"), True),), None, "of two minds")),
-    ("cold; together(x)", Meaning((Said("cold"), Said("together", ("x",), True)))),
-    ("size(max=64, multiple_of=8)", Meaning((Said("size", ("max=64", "multiple_of=8"), True),))),
-    ("isolated()", Meaning((Said("isolated", (), True),))),
-    ("hot-read --", Meaning((Said("hot-read"),))),
-    ("ignore[my-rule] measured, and it does not matter", Meaning(ignored=Ignored(("my-rule",), "measured, and it does not matter"))),
-    ("ignore[a, b*] -- because", Meaning(ignored=Ignored(("a", "b*"), "because"))),
+    ("hot-read", Meaning((Term("hot-read"),))),
+    ("hot_write, contended", Meaning((Term("hot-write"), Term("contended")))),
+    (" hot-read -- read for every packet", Meaning((Term("hot-read"),), None, "read for every packet")),
+    ("separate(a, b)", Meaning((Term("separate", ("a", "b"), True),))),
+    ("separate( a.b  c ,d ) -- of\n two minds", Meaning((Term("separate", ("a.b c", "d"), True),), None, "of two minds")),
+    ("cold; together(x)", Meaning((Term("cold"), Term("together", ("x",), True)))),
+    ("size(max=64, multiple_of=8)", Meaning((Term("size", ("max=64", "multiple_of=8"), True),))),
+    ("isolated()", Meaning((Term("isolated", (), True),))),
+    ("hot-read --", Meaning((Term("hot-read"),))),
+    ("ignore[my-rule] measured, and it does not matter", Meaning(ignored=Ignore(("my-rule",), "measured, and it does not matter"))),
+    ("ignore[a, b*] -- because", Meaning(ignored=Ignore(("a", "b*"), "because"))),
 ]  # fmt: skip
 
 MISTAKES = [
@@ -44,6 +44,6 @@ def test_mistakes(text, mistake):
     if mistake is None:
         assert [said.word for said in parse(text).words] == text.split()  # no rule is called so: told later
         return
-    with pytest.raises(Malformed) as told:
+    with pytest.raises(AnnotationError) as told:
         parse(text)
     assert str(told.value) == mistake

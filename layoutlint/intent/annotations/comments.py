@@ -1,4 +1,4 @@
-"""Annotations in comments: those of the structs that an input declares in files which are at hand."""
+"""Annotations in the comments of C files, attached to the structs of an input."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stra
 _LARGEST = 1 << 24
 """Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million characters."""
 _SUFFIXES = (".c", ".h")
-# Up to the next one, an empty line, or what kernel-doc says of a parameter.
-_SAID = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
+# Up to the next annotation, an empty line, or a parameter of kernel-doc.
+_ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -24,20 +24,20 @@ class Sources:
     """C files below some folders, each read once."""
 
     folders: tuple[str, ...]
-    _known: dict[str, tuple[str, Text] | None] = field(default_factory=dict)
+    _texts: dict[str, tuple[str, Text] | None] = field(default_factory=dict)
 
-    def of(self, file: str) -> tuple[str, Text] | None:
-        """Where a file is that an input names, and its text; None when it is not at hand, or says nothing."""
-        if file not in self._known:
-            path = self._found(file)
+    def find(self, file: str) -> tuple[str, Text] | None:
+        """Return the path and text of a file that an input names; None if missing, or without annotations."""
+        if file not in self._texts:
+            path = self._find_path(file)
             text = None if path is None else _read(path)
-            self._known[file] = None if path is None or text is None else (path, text)
-        return self._known[file]
+            self._texts[file] = None if path is None or text is None else (path, text)
+        return self._texts[file]
 
-    def _found(self, file: str) -> str | None:
+    def _find_path(self, file: str) -> str | None:
         if not os.path.isabs(file):
             tails = [file]
-        else:  # the folder that it was compiled in is another one here
+        else:  # the folder of the compilation can be elsewhere on this machine
             steps = file.strip("/").split("/")
             tails = ["/".join(steps[number:]) for number in range(len(steps))]
             if os.path.isfile(file) and not self.folders:
@@ -46,10 +46,10 @@ class Sources:
         return next((place for place in places if os.path.isfile(place)), None)
 
     def mentioning(self) -> Iterator[str]:
-        """The files that have annotations, relative to their folders, sorted in each."""
+        """Yield the files with annotations, relative to their folder, sorted in each."""
         for top in self.folders:
-            for folder, below, names in os.walk(top):
-                below.sort()
+            for folder, subfolders, names in os.walk(top):
+                subfolders.sort()
                 for name in sorted(names):
                     path = os.path.join(folder, name)
                     if name.endswith(_SUFFIXES) and ANNOTATION.encode() in _bytes(path):
@@ -57,12 +57,12 @@ class Sources:
 
 
 def annotations_in(comment: str) -> Iterator[str]:
-    """Yield what stands behind each `layoutlint:` in the text of a comment."""
-    yield from (found[1].strip() for found in _SAID.finditer(comment))
+    """Yield the text after each `layoutlint:` in a comment."""
+    yield from (match[1].strip() for match in _ANNOTATION.finditer(comment))
 
 
 def _bytes(path: str) -> bytes:
-    """The first part of a file; nothing of what cannot be read."""
+    """Return the first bytes of a file; b"" if it cannot be read."""
     try:
         return files.start(path, _LARGEST)
     except OSError:
@@ -77,24 +77,32 @@ def _read(path: str) -> Text | None:
 
 
 def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Reading:
-    """An input whose structs have the annotations that comments make at them, besides their own.
+    """Return a reading whose structs also have the annotations in their comments.
 
-    `is_compiled` says that it was made of the sources earlier, and so may be of other ones.
+    `is_compiled`: the input was compiled earlier, so that the sources can be of another version.
     """
-    found = {id(struct): _found(struct, sources) for struct in reading.structs}
-    stale = _stale([one for one in found.values() if one is not None]) if is_compiled else {}
+    located = {id(struct): _locate(struct, sources) for struct in reading.structs}
+    stale = (
+        _stale_files([commented for commented in located.values() if commented is not None])
+        if is_compiled
+        else {}
+    )
     structs, notes = [], list(reading.notes)
     for struct in reading.structs:
-        one = found[id(struct)]
-        own = one.annotations if one is not None and one.path not in stale else ()
-        if one is not None and own and is_compiled and _is_newer(one.path, reading.path):
-            notes.append(f"{one.path} is newer than {reading.path}: its comments may have come later")
+        commented = located[id(struct)]
+        own = commented.annotations if commented is not None and commented.path not in stale else ()
+        if commented is not None and own and is_compiled and _is_newer(commented.path, reading.path):
+            notes.append(f"{commented.path} is newer than {reading.path}: its comments may have come later")
         structs.append(replace(struct, annotations=(*struct.annotations, *own)))
-    told = (Unread(path, f"is not what {reading.path} was made of: {why}") for path, why in stale.items())
+    stale_unread = (
+        Unread(path, f"is not what {reading.path} was made of: {why}") for path, why in stale.items()
+    )
     notes = list(dict.fromkeys(notes))
-    there = [one for one in found.values() if one is not None and one.path not in stale]
-    strays = tuple(_strays(there, sources, is_compiled))
-    unread = (*reading.unread, *told)
+    current = [
+        commented for commented in located.values() if commented is not None and commented.path not in stale
+    ]
+    strays = tuple(_strays(current, sources, is_compiled))
+    unread = (*reading.unread, *stale_unread)
     return replace(reading, structs=tuple(structs), unread=unread, notes=tuple(notes), strays=strays)
 
 
@@ -106,27 +114,27 @@ def _is_newer(source: str, binary: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A struct in the text that declares it, with what comments say of it and of its fields."""
+class _CommentedStruct:
+    """A struct in its source file, with the annotations in its comments."""
 
     struct: Struct
     path: str
     file: str
-    """As the input names it."""
+    """The name of the file in the input."""
     lines: range
-    """From its head to its closing brace; only the head where no struct is seen to start there."""
-    is_there: bool
-    """Whether that line has its name."""
+    """From the struct's head to its closing brace; only the head if no struct starts there."""
+    is_declared: bool
+    """Whether the line of the head contains the name of the struct."""
     annotations: tuple[Annotation, ...]
     contradiction: str | None
-    """What shows that the text is of another version; None when nothing does."""
+    """How the text differs from the input, which makes it another version; None if it does not."""
 
 
-def _found(struct: Struct, sources: Sources) -> _Found | None:
-    at = None if struct.source is None else sources.of(struct.source.file)
-    if at is None or struct.source is None or struct.source.line is None:
+def _locate(struct: Struct, sources: Sources) -> _CommentedStruct | None:
+    file_text = None if struct.source is None else sources.find(struct.source.file)
+    if file_text is None or struct.source is None or struct.source.line is None:
         return None
-    path, text = at
+    path, text = file_text
     file, head = struct.source.file, struct.source.line
     declared = [
         (name, member, member.source.line)
@@ -134,74 +142,83 @@ def _found(struct: Struct, sources: Sources) -> _Found | None:
         if member.source is not None and member.source.file == file and member.source.line is not None
     ]
     lines, attached = text.inside(head) or (range(head, head + 1), [])
-    said = tuple(_said(attached, file, declared))
-    is_there = not struct.is_tagged or struct.name in text.words(head)
-    wrong = _contradiction(text, struct, declared) if is_there else _undeclared(head, struct)
-    return _Found(struct, path, file, lines, is_there, said, wrong)
+    annotations = tuple(_annotations(attached, file, declared))
+    is_declared = not struct.is_tagged or struct.name in text.words(head)
+    contradiction = (
+        _contradiction(text, struct, declared) if is_declared else _missing_declaration(head, struct)
+    )
+    return _CommentedStruct(struct, path, file, lines, is_declared, annotations, contradiction)
 
 
-_Declared = list[tuple[str, Field, int]]
+_DeclaredFields = list[tuple[str, Field, int]]
 """Paths, fields, and the lines that declare them."""
 
 
-def _said(comments: list[Attached], file: str, declared: _Declared) -> Iterator[Annotation]:
-    """What comments say of a struct and of its fields."""
+def _annotations(comments: list[Attached], file: str, declared: _DeclaredFields) -> Iterator[Annotation]:
+    """Yield the annotations that comments attach to a struct and its fields."""
     by_name: dict[str | None, list[tuple[int, str, int]]] = {}
     for number, (path, member, line) in enumerate(declared):
         by_name.setdefault(member.name, []).append((number, path, line))
     for attached in comments:
         source, lines = Source(file, attached.comment.line), attached.lines
         paths = [""] if lines is None else []
-        named = (one for word in attached.words for one in by_name.get(word, ()))
-        paths += [path for _, path, _ in sorted(one for one in named if one[2] in (lines or ()))]
+        candidates = (candidate for word in attached.words for candidate in by_name.get(word, ()))
+        paths += [
+            path
+            for _, path, _ in sorted(candidate for candidate in candidates if candidate[2] in (lines or ()))
+        ]
         for text in annotations_in(attached.comment.text):
             yield from (Annotation(path, text, source) for path in paths)
 
 
-def _strays(there: list[_Found], sources: Sources, is_compiled: bool) -> Iterator[Stray]:
-    """The annotations in some files that stand at nothing.
+def _strays(located: list[_CommentedStruct], sources: Sources, is_compiled: bool) -> Iterator[Stray]:
+    """Yield the annotations that are attached to no struct and no field.
 
-    A compiled input has the structs that its code uses; what stands elsewhere can be about others.
+    A compiled input has only the structs that its code uses; annotations outside of them are skipped.
     """
-    files: dict[str, list[_Found]] = {}
-    for one in there:
-        files.setdefault(one.file, []).append(one)
+    files: dict[str, list[_CommentedStruct]] = {}
+    for commented in located:
+        files.setdefault(commented.file, []).append(commented)
     for file, structs in files.items():
-        taken = {annotation.source for one in structs for annotation in one.annotations}
-        at = sources.of(file)
-        ordered = sorted(structs, key=lambda one: -len(one.lines))
-        inner = {line: one.struct.name for one in ordered for line in one.lines}
-        for comment in () if at is None else at[1].comments:
+        attached = {annotation.source for commented in structs for annotation in commented.annotations}
+        file_text = sources.find(file)
+        ordered = sorted(structs, key=lambda commented: -len(commented.lines))
+        inner = {line: commented.struct.name for commented in ordered for line in commented.lines}
+        for comment in () if file_text is None else file_text[1].comments:
             source = Source(file, comment.line)
-            if source not in taken and (comment.line in inner or not is_compiled):
-                for found in _SAID.finditer(comment.text):
-                    yield Stray(found[1].strip(), source, inner.get(comment.line))
+            if source not in attached and (comment.line in inner or not is_compiled):
+                for match in _ANNOTATION.finditer(comment.text):
+                    yield Stray(match[1].strip(), source, inner.get(comment.line))
 
 
-def _contradiction(text: Text, struct: Struct, declared: _Declared) -> str | None:
-    """A line that does not have the field that it declares, and no macro that could."""
+def _contradiction(text: Text, struct: Struct, declared: _DeclaredFields) -> str | None:
+    """Return the first line that lacks its field and has no macro call; None if all lines match."""
     for path, member, line in declared:
         if member.name not in text.words(line) and not text.calls(line):
             return f"line {line} does not declare `{path}` of {struct.aggregate} {struct.name}"
     return None
 
 
-def _undeclared(line: int, struct: Struct) -> str:
+def _missing_declaration(line: int, struct: Struct) -> str:
     return f"line {line} does not declare {struct.aggregate} {struct.name}"
 
 
-def _stale(found: list[_Found]) -> dict[str, str]:
-    """The files that are of another version than the input, and what shows it.
+def _stale_files(located: list[_CommentedStruct]) -> dict[str, str]:
+    """Return the files of another version than the input, each with the difference.
 
-    One whose annotations are at other fields is, and one that lacks most of the structs that it declares: a
-    macro can declare some.
+    A file is stale if its annotations are at other fields, or if it lacks most of its structs (macros can
+    declare a few).
     """
-    files: dict[str, list[_Found]] = {}
-    for one in found:
-        files.setdefault(one.path, []).append(one)
+    files: dict[str, list[_CommentedStruct]] = {}
+    for commented in located:
+        files.setdefault(commented.path, []).append(commented)
     stale = {}
-    for path, structs in files.items():
-        wrong = [one for one in structs if one.contradiction and (one.annotations or not one.is_there)]
-        if any(one.annotations for one in wrong) or 2 * len(wrong) > len(structs):
-            stale[path] = wrong[0].contradiction or ""
+    for path, in_file in files.items():
+        contradicted = [
+            commented
+            for commented in in_file
+            if commented.contradiction and (commented.annotations or not commented.is_declared)
+        ]
+        if any(commented.annotations for commented in contradicted) or 2 * len(contradicted) > len(in_file):
+            stale[path] = contradicted[0].contradiction or ""
     return stale

@@ -1,4 +1,4 @@
-"""The words of an annotation: accesses, rules, suppressions (docs/annotations.md)."""
+"""Parses annotations: accesses, rules, suppressions (docs/annotations.md)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _WORD = re.compile(r"[A-Za-z][\w-]*")
-_IGNORED = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
+_IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _WHY = re.compile(r"(?:^|\s)--(?:\s+|$)")
-_BETWEEN = " \t\n,;"
+_SEPARATORS = " \t\n,;"
 
 
-class Malformed(Exception):
-    """An annotation that says nothing that can be understood, and why."""
+class AnnotationError(Exception):
+    """An annotation that cannot be parsed, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One word of an annotation, with what stands in its parentheses: `separate(i_mmap, i_mmap_rwsem)`."""
+class Term:
+    """One word of an annotation with its arguments: `separate(i_mmap, i_mmap_rwsem)`."""
 
     word: str
     """As rule files spell it: `hot-read` for `hot_read`."""
@@ -27,8 +27,8 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
-    """Rules whose findings do not count, and why: `ignore[RULE] REASON`."""
+class Ignore:
+    """Rules whose findings are suppressed, with the reason: `ignore[RULE] REASON`."""
 
     rules: tuple[str, ...]
     """Ids, or patterns of them."""
@@ -37,65 +37,65 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an annotation says."""
+    """A parsed annotation: its terms and their reason, or a suppression."""
 
-    words: tuple[Said, ...] = ()
-    ignored: Ignored | None = None
+    words: tuple[Term, ...] = ()
+    ignored: Ignore | None = None
     why: str = ""
 
 
 def parse(text: str) -> Meaning:
-    """What the text behind `layoutlint:` says. Raises Malformed."""
+    """Parse the text after `layoutlint:`. Raises AnnotationError."""
     text = " ".join(text.split())
-    ignored = _IGNORED.fullmatch(text)
-    if ignored is not None:
-        return Meaning(ignored=_ignored(ignored[1], ignored[2]))
-    said, _, why = _cut(text)
-    words = tuple(_words(said))
-    if not words:
-        raise Malformed(
+    match = _IGNORE.fullmatch(text)
+    if match is not None:
+        return Meaning(ignored=_parse_ignore(match[1], match[2]))
+    text, _, why = _split_reason(text)
+    terms = tuple(_parse_terms(text))
+    if not terms:
+        raise AnnotationError(
             "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"
         )
-    return Meaning(words, None, why)
+    return Meaning(terms, None, why)
 
 
-def _cut(text: str) -> tuple[str, str, str]:
-    """What stands before and behind ` -- `."""
-    found = _WHY.search(text)
-    return (text, "", "") if found is None else (text[: found.start()], found[0], text[found.end() :])
+def _split_reason(text: str) -> tuple[str, str, str]:
+    """Return the text before ` -- `, the separator, and the reason after it."""
+    match = _WHY.search(text)
+    return (text, "", "") if match is None else (text[: match.start()], match[0], text[match.end() :])
 
 
-def _ignored(rules: str, reason: str) -> Ignored:
+def _parse_ignore(rules: str, reason: str) -> Ignore:
     reason = _WHY.sub("", reason, count=1).strip()
-    named = tuple(rules.replace(",", " ").split())
-    if not named:
-        raise Malformed("`ignore[]` names no rule")
+    ids = tuple(rules.replace(",", " ").split())
+    if not ids:
+        raise AnnotationError("`ignore[]` names no rule")
     if not reason:
-        raise Malformed(f"`ignore[{rules}]` needs a reason behind it")
-    return Ignored(named, reason)
+        raise AnnotationError(f"`ignore[{rules}]` needs a reason behind it")
+    return Ignore(ids, reason)
 
 
-def _words(text: str) -> Iterator[Said]:
+def _parse_terms(text: str) -> Iterator[Term]:
     position = 0
     while position < len(text):
-        if text[position] in _BETWEEN:
+        if text[position] in _SEPARATORS:
             position += 1
             continue
         word = _WORD.match(text, position)
         if word is None:
-            raise Malformed(f"`{text[position:]}` is no access and no rule")
+            raise AnnotationError(f"`{text[position:]}` is no access and no rule")
         position = word.end()
         arguments: tuple[str, ...] = ()
         has_arguments = text[position : position + 1] == "("
         if has_arguments:
             end = text.find(")", position)
             if end < 0:
-                raise Malformed(f"`{word[0]}(` is not closed")
+                raise AnnotationError(f"`{word[0]}(` is not closed")
             arguments = _arguments(text[position + 1 : end])
             position = end + 1
-        if position < len(text) and text[position] not in _BETWEEN:
-            raise Malformed(f"`{text[word.start() :]}` is no access and no rule")
-        yield Said(word[0].replace("_", "-"), arguments, has_arguments)
+        if position < len(text) and text[position] not in _SEPARATORS:
+            raise AnnotationError(f"`{text[word.start() :]}` is no access and no rule")
+        yield Term(word[0].replace("_", "-"), arguments, has_arguments)
 
 
 def _arguments(text: str) -> tuple[str, ...]:
@@ -103,5 +103,5 @@ def _arguments(text: str) -> tuple[str, ...]:
     if parts == [""]:
         return ()
     if not all(parts):
-        raise Malformed(f"`({text})` has an empty argument")
+        raise AnnotationError(f"`({text})` has an empty argument")
     return tuple(parts)

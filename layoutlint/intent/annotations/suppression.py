@@ -1,4 +1,4 @@
-"""Annotations beside rule files: what both say is held together, and what is ignored does not count."""
+"""Merges annotations with rule files, and marks suppressed findings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from layoutlint.model.wanted import Wanted
 
 
 def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...], Intent | None]:
-    """The packs, which know what annotations of an input declare, and what these say by themselves.
+    """Return the packs with the accesses that annotations of an input declare, and the annotations' intent.
 
-    Raises RuleFileError for mistakes in annotations, and where they contradict a pack.
+    Raises RuleFileError for mistakes in annotations, and if they contradict a pack.
     """
     own = (access.access for pack in packs for struct in pack.structs for access in struct.accesses)
     intent = intent_of(reading.structs, reading.path, tuple(dict.fromkeys((*ACCESSES, *own))))
@@ -29,43 +29,53 @@ def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...],
     mistakes = [text for pack in packs for text in _contradictions(reading, pack, intent.pack)]
     if mistakes:
         raise RuleFileError(tuple(dict.fromkeys(mistakes)))
-    more = intent.pack.structs
-    return (*(replace(pack, structs=pack.structs + more) for pack in packs), intent.pack), intent
+    annotated = intent.pack.structs
+    return (*(replace(pack, structs=pack.structs + annotated) for pack in packs), intent.pack), intent
 
 
-def _contradictions(reading: Reading, pack: Pack, said: Pack) -> Iterator[str]:
+def _contradictions(reading: Reading, pack: Pack, annotations: Pack) -> Iterator[str]:
     for struct in reading.structs:
-        ours = {access.path: access for access in _own(said, struct)}
-        for access in pack.accesses(struct) if ours else ():
-            own = ours.get(access.path)
-            if own is not None and not is_pattern(access.path) and own.access != access.access:
-                at = f"`{access.path}` of {struct.aggregate} {struct.name}"
-                yield f"{access.source}: {at} is `{access.access}`, and `{own.access}` at {own.source}"
+        by_path = {access.path: access for access in _own(annotations, struct)}
+        for access in pack.accesses(struct) if by_path else ():
+            declared = by_path.get(access.path)
+            if declared is not None and not is_pattern(access.path) and declared.access != access.access:
+                field = f"`{access.path}` of {struct.aggregate} {struct.name}"
+                other = f"`{declared.access}` at {declared.source}"
+                yield f"{access.source}: {field} is `{access.access}`, and {other}"
 
 
-def _own(said: Pack, struct: Struct) -> Iterator[Access]:
-    return (a for intent in said.about(struct) if intent.struct == struct.name for a in intent.accesses)
+def _own(annotations: Pack, struct: Struct) -> Iterator[Access]:
+    return (
+        access
+        for intent in annotations.about(struct)
+        if intent.struct == struct.name
+        for access in intent.accesses
+    )
 
 
 def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[Suppression]]:
-    """The findings, which say why if annotations want them ignored; and the annotations that ignore none."""
-    ignored: dict[str, list[Suppression]] = {}
-    for one in (one for intent in intents for one in intent.suppressions):
-        ignored.setdefault(one.struct, []).append(one)
-    told, used = [], set()
+    """Return the findings, marked if an annotation suppresses them, and the unused suppressions."""
+    by_struct: dict[str, list[Suppression]] = {}
+    for suppression in (suppression for intent in intents for suppression in intent.suppressions):
+        by_struct.setdefault(suppression.struct, []).append(suppression)
+    marked, used = [], set()
     for finding in findings:
         fails = finding.verdict.outcome is not Outcome.KEPT
-        at = finding.struct.name if finding.struct is not None and fails else None
-        concerned = [one for one in ignored.get(at or "", ()) if _concerns(one, finding)]
-        used.update(concerned)
-        first = f"{concerned[0].ignored.reason} ({concerned[0].source})" if concerned else finding.suppressed
-        told.append(replace(finding, suppressed=first))
-    return told, [one for some in ignored.values() for one in some if one not in used]
+        name = finding.struct.name if finding.struct is not None and fails else None
+        matching = [
+            suppression for suppression in by_struct.get(name or "", ()) if _concerns(suppression, finding)
+        ]
+        used.update(matching)
+        reason = f"{matching[0].ignored.reason} ({matching[0].source})" if matching else finding.suppressed
+        marked.append(replace(finding, suppressed=reason))
+    return marked, [
+        suppression for group in by_struct.values() for suppression in group if suppression not in used
+    ]
 
 
-def _concerns(one: Suppression, finding: Finding) -> bool:
-    """Whether a suppression at the struct of a finding is about it."""
-    if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in one.ignored.rules):
+def _concerns(suppression: Suppression, finding: Finding) -> bool:
+    """Return whether a suppression on the struct of a finding applies to the finding."""
+    if not any(Wanted(patterns=(rule,)).matches(finding.rule.id) for rule in suppression.ignored.rules):
         return False
     paths = [place.path for place in finding.verdict.evidence]
-    return not one.path or any(is_within(path, one.path, any_element=True) for path in paths)
+    return not suppression.path or any(is_within(path, suppression.path, any_element=True) for path in paths)

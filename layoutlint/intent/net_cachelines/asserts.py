@@ -1,4 +1,4 @@
-"""Assertions in C that hold a struct to its groups, as Linux has them (include/linux/cache.h)."""
+"""Compile-time assertions in C on the groups of a struct, with Linux's macros (include/linux/cache.h)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from layoutlint.model.paths import is_pattern
 
 @dataclass(frozen=True, slots=True)
 class Asserted:
-    """What is asserted of one group."""
+    """The assertions on one group of fields."""
 
     struct: str
     aggregate: str
     group: str
     members: tuple[str, ...]
     size: int | None
-    """Bytes, at most; None where nothing says how many."""
+    """The maximum in bytes; None if nothing states it."""
     left_out: tuple[str, ...] = ()
     """Members that `offsetof` cannot name: bit-fields, and patterns of names."""
 
 
 def of_layout(layout: Layout) -> tuple[Asserted, ...]:
-    """What the marks of a struct come to: every group as it is now."""
+    """Return assertions that pin every marked group of a struct as it is now."""
     struct = layout.struct
     return tuple(
         Asserted(
@@ -47,52 +47,55 @@ def of_layout(layout: Layout) -> tuple[Asserted, ...]:
 
 
 def of_pack(pack: Pack) -> tuple[Asserted, ...]:
-    """What a rule file comes to: the members of its `group` rules, and the accesses of sides in it.
+    """Return the assertions for a rule file: members of its `group` rules, and accesses by side.
 
-    A field with such accesses belongs in the group that is called as Linux calls them: `STRUCT_read_tx`.
+    A field with accesses by side belongs to the group with Linux's name: `STRUCT_read_tx`.
     """
     rules = [(rule.struct, rule.kind) for rule in pack.rules if isinstance(rule.kind, MarkedGroup)]
     stated = [
-        _asserted(struct, kind.group, kind.members, kind.max)
+        _assertion(struct, kind.group, kind.members, kind.max)
         for struct, kind in rules
         if kind.group is not None and (kind.members or kind.max is not None)
     ]
-    known = {(each.struct, each.group) for each in stated}
-    declared = [each for intent in pack.structs for each in _declared(intent)]
-    return (*stated, *(each for each in declared if (each.struct, each.group) not in known))
+    stated_groups = {(assertion.struct, assertion.group) for assertion in stated}
+    implied = [assertion for intent in pack.structs for assertion in _declared_groups(intent)]
+    return (
+        *stated,
+        *(assertion for assertion in implied if (assertion.struct, assertion.group) not in stated_groups),
+    )
 
 
-def _asserted(struct: str, group: str, members: tuple[str, ...], size: int | None) -> Asserted:
+def _assertion(struct: str, group: str, members: tuple[str, ...], size: int | None) -> Asserted:
     left_out = tuple(path for path in members if is_pattern(path))
     return Asserted(
         struct, "struct", group, tuple(path for path in members if path not in left_out), size, left_out
     )
 
 
-def _declared(intent: StructIntent) -> Iterator[Asserted]:
+def _declared_groups(intent: StructIntent) -> Iterator[Asserted]:
     by_path: dict[str, list[Access]] = {}
     for access in intent.accesses:
         by_path.setdefault(access.path, []).append(access)
-    found: dict[Use, list[str]] = {}
+    by_use: dict[Use, list[str]] = {}
     for path, accesses in by_path.items():
         use = use_of(accesses)
         if use is not None and use.sides <= {"tx", "rx"}:
-            found.setdefault(use, []).append(path)
-    for use in sorted(found, key=lambda use: (use.writes, use.called)):
-        yield _asserted(intent.struct, f"{intent.struct}_{use.called}", tuple(found[use]), None)
+            by_use.setdefault(use, []).append(path)
+    for use in sorted(by_use, key=lambda use: (use.writes, use.called)):
+        yield _assertion(intent.struct, f"{intent.struct}_{use.called}", tuple(by_use[use]), None)
 
 
 def text(asserted: Iterable[Asserted]) -> str:
-    """The assertions as statements of C, each group behind a comment with its name."""
-    return "\n".join(escapes.lines(_lines(each)) for each in asserted)
+    """Return the assertions as C statements, each group below a comment with its name."""
+    return "\n".join(escapes.lines(_lines(assertion)) for assertion in asserted)
 
 
-def _lines(of: Asserted) -> Iterator[str]:
-    called = f"{of.aggregate} {of.struct}, {of.group}"
-    yield f"\t/* {of.group} */"
-    for member in of.members:
-        yield f"\tCACHELINE_ASSERT_GROUP_MEMBER({called}, {member});"
-    if of.left_out:
-        yield f"\t/* offsetof() cannot name: {', '.join(of.left_out).replace('*/', '* /')} */"
-    if of.size is not None:
-        yield f"\tCACHELINE_ASSERT_GROUP_SIZE({called}, {of.size});"
+def _lines(assertion: Asserted) -> Iterator[str]:
+    group = f"{assertion.aggregate} {assertion.struct}, {assertion.group}"
+    yield f"\t/* {assertion.group} */"
+    for member in assertion.members:
+        yield f"\tCACHELINE_ASSERT_GROUP_MEMBER({group}, {member});"
+    if assertion.left_out:
+        yield f"\t/* offsetof() cannot name: {', '.join(assertion.left_out).replace('*/', '* /')} */"
+    if assertion.size is not None:
+        yield f"\tCACHELINE_ASSERT_GROUP_SIZE({group}, {assertion.size});"

@@ -1,4 +1,4 @@
-"""The rule file that a table of net_cachelines comes to: accesses, and rules that judge a struct by them."""
+"""Converts a table of net_cachelines to a rule file with accesses, and rules that use them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from layoutlint.intent.net_cachelines.table import SIDES, CachelineTable, Row
 
 
 def rule_file(table: CachelineTable, path: str) -> str:
-    """The table as TOML; `path` is where it was read, which every rule names as its evidence."""
+    """Return the table as TOML; `path` is its file, the evidence of every rule."""
     name = os.path.splitext(os.path.basename(path))[0]
     return escapes.lines((*_head(table, name, path), *_rules(table.struct, path)))
 
 
 def _head(table: CachelineTable, name: str, path: str) -> Iterator[str]:
     yield "[pack]"
-    yield f"name = {_quoted(f'net_cachelines/{name}')}"
-    yield f"description = {_quoted(f'Which fields of {table.struct} the fast paths of TCP use, by {path}')}"
-    yield f"sides = [{', '.join(map(_quoted, SIDES))}]"
+    yield f"name = {_quote(f'net_cachelines/{name}')}"
+    yield f"description = {_quote(f'Which fields of {table.struct} the fast paths of TCP use, by {path}')}"
+    yield f"sides = [{', '.join(map(_quote, SIDES))}]"
     yield ""
     struct = escapes.toml_key(table.struct)
     yield f"[struct.{struct}]"
@@ -31,8 +31,8 @@ def _head(table: CachelineTable, name: str, path: str) -> Iterator[str]:
 
 def _field(row: Row) -> str:
     key = escapes.toml_key(row.path)
-    told = [f"{side} = {_quoted(access)}" for side, access in zip(SIDES, row.accesses, strict=True) if access]
-    value = f"{{ {', '.join(told)} }}" if told else "{}"
+    uses = [f"{side} = {_quote(access)}" for side, access in zip(SIDES, row.accesses, strict=True) if access]
+    value = f"{{ {', '.join(uses)} }}" if uses else "{}"
     return f"{key} = {value}" + (f"  # {_plain(row.comment)}" if row.comment else "")
 
 
@@ -40,40 +40,41 @@ def _rules(struct: str, path: str) -> Iterator[str]:
     yield from _rule(
         f"{struct}-table",
         struct,
-        'kind = "complete"',
+        "complete",
         "the table says who uses each field; one that was added without a row was placed without asking",
         path,
     )
     yield from _rule(
         f"{struct}-sides",
         struct,
-        'kind = "access"',
+        "access",
         "sending and receiving run on different processors: what one writes takes the line from the other",
         path,
     )
-    for side, of in (*((side, side) for side in SIDES), ("any", "both paths together")):
-        why = f"every line that the fast path touches ({of}) is one that a packet waits for"
-        keys = f'kind = "lines"\nside = "{side}"\nseverity = "note"'
-        yield from _rule(f"{struct}-lines-{side}", struct, keys, why, path)
+    for side, paths in (*((side, side) for side in SIDES), ("any", "both paths together")):
+        why = f"every line that the fast path touches ({paths}) is one that a packet waits for"
+        yield from _rule(f"{struct}-lines-{side}", struct, "lines", why, path, side)
 
 
-def _rule(id_: str, struct: str, keys: str, why: str, path: str) -> Iterator[str]:
+def _rule(id_: str, struct: str, kind: str, why: str, path: str, side: str | None = None) -> Iterator[str]:
+    """Yield the lines of a rule; one on the lines of a side is a note."""
     yield ""
     yield "[[rule]]"
-    yield f"id = {_quoted(id_)}"
-    yield f"struct = {_quoted(struct)}"
-    yield from keys.split("\n")
-    if "severity" not in keys:
-        yield 'severity = "warning"'
-    yield f"why = {_quoted(why)}"
-    yield f"evidence = [{_quoted(path)}]"
+    yield f"id = {_quote(id_)}"
+    yield f"struct = {_quote(struct)}"
+    yield f'kind = "{kind}"'
+    if side is not None:
+        yield f'side = "{side}"'
+    yield f'severity = "{"warning" if side is None else "note"}"'
+    yield f"why = {_quote(why)}"
+    yield f"evidence = [{_quote(path)}]"
 
 
-def _quoted(text: str) -> str:
-    """A basic string of TOML; bytes of a file's name that are no UTF-8 become question marks."""
+def _quote(text: str) -> str:
+    """Return a basic string of TOML; bytes of a file name that are not UTF-8 become question marks."""
     return escapes.toml_string(text.encode(errors="replace").decode())
 
 
 def _plain(text: str) -> str:
-    """Text that can stand in a comment of TOML, where control characters cannot."""
+    """Return text for a comment of TOML, with spaces for control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

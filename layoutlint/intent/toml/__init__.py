@@ -1,1 +1,1 @@
-"""Rule files, case files and matrix files."""
+"""Readers of rule files, case files and matrix files."""

@@ -1,9 +1,10 @@
-"""TOML with the line of every key: tomllib gives the values; the same text is walked once for lines."""
+"""Parses TOML with the line of every key: values by tomllib, lines by a second pass over the text."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from codecs import getincrementaldecoder
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,11 +12,11 @@ from layoutlint import files
 from layoutlint.errors import RuleFileError
 
 Path = tuple[str | int, ...]
-"""Keys and array indices from the top of the document."""
+"""Keys and array indices, from the top of the document."""
 
 _LONGEST = 1 << 20
 _MOST_BYTES = 4 * _LONGEST + 4
-"""More than so many characters take in UTF-8."""
+"""More bytes than the longest text can have in UTF-8."""
 _DEEPEST = 50
 _TOKEN = re.compile(
     r'(?P<string>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\')'
@@ -25,43 +26,42 @@ _TOKEN = re.compile(
 )
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
-"""The name of a table, as tomllib's messages have it: `('build', 'one')`."""
+"""The name of a table in tomllib's messages: `('build', 'one')`."""
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The values of a TOML text and where they stand."""
+    """The values of a TOML text, and their lines."""
 
     data: dict[str, object]
     lines: dict[Path, int]
 
     def line(self, path: Path) -> int:
-        """The line of a key or element, counted from 1; of the nearest enclosing one that the text spells."""
+        """Return the line (from 1) of a key or element, or of the nearest one around it that has a line."""
         while path not in self.lines and path:
             path = path[:-1]
         return self.lines.get(path, 1)
 
 
-def content(path: str, through_pipe: bool = False) -> str:
-    """The text of a TOML file, or with `through_pipe` of a pipe.
+def read_text(path: str, through_pipe: bool = False) -> str:
+    """Return the text of a TOML file; `through_pipe` allows a pipe.
 
-    Raises RuleFileError for one that cannot be read, or is not UTF-8.
+    Raises RuleFileError if it cannot be read, or is not UTF-8.
     """
     try:
         data = files.start(path, _MOST_BYTES, through_pipe)
-        return data.decode()
+        # Bytes up to the limit may end within a character; `parse` refuses so long a text.
+        return getincrementaldecoder("utf-8")().decode(data, final=len(data) < _MOST_BYTES)
     except OSError as error:
         raise RuleFileError((f"{path}: {files.why(error)}",)) from None
     except UnicodeDecodeError as error:
-        if len(data) == _MOST_BYTES and error.reason == "unexpected end of data":
-            return data.decode(errors="ignore")  # too long in any case, which `parse` says
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None
 
 
 def parse(text: str, path: str) -> Document:
-    """Values and lines of a TOML text; raises RuleFileError, with the line, for bad or outsized TOML."""
+    """Parse a TOML text; raises RuleFileError, with the line, for bad or too large TOML."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if len(text) > _LONGEST:
         raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, which no such file is",))
@@ -75,14 +75,14 @@ def parse(text: str, path: str) -> Document:
 
 
 def _not_toml(reason: str, text: str, path: str) -> str:
-    at = _AT_LINE.search(reason)
-    if at is None:  # int() refuses to read thousands of digits, and tomllib passes that on
+    place = _AT_LINE.search(reason)
+    if place is None:  # int() refuses thousands of digits
         number = _LONG_NUMBER.search(text)
         line = text.count("\n", 0, number.start()) + 1 if number else 1
         return f"{path}:{line}: not TOML: a number is too long"
-    line = int(at[1]) if at[1] else text.rstrip("\n").count("\n") + 1
-    said = _KEYS.sub(_as_table, reason[: at.start()])
-    return f"{path}:{line}: not TOML: {said[:1].lower()}{said[1:]}"
+    line = int(place[1]) if place[1] else text.rstrip("\n").count("\n") + 1
+    message = _KEYS.sub(_as_table, reason[: place.start()])
+    return f"{path}:{line}: not TOML: {message[:1].lower()}{message[1:]}"
 
 
 def _as_table(keys: re.Match[str]) -> str:
@@ -114,7 +114,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _refuse_outsized(tokens: list[_Token], path: str) -> None:
-    """Keeps tomllib from recursing too deep, and from the square of a dotted key's length."""
+    """Refuse deep nesting and long dotted keys: tomllib recurses, and is quadratic in such keys."""
     depth = parts = 0
     for token in tokens:
         depth += (token.text in ("[", "{")) - (token.text in ("]", "}"))
@@ -124,7 +124,7 @@ def _refuse_outsized(tokens: list[_Token], path: str) -> None:
 
 
 class _Walk:
-    """One pass over the tokens of valid TOML that notes the line of every key and array element."""
+    """A pass over the tokens of valid TOML that notes the line of every key and array element."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self.lines: dict[Path, int] = {}
@@ -151,7 +151,7 @@ class _Walk:
         return self._at < len(self._tokens)
 
     def _header(self) -> Path:
-        """`[a.b]`, or `[[a.b]]`, which starts the next element of an array."""
+        """Read `[a.b]`, or `[[a.b]]`, which starts the next element of an array; return its path."""
         line = self._next().line
         is_element = self._peek() == "["
         self._at += is_element
@@ -165,7 +165,7 @@ class _Walk:
         return path
 
     def _enter(self, keys: list[str]) -> Path:
-        """The path of a table; a key that names an array of tables means its latest element."""
+        """Return the path of a table; an array of tables stands for its last element."""
         path: Path = ()
         for key in keys:
             path = (*path, key)

@@ -1,4 +1,4 @@
-"""Matrix files: TOML in, Builds out (docs/matrix.md). All mistakes are reported at once."""
+"""Reads matrix files: the builds of a matrix (docs/matrix.md), or all mistakes at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import product
 from typing import TypedDict, TypeVar
 
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
-from layoutlint.intent.toml import table as toml
-from layoutlint.intent.toml.document import content, parse
-from layoutlint.intent.toml.table import Misfit, Notes, Table
+from layoutlint.intent.toml import converters, document
+from layoutlint.intent.toml.converters import Misfit
+from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.model import target
 from layoutlint.model.build import Build, Randomised
 from layoutlint.model.reading import Version
@@ -45,7 +45,7 @@ _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([^()]*\))?(?:=.*)?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one table says of builds; None and () where it says nothing."""
+    """What one table states about builds; None and () for nothing."""
 
     table: Table
     name: str = ""
@@ -63,33 +63,33 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The tables that a build is made of, and its name."""
+    """The name of a build, and the tables that define it."""
 
     name: str
     parts: tuple[_Part, ...]
     is_combined: bool
-    """Whether they are values of axes."""
+    """Whether the tables are values of axes."""
 
     @property
     def table(self) -> Table:
-        """Where messages point at."""
+        """The table that mistakes are reported at."""
         return self.parts[-1].table
 
-    def wrong(self, message: str) -> None:
-        """Notes a mistake."""
-        self.table.wrong(message)
+    def report(self, message: str) -> None:
+        """Note a mistake."""
+        self.table.report(message)
 
 
 def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tuple[Build, ...]:
-    """The builds of a matrix file, in its order; those that name no input are of `inputs`.
+    """Return the builds of a matrix file, in order; builds without an input get `inputs`.
 
-    `text` replaces what the file holds now. Raises RuleFileError with all mistakes of the file.
+    `text` replaces the content of the file. Raises RuleFileError with all mistakes of the file.
     """
-    document = parse(content(path, through_pipe=True) if text is None else text, path)
-    notes = Notes(document)
-    builds = tuple(_Reader(Table(document.data, (), "a matrix", notes), path, inputs).builds())
+    toml = document.parse(document.read_text(path, through_pipe=True) if text is None else text, path)
+    notes = Notes(toml)
+    builds = tuple(_Reader(Table(toml.data, (), "a matrix", notes), path, inputs).builds())
     if not builds and not notes.mistakes:
-        notes.wrong((), "there is no build: neither `[build.NAME]` nor `[axis.NAME.VALUE]`")
+        notes.report((), "there is no build: neither `[build.NAME]` nor `[axis.NAME.VALUE]`")
     if notes.mistakes:
         raise RuleFileError(tuple(f"{path}:{line}: {message}" for line, message in sorted(notes.mistakes)))
     return builds
@@ -97,31 +97,33 @@ def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tu
 
 @dataclass(slots=True)
 class _Reader:
-    """One file's tables turned into builds; mistakes go to its notes."""
+    """Turns the tables of one file into builds; mistakes go to its notes."""
 
     top: Table
     path: str
     inputs: tuple[str, ...]
-    contradictions: set[tuple[str, str, str]] = field(default_factory=set)
-    """A key and the two tables that contradict each other, noted once and not for each build."""
+    contradictions: set[tuple[str, object, object]] = field(default_factory=set)
+    """Keys with the two tables or values that contradict each other; each is noted for one build only."""
+    reported: set[str] = field(default_factory=set)
+    """Mistakes of many builds, each noted at the first of them."""
 
     def builds(self) -> Iterator[Build]:
-        """Every build: those of the axes first, then those that are named."""
-        self.top.only(TOP_KEYS, lambda key: " (a build is `[build.NAME]`)" if key == "builds" else "")
-        defaults = self._part("defaults", self.top.table("defaults", "[defaults]"))
+        """Yield every build: combinations of axes first, then named builds."""
+        self.top.allow_only(TOP_KEYS, lambda key: " (a build is `[build.NAME]`)" if key == "builds" else "")
+        defaults = self._read_part("defaults", self.top.table("defaults", "[defaults]"))
         axes = tuple(self._axes())
-        one_by_one = tuple(self._named(self.top.table("build", "[build]"), "build"))
-        if self._is_too_many(axes, one_by_one):
+        named = tuple(self._parts(self.top.table("build", "[build]"), "build"))
+        if self._is_too_many(axes, named):
             return
         plans = [_Plan("-".join(p.name for p in parts), parts, True) for parts in product(*axes) if parts]
-        plans += [_Plan(part.name, (part,), False) for part in one_by_one]
-        plans = self._left(plans)
+        plans += [_Plan(part.name, (part,), False) for part in named]
+        plans = self._without_excluded(plans)
         self._refuse_same_names(plans)
         for plan in plans:
-            build = self._build(plan, defaults)
-            is_said = any("input" in part.table.data for part in (defaults, *plan.parts))
-            if not build.inputs and not is_said:
-                plan.wrong(f"build `{build.name}` has no `input`, and none was given beside the matrix")
+            build = self._make_build(plan, defaults)
+            is_stated = any("input" in part.table.data for part in (defaults, *plan.parts))
+            if not build.inputs and not is_stated:
+                plan.report(f"build `{build.name}` has no `input`, and none was given beside the matrix")
             yield build
 
     def _axes(self) -> Iterator[tuple[_Part, ...]]:
@@ -129,145 +131,154 @@ class _Reader:
         for name in axes.data:
             values = axes.table(name, f"[axis.{name}]")
             if not values.data:
-                values.wrong(f"{values.called} has no values: each is a table `[axis.{name}.VALUE]`")
-            yield tuple(self._named(values, f"axis.{name}"))
+                values.report(f"{values.label} has no values: each is a table `[axis.{name}.VALUE]`")
+            yield tuple(self._parts(values, f"axis.{name}"))
 
-    def _named(self, tables: Table, prefix: str) -> Iterator[_Part]:
-        """The tables below `[prefix]`, each with its name."""
+    def _parts(self, tables: Table, prefix: str) -> Iterator[_Part]:
+        """Yield the tables below `[prefix]`."""
         for name in tables.data:
             table = tables.table(name, f"[{prefix}.{name}]")
             if not _NAME.fullmatch(name):
-                table.wrong(f"a build cannot be called `{name}`: letters, digits, `-`, `_`, `.` and `+`")
-            yield self._part(name, table)
+                table.report(f"a build cannot be called `{name}`: letters, digits, `-`, `_`, `.` and `+`")
+            yield self._read_part(name, table)
 
-    def _part(self, name: str, table: Table) -> _Part:
-        table.only(BUILD_KEYS, lambda key: _hint(table, key))
-        on = table.get("config", toml.listed(toml.kernel_option, "kernel options"))
-        self._refuse_both_ways(table, on or ())
-        words = table.get("flags", toml.words) or ()
+    def _read_part(self, name: str, table: Table) -> _Part:
+        table.allow_only(BUILD_KEYS, lambda key: _hint(table, key))
+        config = table.get("config", converters.list_of(converters.kernel_option, "kernel options"))
+        self._refuse_both_ways(table, config or ())
+        words = table.get("flags", converters.words) or ()
         return _Part(
             table,
             name,
-            tuple(self._here(path) for path in table.get("input", _inputs) or ()),
+            tuple(self._resolve(path) for path in table.get("input", _inputs) or ()),
             (
                 *flags.anchored(words, os.path.dirname(self.path)),
-                *(f"-D{define}" for define in table.get("defines", toml.listed(_define, "macros")) or ()),
+                *(
+                    f"-D{define}"
+                    for define in table.get("defines", converters.list_of(_define, "macros")) or ()
+                ),
             ),
-            on,
+            config,
             table.get("target", _target),
             table.get("line_size", _power_of_two),
             table.get("min_align", _power_of_two),
-            table.get("randstruct", toml.choice(MODES)),
-            self._file(table.get("seed", toml.text)),
-            tuple(self._file(name) or name for name in table.get("randomized", toml.words) or ()),
-            self._file(table.get("kernel_version", toml.text)),
+            table.get("randstruct", converters.choice(MODES)),
+            self._file(table.get("seed", converters.text)),
+            tuple(self._file(name) or name for name in table.get("randomized", converters.words) or ()),
+            self._file(table.get("kernel_version", converters.text)),
         )
 
-    def _file(self, text: str | None) -> str | None:
-        """A text, or the file that it names from the folder of the matrix."""
-        if text is None:
+    def _file(self, word: str | None) -> str | None:
+        """Return a text, or the path of the file that it names, relative to the folder of the matrix."""
+        if word is None:
             return None
-        at = self._here(text)
-        if os.path.exists(at) or "/" in text:
-            return at if os.sep in at else os.path.join(os.curdir, at)
-        return text
+        path = self._resolve(word)
+        if os.path.exists(path) or "/" in word:
+            return path if os.sep in path else os.path.join(os.curdir, path)
+        return word
 
-    def _here(self, path: str) -> str:
-        """A path of the file, which is relative to the folder that the file is in."""
+    def _resolve(self, path: str) -> str:
+        """Return a path in the matrix, which is relative to the folder of the matrix."""
         return os.path.normpath(os.path.join(os.path.dirname(self.path), path))
 
     def _refuse_both_ways(self, table: Table, options: tuple[str, ...]) -> None:
         for index, option in enumerate(options):
             if option.startswith("!") and option[1:] in options:
-                table.wrong(f"`config` has `{option[1:]}` and `{option}`", "config", index)
+                table.report(f"`config` has `{option[1:]}` and `{option}`", "config", index)
 
-    def _is_too_many(self, axes: tuple[tuple[_Part, ...], ...], one_by_one: tuple[_Part, ...]) -> bool:
-        count = len(one_by_one)
+    def _is_too_many(self, axes: tuple[tuple[_Part, ...], ...], named: tuple[_Part, ...]) -> bool:
+        count = len(named)
         combinations = 1
         for values in axes:
             combinations *= len(values)
         count += combinations if axes else 0
         if count > _MOST_BUILDS:
-            self.top.wrong(f"the matrix has {count:,} builds, and {_MOST_BUILDS:,} are the most")
+            self.top.report(f"the matrix has {count:,} builds, and {_MOST_BUILDS:,} are the most")
         return count > _MOST_BUILDS
 
-    def _build(self, plan: _Plan, defaults: _Part) -> Build:
-        """What the tables of a build say together."""
+    def _make_build(self, plan: _Plan, defaults: _Part) -> Build:
+        """Return the build that its tables define together."""
         parts = plan.parts
         words = tuple(word for part in (defaults, *parts) for word in part.flags)
-        target = self._one("target", lambda part: part.target, defaults, parts)
+        target = self._value("target", lambda part: part.target, defaults, parts)
         self._refuse_other_target(target, words, plan)
         return Build(
             name=plan.name,
             source=Source(self.path, plan.table.line),
-            inputs=self._one("input", lambda part: part.inputs, defaults, parts) or self.inputs,
+            inputs=self._value("input", lambda part: part.inputs, defaults, parts) or self.inputs,
             values=tuple(part.name for part in parts) if plan.is_combined else (),
             flags=words,
             target=target,
-            config=self._config(defaults, parts),
-            line_size=self._one("line_size", lambda part: part.line_size, defaults, parts),
-            min_align=self._one("min_align", lambda part: part.min_align, defaults, parts),
-            **self._kernel(plan, defaults),
+            config=self._merge_config(defaults, parts),
+            line_size=self._value("line_size", lambda part: part.line_size, defaults, parts),
+            min_align=self._value("min_align", lambda part: part.min_align, defaults, parts),
+            **self._read_kernel(plan, defaults),
         )
 
-    def _kernel(self, plan: _Plan, defaults: _Part) -> _Kernel:
-        """How a kernel is randomised, and its version."""
+    def _read_kernel(self, plan: _Plan, defaults: _Part) -> _Kernel:
+        """Return the randomisation of a kernel, and its version."""
         parts = plan.parts
-        said = Randomised(
-            self._one("randstruct", lambda part: part.randstruct, defaults, parts),
-            self._one("seed", lambda part: part.seed, defaults, parts),
-            self._one("kernel_version", lambda part: part.kernel_version, defaults, parts),
-            self._one("randomized", lambda part: part.randomized, defaults, parts),
+        randomised = Randomised(
+            self._value("randstruct", lambda part: part.randstruct, defaults, parts),
+            self._value("seed", lambda part: part.seed, defaults, parts),
+            self._value("kernel_version", lambda part: part.kernel_version, defaults, parts),
+            self._value("randomized", lambda part: part.randomized, defaults, parts),
         )
         kernel = None
-        if said.kernel is not None and not os.path.isdir(said.kernel):
-            kernel = version.of_release(said.kernel.removeprefix("v"))
+        if randomised.kernel is not None and not os.path.isdir(randomised.kernel):
+            kernel = version.of_release(randomised.kernel.removeprefix("v"))
             if kernel is None:
-                self._once(
-                    plan, f"`kernel_version` is `{said.kernel}`: wanted X.Y, such as 6.12, or a source"
+                self._report_once(
+                    plan, f"`kernel_version` is `{randomised.kernel}`: wanted X.Y, such as 6.12, or a source"
                 )
                 return {"randomised": Randomised(), "kernel": None}
-        try:  # what can be said to be wrong before the inputs are looked at
+        try:  # mistakes that show without the inputs
             options.randomisation(
-                said.mode or MODES[0], said.seed, said.kernel if said.mode else None, said.marked, ()
+                randomised.mode or MODES[0],
+                randomised.seed,
+                randomised.kernel if randomised.mode else None,
+                randomised.marked,
+                (),
             )
         except UsageError as error:
-            self._once(plan, _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", str(error)))
-        return {"randomised": said, "kernel": kernel}
+            self._report_once(
+                plan, _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", str(error))
+            )
+        return {"randomised": randomised, "kernel": kernel}
 
-    def _once(self, plan: _Plan, message: str) -> None:
-        """Notes a mistake of many builds at the first of them."""
-        if ("", "", message) not in self.contradictions:
-            self.contradictions.add(("", "", message))
-            plan.wrong(message)
+    def _report_once(self, plan: _Plan, message: str) -> None:
+        """Note a mistake of many builds at the first of them."""
+        if message not in self.reported:
+            self.reported.add(message)
+            plan.report(message)
 
-    def _one(self, key: str, of: Callable[[_Part], T], defaults: _Part, parts: tuple[_Part, ...]) -> T:
-        """The value of a key that has one: that of an axis or build, else the default."""
-        stating = [part for part in parts if of(part)]
+    def _value(self, key: str, get: Callable[[_Part], T], defaults: _Part, parts: tuple[_Part, ...]) -> T:
+        """Return the value of a key: that of the axis or build that states it, else the default."""
+        stating = [part for part in parts if get(part)]
         for other in stating[1:]:
-            if of(other) != of(stating[0]):
+            if get(other) != get(stating[0]):
                 self._contradiction(key, stating[0], other)
-        return of(stating[0] if stating else defaults)
+        return get(stating[0] if stating else defaults)
 
-    def _config(self, defaults: _Part, parts: tuple[_Part, ...]) -> tuple[str, ...] | None:
-        """Every option once; axes and builds go before defaults."""
+    def _merge_config(self, defaults: _Part, parts: tuple[_Part, ...]) -> tuple[str, ...] | None:
+        """Return every kernel option once; axes and builds override the defaults."""
         if all(part.config is None for part in (defaults, *parts)):
             return None
-        found = {option.removeprefix("!"): option for option in defaults.config or ()}
-        by: dict[str, _Part] = {}
+        options = {option.removeprefix("!"): option for option in defaults.config or ()}
+        origin: dict[str, _Part] = {}
         for part in parts:
             for option in part.config or ():
                 name = option.removeprefix("!")
-                if found.get(name) != option and by.get(name, part) is not part:
-                    self._contradiction("config", by[name], part)
-                found[name], by[name] = option, part
-        return tuple(found.values())
+                if options.get(name) != option and origin.get(name, part) is not part:
+                    self._contradiction("config", origin[name], part)
+                options[name], origin[name] = option, part
+        return tuple(options.values())
 
-    def _contradiction(self, key: str, one: _Part, other: _Part) -> None:
-        pair = (key, one.table.called, other.table.called)
+    def _contradiction(self, key: str, first: _Part, other: _Part) -> None:
+        pair = (key, first.table.path, other.table.path)
         if pair not in self.contradictions:
             self.contradictions.add(pair)
-            other.table.wrong(f"`{key}` of {other.table.called} contradicts that of {one.table.called}", key)
+            other.table.report(f"`{key}` of {other.table.label} contradicts that of {first.table.label}", key)
 
     def _refuse_other_target(self, target: str | None, words: tuple[str, ...], plan: _Plan) -> None:
         triple = cross_target.stated(words)
@@ -276,7 +287,7 @@ class _Reader:
         pair = ("--target", target, triple)
         if pair not in self.contradictions:
             self.contradictions.add(pair)
-            plan.wrong(
+            plan.report(
                 f"`target` of build `{plan.name}` is `{target}`, and its `flags` have --target={triple}"
             )
 
@@ -285,52 +296,54 @@ class _Reader:
         for plan in plans:
             other = first.setdefault(plan.name, plan)
             if other is not plan:
-                plan.wrong(
+                plan.report(
                     f"two builds are called `{plan.name}`: the other is that of line {other.table.line}"
                 )
 
-    def _left(self, plans: list[_Plan]) -> list[_Plan]:
-        """The builds that `exclude` does not take out."""
-        patterns = self.top.get("exclude", toml.words) or ()
+    def _without_excluded(self, plans: list[_Plan]) -> list[_Plan]:
+        """Return the builds that `exclude` leaves."""
+        patterns = self.top.get("exclude", converters.words) or ()
         for index, pattern in enumerate(patterns if plans else ()):
             if not any(fnmatchcase(plan.name, pattern) for plan in plans):
                 hint = did_you_mean(pattern, [plan.name for plan in plans])
-                self.top.wrong(f"`exclude` has `{pattern}`, which is no build{hint}", "exclude", index)
-        left = [p for p in plans if not any(fnmatchcase(p.name, pattern) for pattern in patterns)]
-        if plans and not left:
-            self.top.wrong("`exclude` leaves no build", "exclude")
-        return left
+                self.top.report(f"`exclude` has `{pattern}`, which is no build{hint}", "exclude", index)
+        remaining = [
+            plan for plan in plans if not any(fnmatchcase(plan.name, pattern) for pattern in patterns)
+        ]
+        if plans and not remaining:
+            self.top.report("`exclude` leaves no build", "exclude")
+        return remaining
 
 
 def _hint(table: Table, key: str) -> str:
-    """TOML reads `[build.v6.12]` as a table in a table; a name with a dot is meant."""
+    """Return a hint for `[build.v6.12]`, which TOML reads as a table in a table."""
     if not isinstance(table.data[key], dict) or not table.path:
         return ""
     return f' (quote a name with a dot: "{table.path[-1]}.{key}")'
 
 
 def _inputs(value: object) -> tuple[str, ...]:
-    return (toml.text(value),) if isinstance(value, str) else toml.words(value)
+    return (converters.text(value),) if isinstance(value, str) else converters.words(value)
 
 
 def _define(value: object) -> str:
-    found = toml.text(value)
-    if found.startswith("-D"):
-        raise Misfit(f"cannot be `{found}`: write `{found[2:]}`")
-    if not _DEFINE.fullmatch(found):
-        raise Misfit(f"cannot be `{found}`: a macro, as `NAME` or `NAME=VALUE`")
-    return found
+    macro = converters.text(value)
+    if macro.startswith("-D"):
+        raise Misfit(f"cannot be `{macro}`: write `{macro[2:]}`")
+    if not _DEFINE.fullmatch(macro):
+        raise Misfit(f"cannot be `{macro}`: a macro, as `NAME` or `NAME=VALUE`")
+    return macro
 
 
 def _target(value: object) -> str:
-    found = toml.text(value)
-    if found not in cross_target.NAMES:
-        raise Misfit(f"cannot be `{found}`{target.meant(found, cross_target.NAMES)}")
-    return found
+    name = converters.text(value)
+    if name not in cross_target.NAMES:
+        raise Misfit(f"cannot be `{name}`{target.meant(name, cross_target.NAMES)}")
+    return name
 
 
 def _power_of_two(value: object) -> int:
-    found = toml.integer(value)
-    if found < 1 or found & (found - 1) or found > _LARGEST:
-        raise Misfit(f"must be a power of two up to {_LARGEST:,}, not {found}")
-    return found
+    number = converters.integer(value)
+    if number < 1 or number & (number - 1) or number > _LARGEST:
+        raise Misfit(f"must be a power of two up to {_LARGEST:,}, not {number}")
+    return number

@@ -1,10 +1,11 @@
-"""The keys of a rule file that say where objects of a struct start (docs/placements.md)."""
+"""Reads the keys of a rule file on the placement of structs (docs/placements.md)."""
 
 from __future__ import annotations
 
 import re
 
-from layoutlint.intent.toml.table import Misfit, Table, boolean, integer, text
+from layoutlint.intent.toml.converters import Misfit, boolean, integer, text
+from layoutlint.intent.toml.table import Table
 from layoutlint.model.storage import ALIGNED, ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source
 from layoutlint.phrases import one_of
@@ -13,26 +14,29 @@ STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 
-def storage(struct: Table, path: str) -> Storage | None:
-    """What a struct's table in the file at `path` says; None for nothing, or a mistake, which is noted."""
+def read_storage(struct: Table, path: str) -> Storage | None:
+    """Return the storage that a struct's table states; None for none, or for a mistake (which is noted).
+
+    `path` is the rule file.
+    """
     word, align = struct.get("placement", _placement) or (None, None)
     stride, array = struct.get("stride", _positive), struct.get("array", _array)
     if stride is not None and word != "slab":
-        struct.wrong("`stride` is for `slab`: from one object of a cache to the next", "stride")
+        struct.report("`stride` is for `slab`: from one object of a cache to the next", "stride")
     elif stride is not None and align is not None and stride % align:
-        struct.wrong(f"`stride` {stride} contradicts `slab:{align}`: it is no multiple of {align}", "stride")
+        struct.report(f"`stride` {stride} contradicts `slab:{align}`: it is no multiple of {align}", "stride")
     constructor = struct.get("constructor", boolean)
     if constructor is not None and word != "slab":
-        struct.wrong("`constructor` is for `slab`: whether the cache has one", "constructor")
+        struct.report("`constructor` is for `slab`: whether the cache has one", "constructor")
     if constructor and stride is not None:
-        struct.wrong("`constructor` says nothing beside `stride`, which holds everything", "constructor")
+        struct.report("`constructor` says nothing beside `stride`, which holds everything", "constructor")
     red_zone = struct.get("red_zone", boolean)
     if red_zone is not None and word != "slab":
-        struct.wrong("`red_zone` is for `slab`: whether there is one before each object", "red_zone")
+        struct.report("`red_zone` is for `slab`: whether there is one before each object", "red_zone")
     elif red_zone and stride is None:
-        struct.wrong("`red_zone` needs `stride`: with debugging more stands behind each object", "red_zone")
+        struct.report("`red_zone` needs `stride`: with debugging more stands behind each object", "red_zone")
     if array is not None and word == EMBEDDED:
-        struct.wrong("`array` cannot stand beside `embedded`: the containers tell their arrays", "array")
+        struct.report("`array` cannot stand beside `embedded`: the containers tell their arrays", "array")
     if word is None and array is None:
         return None
     line = struct.notes.document.line((*struct.path, "array" if word is None else "placement"))
@@ -40,32 +44,32 @@ def storage(struct: Table, path: str) -> Storage | None:
 
 
 def _placement(value: object) -> tuple[str, int | None]:
-    """A word, and the alignment behind it."""
-    said = text(value)
-    word, colon, number = said.partition(":")
+    """Return a storage word, and its alignment in bytes if one is stated: `slab:64`."""
+    spelling = text(value)
+    word, colon, number = spelling.partition(":")
     if word not in WORDS:
-        raise Misfit(f"cannot be `{said}`{one_of(word, WORDS)}")
+        raise Misfit(f"cannot be `{spelling}`{one_of(word, WORDS)}")
     if colon and word not in TAKE_ALIGNMENT:
-        raise Misfit(f"cannot be `{said}`: an alignment can stand behind {', '.join(TAKE_ALIGNMENT)}")
+        raise Misfit(f"cannot be `{spelling}`: an alignment can stand behind {', '.join(TAKE_ALIGNMENT)}")
     if not colon:
         if word == ALIGNED:
             raise Misfit("`aligned` needs an alignment in bytes: `aligned:16`")
         return word, None
     align = int(number) if _ALIGNMENT.fullmatch(number) else 0
     if align < 1 or align & (align - 1):
-        raise Misfit(f"cannot be `{said}`: {number or 'nothing'} is not a power of two")
+        raise Misfit(f"cannot be `{spelling}`: {number or 'nothing'} is not a power of two")
     return word, align
 
 
 def _positive(value: object) -> int:
-    found = integer(value)
-    if found < 1:
-        raise Misfit(f"must be at least 1, not {found}")
-    return found
+    number = integer(value)
+    if number < 1:
+        raise Misfit(f"must be at least 1, not {number}")
+    return number
 
 
 def _array(value: object) -> int:
-    """The number of elements; ANY for `true`."""
+    """Return a number of elements; ANY for `true`."""
     if value is True:
         return ANY
     if isinstance(value, bool) or not isinstance(value, int):

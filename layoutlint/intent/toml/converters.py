@@ -1,0 +1,179 @@
+"""Converters of TOML values: each returns the value that a key may have, or raises Misfit."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from layoutlint.intent.toml.document import Path
+from layoutlint.phrases import one_of
+
+T = TypeVar("T")
+_FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
+_FIELD_PATH = re.compile(rf"{_FIELD_STEP}(?:\.{_FIELD_STEP})*")
+_OPTION = re.compile(r"!?\w+")
+_SELECTOR = re.compile(r"@[a-z*?][a-z0-9*?-]*")
+_TYPE = re.compile(r"[\w*?(\[][^@;{}]*")
+_WORDS: tuple[tuple[type, str], ...] = (
+    (bool, "a boolean"),
+    (str, "a string"),
+    (int, "an integer"),
+    (float, "a number"),
+    (list, "a list"),
+    (dict, "a table"),
+)
+
+
+class Misfit(Exception):
+    """A value that a key cannot have; `within` holds the indices of the wrong element."""
+
+    def __init__(self, reason: str, within: Path = ()) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.within = within
+
+
+def _type_name(value: object) -> str:
+    return next((word for kind, word in _WORDS if isinstance(value, kind)), "a date or time")
+
+
+def _wrong_type(expected: str, value: object) -> Misfit:
+    return Misfit(f"must be {expected}, not {_type_name(value)}")
+
+
+def table(value: object) -> Mapping[str, object]:
+    """Return a table."""
+    if not isinstance(value, dict):
+        raise _wrong_type("a table", value)
+    return value
+
+
+def text(value: object) -> str:
+    """Return a string without surrounding blanks; it must not be empty."""
+    if not isinstance(value, str):
+        raise _wrong_type("a string", value)
+    if not value.strip():
+        raise Misfit("is empty")
+    return value.strip()
+
+
+def boolean(value: object) -> bool:
+    """Return a boolean."""
+    if not isinstance(value, bool):
+        raise _wrong_type("true or false", value)
+    return value
+
+
+def integer(value: object) -> int:
+    """Return an integer."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong_type("an integer", value)
+    return value
+
+
+def number(value: object) -> float:
+    """Return a finite number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _wrong_type("a number", value)
+    if not math.isfinite(value):
+        raise Misfit(f"must be a finite number, not {value}")
+    return float(value)
+
+
+def share(value: object) -> float:
+    """Return a number from 0 to 1."""
+    converted = number(value)
+    if not 0 <= converted <= 1:
+        raise Misfit(f"must be from 0 to 1 (a share of the placements), not {value}")
+    return converted
+
+
+def choice(names: Iterable[str]) -> Callable[[object], str]:
+    """Return a converter for one of some names."""
+    names = tuple(names)
+
+    def convert(value: object) -> str:
+        name = text(value)
+        if name not in names:
+            raise Misfit(f"cannot be `{name}`{one_of(name, names)}")
+        return name
+
+    return convert
+
+
+def list_of(convert: Callable[[object], T], elements: str) -> Callable[[object], tuple[T, ...]]:
+    """Return a converter for a non-empty list; `elements` is their name in messages."""
+
+    def convert_list(value: object) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise _wrong_type(f"a list of {elements}", value)
+        if not value:
+            raise Misfit("is empty")
+        return tuple(_element(index, element) for index, element in enumerate(value))
+
+    def _element(index: int, element: object) -> T:
+        try:
+            return convert(element)
+        except Misfit as misfit:
+            raise Misfit(misfit.reason, (index, *misfit.within)) from None
+
+    return convert_list
+
+
+def field_path(value: object) -> str:
+    """Return a field path or pattern: `a.b`, `ring[2].head`, `*_lock`."""
+    path = text(value)
+    if _FIELD_PATH.fullmatch(path):
+        return path
+    if "->" in path:
+        reason = "write `.` for `->`"
+    elif path.count("[") != path.count("]"):
+        reason = "a `[` or `]` has no partner"
+    elif "" in path.split("."):
+        reason = "a name is missing beside a `.`"
+    else:
+        reason = "it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`"
+    raise Misfit(f"cannot be `{path}`: no field path ({reason})")
+
+
+def kernel_option(value: object) -> str:
+    """Return an option of the kernel's configuration that is on (`SMP`) or off (`!SMP`)."""
+    option = text(value)
+    bare = option.replace("CONFIG_", "")
+    if bare != option:
+        raise Misfit(f"cannot be `{option}`: write `{bare}`")
+    if not _OPTION.fullmatch(option):
+        raise Misfit(f"cannot be `{option}`: a kernel option, or `!` and an option that is off")
+    return option
+
+
+def selection(value: object) -> str:
+    """Return a field path or pattern, or a selector of fields: `@` and an access or a type."""
+    path = text(value)
+    if not path.startswith("@") or ":" in path:
+        return declarable(path)
+    if not _SELECTOR.fullmatch(path):
+        raise Misfit(f"cannot be `{path}`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`")
+    return path
+
+
+def declarable(value: object) -> str:
+    """Return a field path or pattern, or `@type:` and a type or a pattern of types."""
+    path = text(value)
+    word, colon, pattern = path.partition(":")
+    if not path.startswith("@") or not colon:
+        return field_path(path)
+    if word != "@type":
+        raise Misfit(f"cannot be `{path}`: before `:` stands `@type`, and nothing else")
+    if not _TYPE.fullmatch(pattern):
+        raise Misfit(
+            f"cannot be `{path}`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"
+        )
+    return path
+
+
+words = list_of(text, "strings")
+field_paths = list_of(selection, "field paths")
+groups = list_of(field_paths, "lists of field paths")
