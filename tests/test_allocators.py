@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutlint.geometry import placement
-from layoutlint.geometry.allocators import Wanting, contradiction, kmalloc_class
+from layoutlint.geometry.allocators import AllocationRequest, contradiction, kmalloc_class
 from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Context
@@ -312,12 +312,12 @@ class TestWhy:
     (storage("slab", stride=208), 8, None),
 ])  # fmt: skip
 def test_a_placement_that_a_struct_cannot_have(said, stated, message):
-    wanted = Wanting(200, stated or 8, target_named("x86_64"))
+    wanted = AllocationRequest(200, stated or 8, target_named("x86_64"))
     assert contradiction(said, "struct s", wanted, stated) == message
 
 
 def test_what_ends_with_a_flexible_array_is_no_element():
-    wanted = Wanting(200, 8, target_named("x86_64"), is_open=True)
+    wanted = AllocationRequest(200, 8, target_named("x86_64"), is_open=True)
     message = "`array`: struct s ends with a flexible array, and is no element of an array"
     assert contradiction(storage("kmalloc", array=3), "struct s", wanted, 8) == message
 

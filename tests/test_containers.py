@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.geometry.containers import MOST_WAYS, Container, Index, TooManyWays
+from layoutlint.geometry.containers import MOST_CONTAINERS, Container, Index, TooManyWays
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Field, Struct
@@ -355,9 +355,9 @@ class TestGrowth:
         assert [way.path for way in index.containers("lock", LOCK, is_direct=True)] == ["a", "b"]
 
     def test_as_many_as_are_listed_are_listed(self):
-        levels = MOST_WAYS.bit_length() - 2
+        levels = MOST_CONTAINERS.bit_length() - 2
         ways = Index(doubled(levels)).containers("lock", LOCK)
-        assert len(ways) == 2 ** (levels + 1) - 2 <= MOST_WAYS
+        assert len(ways) == 2 ** (levels + 1) - 2 <= MOST_CONTAINERS
         assert [way.offset for way in ways[-(2**levels) :]] == [8 * number for number in range(2**levels)]
 
     def test_unnamed_types_that_hold_one_another_twice(self):

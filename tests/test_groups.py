@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.geometry import groups
-from layoutlint.geometry.group_marks import Marker, Use, marker, use
+from layoutlint.geometry.group_marks import Marker, Use, marker, parse_use
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
@@ -122,4 +122,4 @@ TX, RX, BOTH = frozenset({"tx"}), frozenset({"rx"}), frozenset({"tx", "rx"})
     ],
 )
 def test_what_a_name_says(group, struct, said):
-    assert use(group, struct) == said
+    assert parse_use(group, struct) == said

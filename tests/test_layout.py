@@ -154,11 +154,11 @@ class TestOthers:
     ])  # fmt: skip
     def test_are_what_is_left(self, of_struct, chosen, others):
         layout = Layout(of_struct)
-        assert [place.path for place in layout.others([layout.find(path) for path in chosen])] == others
+        assert [place.path for place in layout.remaining_fields([layout.find(path) for path in chosen])] == others
 
     def test_of_a_long_array_are_runs(self):
         layout = Layout(struct("long", 1 << 40, array("x", 0, 1 << 40, 1)))
-        assert [(p.path, p.offset, p.size) for p in layout.others([layout.find("x[5]")])] == [
+        assert [(p.path, p.offset, p.size) for p in layout.remaining_fields([layout.find("x[5]")])] == [
             ("x[0..4]", 0, 5), ("x[6..1099511627775]", 6, (1 << 40) - 6),
         ]  # fmt: skip
 

@@ -208,7 +208,7 @@ class TestWhatWouldDo:
     @given(st.integers(1, 300), st.sampled_from([1, 2, 4, 8, 16, 64]), LINES)
     def test_clear_of_is_the_smallest_offset_that_never_shares(self, end, align, line_size):
         bases = slow.bases(align, line_size)
-        found = placement.clear_of(end, placement.Placements(line_size, tuple(bases), ""))
+        found = placement.first_clear_offset(end, placement.Placements(line_size, tuple(bases), ""))
 
         def ever_shares(start):
             return any((base + end - 1) // line_size == (base + start) // line_size for base in bases)
@@ -237,7 +237,7 @@ class TestWhatWouldDo:
         more = int(advice.split(" bytes ")[0].rsplit(" ", 1)[1])
         moved = replace(high, bit_offset=high.bit_offset + more * 8)
         assert advice.startswith(f"move `{high.path}` ")
-        assert not placement.shared(low, moved, where)
+        assert not placement.shared_bases(low, moved, where)
 
 
 class World:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import share
+from layoutlint.geometry.placement import share_line
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.condition import ALWAYS
 from layoutlint.judgement.finding import Finding, Report
@@ -176,7 +176,7 @@ RATES = {
 )
 def test_one_line_predicts_the_locking_rate(as_input, fixture, longs, rate):
     found = layout(as_input(fixture), "rw_semaphore")
-    on_one_line = share(found.find("count"), found.find("owner"), longs * 8, 64)
+    on_one_line = share_line(found.find("count"), found.find("owner"), longs * 8, 64)
     assert on_one_line == (rate > 0.95 * max(RATES[fixture]))
 
 

@@ -153,7 +153,7 @@ def test_fields(struct, patterns, fields):
 
 @pytest.mark.parametrize(("patterns", "own", "arrays"), ARRAYS)
 def test_arrays(struct, patterns, own, arrays):
-    assert sorted(place.path for place in Finder().arrays(Layout(struct), typed(patterns), own)) == arrays.split()
+    assert sorted(place.path for place in Finder().find_arrays(Layout(struct), typed(patterns), own)) == arrays.split()
 
 
 def test_places_are_those_of_paths(struct):

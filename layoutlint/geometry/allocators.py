@@ -1,4 +1,4 @@
-"""Where memory that an allocator, a compiler or a linker gives can start (docs/placements.md)."""
+"""Start addresses of memory from an allocator, a compiler or a linker (docs/placements.md)."""
 
 from __future__ import annotations
 
@@ -9,157 +9,170 @@ from layoutlint.model.storage import ALIGNED, ANY, LINE, PAGE, Storage
 from layoutlint.model.target import Target
 
 LARGEST_CLASS = 2 * PAGE
-"""Of kmalloc: what is larger gets pages of its own (KMALLOC_MAX_CACHE_SIZE in include/linux/slab.h)."""
+"""The largest kmalloc class in bytes. Larger blocks get pages of their own (KMALLOC_MAX_CACHE_SIZE in
+include/linux/slab.h)."""
 COPY = "copy"
-"""One CPU's of a per-CPU variable: no cache line has parts of two."""
-# Classes of kmalloc that are no power of two, and the largest smallest class with which each is there:
+"""One CPU's copy of a per-CPU variable. No cache line contains parts of two copies."""
+# The kmalloc classes that are no power of two, each with the largest KMALLOC_MIN_SIZE that allows it:
 # __kmalloc_index() in include/linux/slab.h, Linux v7.2 (the same since v3.10).
 _ODD_CLASSES = ((96, 32), (192, 64))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanting:
-    """What is asked of an allocator: a struct, its target, and what overrides the target; in bytes."""
+class AllocationRequest:
+    """An allocation request: size and alignment of a struct in bytes, its target, and overrides of the
+    target.
+    """
 
     size: int
     align: int
     target: Target
     is_open: bool = False
-    """Whether it ends with a flexible array: objects are larger than its size, nobody knows by how much."""
+    """Whether the struct ends with a flexible array: its objects have an unknown, larger size."""
     min_align: int | None = None
-    """The alignment that every allocator gives, whatever the target's gives."""
+    """The minimum alignment of every allocator in bytes; None for the target's."""
 
     @property
     def smallest_class(self) -> int:
-        """The smallest class of kmalloc that there is, in bytes."""
+        """The smallest existing kmalloc class, in bytes."""
         return max(8, self.min_align or self.target.kmalloc_align)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Where memory starts: at multiples of any of the steps behind `first`, in bytes, and why."""
+    """Start addresses of memory blocks: multiples of any of `steps` after `first`, in bytes."""
 
     steps: frozenset[int]
     why: str
     distance: int | None = None
-    """From one to the next, where each has another of its kind behind it; None where that is not known."""
-    row: str = ""
-    """What stands in that row: an `object` of a cache, a `block` of a size, a COPY of a variable."""
+    """Bytes from one block to the next of its kind; None if unknown."""
+    item: str = ""
+    """What the blocks in a row are: an `object` of a cache, a `block` of a size, or a COPY of a variable."""
     first: int = 0
-    """Bytes of a red zone before the first of them."""
+    """Size in bytes of the red zone before the first block."""
 
 
-def blocks(storage: Storage, wanted: Wanting) -> Blocks:
-    """Where the memory starts that holds an object, or an array of them. Not for EMBEDDED."""
+def blocks(storage: Storage, request: AllocationRequest) -> Blocks:
+    """Return the blocks that hold an object or an array of objects. `storage` is not EMBEDDED."""
     if storage.word == "slab":
-        return _slab(storage, wanted)
+        return _slab(storage, request)
     if storage.word == "kmalloc":
-        return _kmalloc(storage, wanted)
+        return _kmalloc(storage, request)
     if storage.word == "malloc":
-        align = wanted.min_align or wanted.target.malloc_align
+        align = request.min_align or request.target.malloc_align
         return Blocks(frozenset((align,)), f"allocated by malloc, which aligns to {align}")
     if storage.word == ALIGNED:
-        align = storage.align or wanted.align
+        align = storage.align or request.align
         return Blocks(frozenset((align,)), f"allocated at multiples of {align}")
     if storage.word == LINE:
-        return _on_lines(storage, wanted)
+        return _on_lines(storage, request)
     if storage.word in ("percpu", "static"):
-        align = max(wanted.align, storage.align or 1)
+        align = max(request.align, storage.align or 1)
         if storage.word == "static":
             return Blocks(frozenset((align,)), f"a static variable, aligned to {align}")
-        # What belongs to one CPU is whole pages, and holds the variable wherever in a page it starts:
+        # One CPU's area is a number of whole pages, with the variable at any offset of a page:
         # pcpu_embed_first_chunk() in mm/percpu.c, Linux v6.12.
-        size = _known_size(storage, wanted)
-        distance = None if size is None else _up(max(size, 1) + PAGE - min(align, PAGE), PAGE)
+        size = _known_size(storage, request)
+        distance = None if size is None else _round_up(max(size, 1) + PAGE - min(align, PAGE), PAGE)
         return Blocks(frozenset((align,)), f"a per-CPU variable, aligned to {align}", distance, COPY)
-    align = max(wanted.align, wanted.min_align or wanted.target.min_align)
+    align = max(request.align, request.min_align or request.target.min_align)
     return Blocks(frozenset((align,)), f"aligned to {align}")
 
 
-def contradiction(storage: Storage, called: str, wanted: Wanting, stated: int | None) -> str | None:
-    """What a struct makes of a placement that it cannot have; None when nothing is wrong.
+def contradiction(
+    storage: Storage, struct_name: str, request: AllocationRequest, stated_align: int | None
+) -> str | None:
+    """Return why a struct cannot have a placement, or None if it can.
 
-    `stated` is its alignment where the input states it: what follows from members may be a packed struct's.
+    `stated` is the alignment that the input states. An alignment that only follows from the members can be
+    wrong: the struct may be packed.
     """
-    said = f"`placement` `{storage.spelling}`"
-    if storage.align is not None and stated is not None and storage.align < stated:
-        return f"{said} contradicts {called}, which is aligned to {stated}"
-    if storage.array is not None and wanted.is_open:
-        return f"`array`: {called} ends with a flexible array, and is no element of an array"
-    least = wanted.size * (storage.array or 1)
+    placement = f"`placement` `{storage.spelling}`"
+    if storage.align is not None and stated_align is not None and storage.align < stated_align:
+        return f"{placement} contradicts {struct_name}, which is aligned to {stated_align}"
+    if storage.array is not None and request.is_open:
+        return f"`array`: {struct_name} ends with a flexible array, and is no element of an array"
+    least = request.size * (storage.array or 1)
     if storage.stride is not None and storage.has_red_zone:
-        least += _red_zone(storage, wanted)
+        least += _red_zone(storage, request)
     if storage.stride is not None and storage.stride < least:
-        return f"`stride` {storage.stride} contradicts {called}: objects of {least} bytes do not fit"
-    if storage.stride is not None and stated is not None and storage.stride % stated:
-        return f"`stride` {storage.stride} contradicts {called}, which is aligned to {stated}"
+        return f"`stride` {storage.stride} contradicts {struct_name}: objects of {least} bytes do not fit"
+    if storage.stride is not None and stated_align is not None and storage.stride % stated_align:
+        return f"`stride` {storage.stride} contradicts {struct_name}, which is aligned to {stated_align}"
     return None
 
 
 def kmalloc_class(size: int, smallest: int) -> int:
-    """The class of kmalloc that holds a size, in bytes; beyond the classes, whole pages in powers of two.
+    """Return the kmalloc class of a size, in bytes; above the classes, whole pages in powers of two.
 
-    `smallest` is KMALLOC_MIN_SIZE: 8, or ARCH_KMALLOC_MINALIGN where that is larger.
+    `smallest` is KMALLOC_MIN_SIZE: 8, or ARCH_KMALLOC_MINALIGN if that is larger.
     """
     power = max(smallest, 1 << (max(size, 1) - 1).bit_length())
     odd = (class_ for class_, most in _ODD_CLASSES if smallest <= most)
     return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
 
 
-def _on_lines(storage: Storage, wanted: Wanting) -> Blocks:
-    align = max(wanted.align, wanted.min_align or wanted.target.min_align, wanted.target.line_size)
+def _on_lines(storage: Storage, request: AllocationRequest) -> Blocks:
+    align = max(request.align, request.min_align or request.target.min_align, request.target.line_size)
     why = "the rule file says that objects start on a line"
-    size = _known_size(storage, wanted)
-    return Blocks(frozenset((align,)), why, None if size is None else _up(size, align), "object")
+    size = _known_size(storage, request)
+    return Blocks(frozenset((align,)), why, None if size is None else _round_up(size, align), "object")
 
 
-def _known_size(storage: Storage, wanted: Wanting) -> int | None:
-    """The bytes of an object, or of an array of them; None for what ends with a flexible array or is one."""
-    return None if wanted.is_open or storage.array == ANY else wanted.size * (storage.array or 1)
+def _known_size(storage: Storage, request: AllocationRequest) -> int | None:
+    """Return the bytes of an object or of an array of objects; None if the array is flexible or of any
+    length.
+    """
+    return None if request.is_open or storage.array == ANY else request.size * (storage.array or 1)
 
 
-def _slab(storage: Storage, wanted: Wanting) -> Blocks:
-    """Objects one behind the other from the start of a page: calculate_sizes() in mm/slub.c, Linux v6.12."""
-    target = wanted.target
-    align = _slab_align(storage, wanted)
-    known = _known_size(storage, wanted)
-    if storage.stride is None and known is None:
+def _slab(storage: Storage, request: AllocationRequest) -> Blocks:
+    """Return the blocks of a slab: objects in a row from the start of a page.
+
+    Source: calculate_sizes() in mm/slub.c, Linux v6.12.
+    """
+    target = request.target
+    align = _slab_align(storage, request)
+    known_size = _known_size(storage, request)
+    if storage.stride is None and known_size is None:
         why = f"in a slab cache, aligned to {align}: how large its objects are is not known"
         return Blocks(frozenset((align,)), why)
-    size = known or 0
-    if storage.has_constructor:  # the pointer to the next free object stands behind the object, not in it
-        size = _up(size, target.pointer_size) + target.pointer_size
-    stride = storage.stride or _up(size, align)
+    size = known_size or 0
+    if storage.has_constructor:  # the free-list pointer is after the object, not in it
+        size = _round_up(size, target.pointer_size) + target.pointer_size
+    stride = storage.stride or _round_up(size, align)
     why = f"in a slab cache, {stride} bytes from one to the next"
-    first = _red_zone(storage, wanted) if storage.has_red_zone else 0
+    first = _red_zone(storage, request) if storage.has_red_zone else 0
     if first:
         why += f", the first behind a red zone of {first}"
     return Blocks(frozenset((gcd(stride or align, PAGE),)), why, stride, "object", first)
 
 
-def _slab_align(storage: Storage, wanted: Wanting) -> int:
-    target = wanted.target
-    return max(wanted.align, storage.align or 1, wanted.min_align or target.slab_align, target.pointer_size)
+def _slab_align(storage: Storage, request: AllocationRequest) -> int:
+    target = request.target
+    return max(request.align, storage.align or 1, request.min_align or target.slab_align, target.pointer_size)
 
 
-def _red_zone(storage: Storage, wanted: Wanting) -> int:
-    """Bytes before each object of a slab: `red_left_pad` of calculate_sizes() in mm/slub.c, Linux v6.12."""
-    return _up(wanted.target.pointer_size, _slab_align(storage, wanted))
+def _red_zone(storage: Storage, request: AllocationRequest) -> int:
+    """Return the bytes before each object of a slab: `red_left_pad` of calculate_sizes() in mm/slub.c, Linux
+    v6.12.
+    """
+    return _round_up(request.target.pointer_size, _slab_align(storage, request))
 
 
-def _up(number: int, multiple: int) -> int:
+def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def _kmalloc(storage: Storage, wanted: Wanting) -> Blocks:
-    """In its class a block is aligned to the largest power of two that divides the class.
+def _kmalloc(storage: Storage, request: AllocationRequest) -> Blocks:
+    """Return the blocks of a kmalloc class, aligned to the largest power of two that divides the class.
 
-    Linux v5.4, "mm, sl[aou]b: guarantee natural alignment for kmalloc(power-of-two)", says so for powers of
-    two; those of 96 and 192 bytes stand one behind the other from the start of a page.
+    Linux v5.4, "mm, sl[aou]b: guarantee natural alignment for kmalloc(power-of-two)", states this for powers
+    of two. Blocks of 96 and 192 bytes are in a row from the start of a page.
     """
-    smallest = wanted.smallest_class
-    size = kmalloc_class(wanted.size * (storage.array or 1), smallest)
-    if _known_size(storage, wanted) is not None:
+    smallest = request.smallest_class
+    size = kmalloc_class(request.size * (storage.array or 1), smallest)
+    if _known_size(storage, request) is not None:
         why = f"allocated by kmalloc in the class of {size} bytes"
         if size > LARGEST_CLASS:
             why = "allocated by kmalloc, in pages of its own"

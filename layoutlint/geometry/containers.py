@@ -1,8 +1,8 @@
-"""Who embeds whom by value: the containers of a struct, where it stands in each, how often, through what.
+"""The containers that embed a struct by value: offsets, paths, counts, and the types between.
 
-The index is one pass over the fields, and remembers which field holds which definition. The ways from a
-container down to a struct are counted before they are written out: structs that hold one another twice double
-them with each level.
+The index is built in one pass over the fields, and records which field holds which definition. The paths from
+a container down to a struct are counted before they are listed: structs that each embed the next twice double
+the number of paths with each level.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutlint.errors import LayoutlintError
-from layoutlint.geometry.definitions import ANY, Definitions, Node, element_bits, fitting
+from layoutlint.geometry.definitions import ANY, Definitions, Node, element_bits, filter_by_size
 from layoutlint.model.structs import Field, Struct, Unstated
 
-MOST_WAYS = 1 << 18
-"""Ways into one struct that are written out."""
+MOST_CONTAINERS = 1 << 18
+"""The maximum number of paths into one struct that are listed."""
 _WORDS = re.compile(r"(?:(?:const|volatile|restrict|_Atomic) )*(struct |union )?(.*)", re.DOTALL)
 _NO_TAG = "{...}"
 
 
 class TooManyWays(LayoutlintError):
-    """A struct that stands in more places of its containers than can be listed."""
+    """Raised if a struct is at more places in its containers than can be listed."""
 
     def __init__(self, name: str, ways: int, worst: str) -> None:
         super().__init__(name, ways, worst)
@@ -33,139 +33,143 @@ class TooManyWays(LayoutlintError):
         number = f"{self.ways:,}" if self.ways < 10**18 else "more than 10^18"
         return (
             f"{self.name} stands in {number} places of its containers, most of them in {self.worst}: "
-            f"more than the {MOST_WAYS:,} that are listed"
+            f"more than the {MOST_CONTAINERS:,} that are listed"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array that lies on the way to an embedded struct; its dimensions count as one."""
+    """An array on the path to an embedded struct. Its dimensions count as one."""
 
     path: str
-    """Dotted from the container."""
+    """Dotted path from the container."""
     count: int | None
-    """Elements of all dimensions; None for a flexible array (`[]`), 0 for one without length (`[0]`)."""
+    """Elements over all dimensions; None for a flexible array (`[]`), 0 for an array of length 0 (`[0]`)."""
     bit_stride: int | None
-    """From one element to the next; None when the input does not tell."""
+    """Bits from one element to the next; None if the input does not state it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One way in which a struct is embedded in another by value."""
+    """One place at which a struct embeds another by value."""
 
     struct: Struct
     """The container."""
     path: str
-    """Of the embedded struct, dotted from the container; of arrays the first element. Empty for an unnamed
-    member (`-fms-extensions`)."""
+    """Dotted path of the embedded struct from the container, with the first element of arrays. Empty for an
+    unnamed member (`-fms-extensions`)."""
     written: str
-    """The path with the lengths of arrays: `rings[4].lock`."""
+    """The path with array lengths: `rings[4].lock`."""
     bit_offset: int
-    """Of the first one, from the start of the container."""
+    """Offset of the first embedded struct from the start of the container."""
     arrays: tuple[Array, ...]
-    """Those on the way, outermost first."""
+    """The arrays on the path, outermost first."""
     through: tuple[str, ...]
-    """The structs and unions with a name that lie between, outermost first; none for a direct container."""
+    """The named structs and unions between the two, outermost first; empty for a direct container."""
 
     @property
     def offset(self) -> int:
-        """The first byte of the first one, from the start of the container."""
+        """The first byte of the first embedded struct, from the start of the container."""
         return self.bit_offset // 8
 
     @property
     def count(self) -> int | None:
-        """How many there are in one container; None where a flexible array is on the way."""
+        """The number of embedded structs in one container; None if a flexible array is on the path."""
         counts = [array.count for array in self.arrays]
         return None if None in counts else prod(count for count in counts if count is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """One definition of a struct, and everything that embeds it."""
+    """One definition of a struct, and its containers."""
 
     struct: Struct
     containers: tuple[Container, ...]
 
 
-_Below = dict[Node, list[tuple[Field, Node]]]
-"""Of all types that lead to one struct, the fields that do."""
+_FieldsByHolder = dict[Node, list[tuple[Field, Node]]]
+"""The fields that lead to one struct, by the types that contain them."""
 
 
 class Index:
     """Containers of the structs of one target, built in time linear in their fields."""
 
     def __init__(self, structs: Iterable[Struct]) -> None:
-        self._named: dict[str, list[Node]] = {}
-        """By tag, or by the typedef that names what has none."""
+        self._nodes_by_name: dict[str, list[Node]] = {}
+        """Nodes by tag, or by the typedef of a struct without a tag."""
         self._typedefs: dict[str, list[Node]] = {}
         self._definitions = Definitions()
         self._count = 0
         self._unscanned: list[tuple[Node, tuple[Field, ...], Struct]] = []
-        self._held: dict[tuple[str, int], Node | None] = {}
-        """What a field holds, by the spelling and the members of its type."""
-        self._unsettled: dict[str, dict[Node, None]] = {}
-        """Typedefs of fields that could stand for several structs alike, and so lead to none of them."""
-        self._untyped: list[tuple[int, str]] = []
-        """Of fields whose type the input lacks the bits up to what is behind, and what to call them."""
+        self._nodes_by_type: dict[tuple[str, int], Node | None] = {}
+        """The type of a field, by the spelling and the members of the type."""
+        self._ambiguous: dict[str, dict[Node, None]] = {}
+        """Typedefs that match several equal structs, with these. Fields of such a type are in no container.
+        """
+        self._fields_without_type: list[tuple[int, str]] = []
+        """Fields without a type in the input: bits up to the next field, and a description."""
         for struct in structs:
-            self._define(struct)
+            self._add_definition(struct)
         while self._unscanned:
-            self._scan(*self._unscanned.pop())
+            self._scan_fields(*self._unscanned.pop())
 
     @property
     def names(self) -> list[str]:
-        """Every name that `definitions` knows, sorted."""
-        return sorted({*self._named, *self._typedefs})
+        """Every name that `definitions` accepts, sorted."""
+        return sorted({*self._nodes_by_name, *self._typedefs})
 
     def definitions(self, name: str) -> tuple[Struct, ...]:
-        """What a tag, or a typedef that stands for a struct, means: every different definition."""
-        return tuple(struct for struct, _ in _ordered(self._called(name)))
+        """Return every distinct definition with a tag, or with a typedef that stands for a struct."""
+        return tuple(struct for struct, _ in _sort_definitions(self._nodes_named(name)))
 
     def same(self, struct: Struct) -> Struct:
-        """The one among the `definitions` that a struct of the input became."""
-        node = self._definitions.equal(struct, self._named[struct.name])
+        """Return the definition into which a struct of the input was merged. Raises KeyError."""
+        node = self._definitions.find_equal(struct, self._nodes_by_name[struct.name])
         if node is None or node.struct is None:
             raise KeyError(struct.name)
         return node.struct
 
     def unsettled(self, name: str) -> set[str]:
-        """Typedefs that could stand for the struct of a name, or for a container of it, or for another alike.
+        """Return the ambiguous typedefs that may stand for the named struct or for a container of it.
 
-        No field of such a type is among the containers. A Struct that has it as an alias settles it.
+        No field of such a type is in a container. A Struct with the typedef as an alias resolves it.
         """
-        every: set[Node] = set()
-        for node in self._called(name):
-            every |= {node, *_below(node, is_direct=False)}
-        concerned = {id(nodes): not every.isdisjoint(nodes) for nodes in self._unsettled.values()}
-        return {typedef for typedef, nodes in self._unsettled.items() if concerned[id(nodes)]}
+        reachable: set[Node] = set()
+        for node in self._nodes_named(name):
+            reachable |= {node, *_find_holders(node, is_direct=False)}
+        is_match = {id(nodes): not reachable.isdisjoint(nodes) for nodes in self._ambiguous.values()}
+        return {typedef for typedef, nodes in self._ambiguous.items() if is_match[id(nodes)]}
 
     def untyped(self, struct: Struct) -> str | None:
-        """A field whose type the input lacks, and which is large enough to hold a struct; None for none."""
+        """Describe a field without a type in the input that can hold a struct; None for none."""
         size = struct.bit_size or 0
-        return next((name for room, name in self._untyped if room >= size), None)
+        return next((name for room, name in self._fields_without_type if room >= size), None)
 
     def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
-        """The containers of one of the `definitions` of a name, by their name and the offset.
+        """Return the containers of one of the `definitions` of a name, sorted by name and offset.
 
-        With `is_direct`, without those that hold it only through another struct. Raises TooManyWays.
+        With `is_direct`, omit containers that embed it only through another struct. Raises TooManyWays.
         """
-        node = next(node for node in self._called(name) if node.struct is struct)
-        below = _below(node, is_direct)
-        _refuse_too_many(node, below)
-        found: list[Container] = []
-        for container, top in _ordered(below):
-            found += sorted(_ways(container, top, node, below), key=lambda way: (way.bit_offset, way.path))
-        return found
+        node = next(node for node in self._nodes_named(name) if node.struct is struct)
+        fields_by_holder = _find_holders(node, is_direct)
+        _refuse_too_many(node, fields_by_holder)
+        containers: list[Container] = []
+        for container, top in _sort_definitions(fields_by_holder):
+            containers += sorted(
+                _walk_paths(container, top, node, fields_by_holder),
+                key=lambda way: (way.bit_offset, way.path),
+            )
+        return containers
 
-    def _called(self, name: str) -> list[Node]:
-        return list(dict.fromkeys((*self._named.get(name, ()), *self._typedefs.get(name, ()))))
+    def _nodes_named(self, name: str) -> list[Node]:
+        return list(dict.fromkeys((*self._nodes_by_name.get(name, ()), *self._typedefs.get(name, ()))))
 
-    def _define(self, struct: Struct) -> None:
-        """Takes a definition; one that is there already, from another file, adds its files and aliases."""
-        same = self._named.setdefault(struct.name, [])
-        node = self._definitions.equal(struct, same)
+    def _add_definition(self, struct: Struct) -> None:
+        """Add a definition. If another file has an equal one, merge the files and aliases."""
+        namesakes = self._nodes_by_name.setdefault(struct.name, [])
+        node = self._definitions.find_equal(struct, namesakes)
         if node is None:
-            node = self._defined(struct, same)
+            node = self._add_node(struct, namesakes)
         elif node.struct is not None:
             files = tuple(dict.fromkeys((*node.struct.files, *struct.files)))
             aliases = tuple(sorted({*node.struct.aliases, *struct.aliases}))
@@ -174,171 +178,184 @@ class Index:
         for alias in struct.aliases:
             self._typedefs.setdefault(alias, []).append(node)
 
-    def _defined(self, struct: Struct, same: list[Node]) -> Node:
+    def _add_node(self, struct: Struct, namesakes: list[Node]) -> Node:
         self._count += 1
         node = Node(struct, self._count)
-        same.append(node)
-        # Of what a typedef realigns the struct itself is the container.
-        return node if struct.realigned else self._opened(node, struct.fields, struct)
+        namesakes.append(node)
+        # For a typedef with an alignment of its own, the struct itself is the container.
+        return node if struct.realigned else self._queue_fields(node, struct.fields, struct)
 
-    def _opened(self, node: Node, fields: tuple[Field, ...], of: Struct) -> Node:
-        self._unscanned.append((node, fields, of))
+    def _queue_fields(self, node: Node, fields: tuple[Field, ...], holder: Struct) -> Node:
+        self._unscanned.append((node, fields, holder))
         return node
 
-    def _scan(self, node: Node, fields: tuple[Field, ...], of: Struct) -> None:
-        """Takes the fields of a definition, or of a type without a name that stands in one."""
+    def _scan_fields(self, node: Node, fields: tuple[Field, ...], holder: Struct) -> None:
+        """Resolve the types of the fields of a definition, or of an unnamed type in it."""
         for member in fields:
             if member.aggregate is None:
                 if member.bit_size is None and member.type.left.split()[-1:] == ["void"]:
-                    after = (one.bit_offset for one in fields if one.bit_offset > member.bit_offset)
-                    room = min(after, default=of.bit_size or 0) - member.bit_offset
-                    self._untyped.append((room, f"`{member.name}` in {of.aggregate} {of.name}"))
+                    after = (other.bit_offset for other in fields if other.bit_offset > member.bit_offset)
+                    room = min(after, default=holder.bit_size or 0) - member.bit_offset
+                    self._fields_without_type.append(
+                        (room, f"`{member.name}` in {holder.aggregate} {holder.name}")
+                    )
                 continue
             key = (member.type.left, id(member.members))
-            if key not in self._held:
-                self._held[key] = self._resolved(member, of)
-            child = self._held[key]
+            if key not in self._nodes_by_type:
+                self._nodes_by_type[key] = self._resolve_type(member, holder)
+            child = self._nodes_by_type[key]
             if child is not None:
                 child.parents.append((node, member))
-                base = self._realigned(child)
+                base = self._find_realigned_base(child)
                 if base is not None:
                     base.parents.append((node, member))
 
-    def _realigned(self, node: Node) -> Node | None:
-        """The struct that a typedef gives an alignment of its own: what holds one holds the other."""
+    def _find_realigned_base(self, node: Node) -> Node | None:
+        """Return the struct of which a typedef changes the alignment: containers of the one contain the
+        other.
+        """
         struct = node.struct
         if struct is None or not struct.realigned:
             return None
-        for base in self._named.get(struct.realigned, ()):
+        for base in self._nodes_by_name.get(struct.realigned, ()):
             if base.struct is not None and base.struct.fields == struct.fields:
                 return base
         return None
 
-    def _resolved(self, member: Field, of: Struct) -> Node | None:
-        """The definition that a field holds; None where it cannot be told, or holds nothing."""
-        keyword, name = _name(member)
+    def _resolve_type(self, member: Field, holder: Struct) -> Node | None:
+        """Return the definition of a field's type; None if it is ambiguous or has no members."""
+        keyword, name = _split_type_name(member)
         if name == _NO_TAG:
-            # A typedef's struct, where gcc writes an atomic type without the typedef: in DWARF 4, and in 5 if
-            # the size aligns it to more. BTF keeps the typedef, and has one struct for all that are alike.
-            is_atomic = bool(of.unstated & Unstated.ATOMIC) or "_Atomic" in member.type.left
+            # gcc omits the typedef of a struct in an atomic type: in DWARF 4, and in 5 if
+            # the size raises its alignment. BTF keeps the typedef, and merges equal structs.
+            is_atomic = bool(holder.unstated & Unstated.ATOMIC) or "_Atomic" in member.type.left
             is_hidden = bool(member.members) and is_atomic
-            named = fitting(self._definitions.identical(member), member) if is_hidden else []
-            if len(named) == 1:
-                return named[0]
-            return self._opened(Node(None), member.members, of) if member.members else None
-        nodes = self._definitions.alike((name,) if keyword else (name, ANY), member)
-        found = fitting(nodes, member)
-        if not keyword and len(found) > 1:
-            self._unsettled[name] = nodes
+            identical = filter_by_size(self._definitions.find_identical(member), member) if is_hidden else []
+            if len(identical) == 1:
+                return identical[0]
+            return self._queue_fields(Node(None), member.members, holder) if member.members else None
+        nodes = self._definitions.find_by_shape((name,) if keyword else (name, ANY), member)
+        fitting_nodes = filter_by_size(nodes, member)
+        if not keyword and len(fitting_nodes) > 1:
+            self._ambiguous[name] = nodes
             return None
-        if not keyword and member.type.right.count("[") == len(member.dims):  # else a typedef of an array
-            self._typedefs.setdefault(name, []).extend(found)
-        return found[0] if found else self._implied(name, member, of)
+        if not keyword and member.type.right.count("[") == len(member.dims):  # else it is an array
+            self._typedefs.setdefault(name, []).extend(fitting_nodes)
+        return fitting_nodes[0] if fitting_nodes else self._add_implied_definition(name, member, holder)
 
-    def _implied(self, name: str, member: Field, of: Struct) -> Node:
-        """A definition that only a field tells of, where the input does not give it by itself."""
+    def _add_implied_definition(self, name: str, member: Field, holder: Struct) -> Node:
+        """Add a definition that the input contains only as the type of a field."""
         size = element_bits(member)
         struct = replace(
-            of, name=name, aggregate=member.aggregate or "struct", bit_size=size, align=None,
+            holder, name=name, aggregate=member.aggregate or "struct", bit_size=size, align=None,
             fields=member.members, source=None, aliases=(), problem=None,
         )  # fmt: skip
-        node = self._defined(struct, self._named.setdefault(name, []))
+        node = self._add_node(struct, self._nodes_by_name.setdefault(name, []))
         self._definitions.add(struct, node)
         return node
 
 
-def _name(member: Field) -> tuple[bool, str]:
-    """Whether the type of a field is spelled with a keyword, and the tag behind it or the typedef."""
+def _split_type_name(member: Field) -> tuple[bool, str]:
+    """Return whether a field's type is spelled with a keyword, and its tag or typedef."""
     words = _WORDS.fullmatch(member.type.left)
     return (bool(words[1]), words[2]) if words else (False, member.type.left)
 
 
-def _ordered(nodes: Iterable[Node]) -> list[tuple[Struct, Node]]:
-    """The nodes that are definitions, by name; several of a name by where they are."""
-    found = [(node.struct, node) for node in nodes if node.struct is not None]
-    return sorted(found, key=lambda pair: (*_place(pair[0]), pair[1].number))
+def _sort_definitions(nodes: Iterable[Node]) -> list[tuple[Struct, Node]]:
+    """Return the nodes of definitions sorted by name, then by source position."""
+    definitions = [(node.struct, node) for node in nodes if node.struct is not None]
+    return sorted(definitions, key=lambda pair: (*_sort_key(pair[0]), pair[1].number))
 
 
-def _place(struct: Struct) -> tuple[str, str, int, str]:
+def _sort_key(struct: Struct) -> tuple[str, str, int, str]:
     source = struct.source
     return struct.name, source.file if source else "", (source.line or 0) if source else 0, struct.origin
 
 
-def _below(node: Node, is_direct: bool) -> _Below:
-    """Every type that leads down to a struct, itself not among them, with the fields that do."""
-    below: _Below = {}
+def _find_holders(node: Node, is_direct: bool) -> _FieldsByHolder:
+    """Return the types that contain a node at any depth, each with the fields that lead to it."""
+    fields_by_holder: _FieldsByHolder = {}
     waiting = [node]
     while waiting:
         child = waiting.pop()
         for parent, member in child.parents:
-            if parent not in below:
-                below[parent] = []
+            if parent not in fields_by_holder:
+                fields_by_holder[parent] = []
                 if parent.struct is None or not is_direct:
                     waiting.append(parent)
-            below[parent].append((member, child))
-    return below
+            fields_by_holder[parent].append((member, child))
+    return fields_by_holder
 
 
-def _refuse_too_many(node: Node, below: _Below) -> None:
-    """Raises TooManyWays when more ways lead down to a struct than are listed: counts them by addition."""
-    above: dict[Node, list[Node]] = {}
-    for top, fields in below.items():
+def _refuse_too_many(node: Node, fields_by_holder: _FieldsByHolder) -> None:
+    """Raise TooManyWays if more paths lead to a struct than are listed. Paths are counted by addition."""
+    holders: dict[Node, list[Node]] = {}
+    for top, fields in fields_by_holder.items():
         for _, child in fields:
-            above.setdefault(child, []).append(top)
-    ways = {node: 1, **dict.fromkeys(below, 0)}
-    missing = {top: len(fields) for top, fields in below.items()}
+            holders.setdefault(child, []).append(top)
+    ways = {node: 1, **dict.fromkeys(fields_by_holder, 0)}
+    pending = {top: len(fields) for top, fields in fields_by_holder.items()}
     ready = [node]
     while ready:
         child = ready.pop()
-        for top in above.get(child, ()):
+        for top in holders.get(child, ()):
             ways[top] += ways[child]
-            missing[top] -= 1
-            if not missing[top]:
+            pending[top] -= 1
+            if not pending[top]:
                 ready.append(top)
-    tops = [(ways[top], top.struct.name) for top in below if top.struct is not None]
+    tops = [(ways[top], top.struct.name) for top in fields_by_holder if top.struct is not None]
     total = sum(number for number, _ in tops)
-    if total > MOST_WAYS and node.struct is not None:
+    if total > MOST_CONTAINERS and node.struct is not None:
         raise TooManyWays(node.struct.name, total, max(tops)[1])
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The way from a container to something in it; the first one, where arrays hold many."""
+    """A path from a container to something in it; with arrays, to the first element."""
 
     bit_offset: int = 0
     path: str = ""
     written: str = ""
     arrays: tuple[Array, ...] = ()
     through: tuple[str, ...] = ()
-    """The structs and unions with a name that it leads into."""
+    """The named structs and unions on the path."""
 
-    def into(self, member: Field, held: Node) -> _Way:
-        """The way on to what a field holds."""
+    def extend(self, member: Field, child: Node) -> _Way:
+        """Return the path extended by a field."""
         path, written, arrays, through = self.path, self.written, self.arrays, self.through
         if member.name is not None:
             dot = "." if path else ""
             lengths = "".join(f"[{'' if count is None else count}]" for count in member.dims)
             path, written = f"{path}{dot}{member.name}", f"{written}{dot}{member.name}{lengths}"
         if member.dims:
-            arrays = (*arrays, Array(path, _count(member), element_bits(member, held.struct)))
-        if held.struct is not None:
-            through = (*through, held.struct.name)
+            arrays = (*arrays, Array(path, _count_elements(member), element_bits(member, child.struct)))
+        if child.struct is not None:
+            through = (*through, child.struct.name)
         return _Way(self.bit_offset + member.bit_offset, path, written, arrays, through)
 
 
-def _ways(container: Struct, top: Node, target: Node, below: _Below) -> Iterator[Container]:
-    """Every way from a container down to a struct."""
+def _walk_paths(
+    container: Struct, top: Node, target: Node, fields_by_holder: _FieldsByHolder
+) -> Iterator[Container]:
+    """Yield every path from a container down to a struct."""
     waiting = [(top, _Way())]
     while waiting:
         node, way = waiting.pop()
-        for member, held in below[node]:
-            on = way.into(member, held)
-            if held is target:
-                yield Container(container, on.path, on.written, on.bit_offset, on.arrays, way.through)
+        for member, child in fields_by_holder[node]:
+            extended = way.extend(member, child)
+            if child is target:
+                yield Container(
+                    container,
+                    extended.path,
+                    extended.written,
+                    extended.bit_offset,
+                    extended.arrays,
+                    way.through,
+                )
             else:
-                waiting.append((held, on))
+                waiting.append((child, extended))
 
 
-def _count(array: Field) -> int | None:
-    """Elements of all dimensions of an array; None for a flexible one."""
+def _count_elements(array: Field) -> int | None:
+    """Return the elements over all dimensions of an array; None for a flexible array."""
     return None if array.dims[0] is None else prod(count or 0 for count in array.dims)

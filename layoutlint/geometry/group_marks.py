@@ -1,8 +1,8 @@
-"""The members that mark groups of fields in Linux structs, and what their names say of the fields.
+"""Members that mark groups of fields in Linux structs, and the uses that group names state.
 
 `__cacheline_group_begin(GROUP)` and `__cacheline_group_end(GROUP)` (include/linux/cache.h) are members
-without bytes, and so stand in every input. Groups are called after what is done with their fields and by
-which path: `tcp_sock_read_tx`, `sock_write_rxtx`, `Qdisc_read_mostly`, `read_write`.
+without bytes, so every input contains them. A group is named after the accesses to its fields and their code
+path: `tcp_sock_read_tx`, `sock_write_rxtx`, `Qdisc_read_mostly`, `read_write`.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ _READ, _WRITTEN = {"read", "readmostly"}, {"write", "written"}
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the name of a marking member says."""
+    """The parts of the name of a marking member."""
 
     edge: str
-    """`begin`, `end`, or `pad` for the member that fills up the unit behind an aligned end."""
+    """`begin`, `end`, or `pad` for the member that fills the line after an aligned end."""
     group: str
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What the name of a group says of its fields."""
+    """The use of a group's fields, as its name states it."""
 
     writes: bool
-    """Whether they are written on the paths concerned; if not, they are only read there."""
+    """Whether the fields are written on the named paths; if not, they are only read there."""
     sides: frozenset[str] = frozenset()
-    """`tx` and `rx`, which run on different processors; empty where the name tells no side."""
+    """`tx` and `rx`, which run on different processors; empty if the name states no side."""
 
     @property
     def called(self) -> str:
-        """How Linux names a group of such fields, behind the name of its struct: `read_txrx`."""
+        """The name that Linux gives to such a group, after the struct's name: `read_txrx`."""
         sides = "".join(side for side in ("tx", "rx") if side in self.sides)
         return "_".join(filter(None, ("write" if self.writes else "read", sides)))
 
     def disturbs(self, other: Use) -> bool:
-        """Whether writing these fields takes a line away from a processor that reads the other ones.
+        """Return whether writes to these fields take a line from a processor that reads the others.
 
-        What one side alone writes, it may read beside.
+        A side that alone writes one group may read the other: it is one processor at a time.
         """
         if not self.writes or other.writes:
             return False
@@ -50,13 +50,13 @@ class Use:
 
 
 def marker(name: str | None) -> Marker | None:
-    """What a member of this name marks; None for any other member."""
-    found = _MARKER.fullmatch(name or "")
-    return found and Marker(found[1], found[2])
+    """Parse the name of a marking member; None for any other member."""
+    match = _MARKER.fullmatch(name or "")
+    return match and Marker(match[1], match[2])
 
 
-def use(group: str, struct: str = "") -> Use | None:
-    """What the name of a group says, behind that of its struct; None when it says nothing, or `cold`."""
+def parse_use(group: str, struct: str = "") -> Use | None:
+    """Return the use that a group name states after the struct's name; None for no use, or for `cold`."""
     words = group.removeprefix(f"{struct}_").split("_")
     if not _READ.isdisjoint(words) or not _WRITTEN.isdisjoint(words):
         sides = frozenset(side for word in words for side in _SIDES.get(word, ()))

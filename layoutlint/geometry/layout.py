@@ -1,4 +1,4 @@
-"""Pure geometry: what follows from a Struct. Offsets in bits inside, in bytes at the edge."""
+"""The geometry of a Struct: places, holes, alignment. Offsets are in bits inside, in bytes outside."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from layoutlint.model.paths import Steps, indices, is_pattern, steps_of
 from layoutlint.model.structs import Field, Struct, Unstated
 
 _MOST_INDICES = 4
-"""Indices behind one name that are tried where dimensions are not stated."""
+"""Maximum number of indices after one name that are tried if dimensions are not stated."""
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,19}\])*)")
 _TELLING_GAP = 16
-"""A gap of so many bytes suggests alignment. It proves none: Linux's old_timex32 ends in eleven unnamed
-bit-fields of 32 bits, which no debug information shows."""
+"""A gap of at least this many bytes suggests an alignment, but proves none: Linux's old_timex32 ends in
+eleven unnamed bit-fields of 32 bits, which no debug information contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A field and where it stands, from the start of the outermost struct."""
+    """A field and its position, from the start of the outermost struct."""
 
     path: str
     """Dotted from the outermost struct; empty for an anonymous member."""
@@ -35,10 +35,11 @@ class Place:
     bit_size: int | None
     field: Field
     is_marker: bool = False
-    """An array without length that has members behind it, or ends a group, and so holds nothing."""
+    """Whether it is an array without length before other members or at the end of a group, so without
+    content."""
 
     def __hash__(self) -> int:
-        return hash((self.path, self.bit_offset))  # what the field holds can be a thousand others
+        return hash((self.path, self.bit_offset))  # the field can contain a thousand others
 
     @property
     def offset(self) -> int:
@@ -49,7 +50,7 @@ class Place:
     def end(self) -> int:
         """One past the last byte touched; a flexible array counts with its first byte only.
 
-        Raises ValueError when the size is not known.
+        Raises ValueError if the size is unknown.
         """
         if self.bit_size is None:
             raise ValueError(f"the size of {self.path!r} is not known")
@@ -59,7 +60,7 @@ class Place:
 
     @property
     def size(self) -> int | None:
-        """Bytes touched, None when not known; 0 for a flexible array."""
+        """Bytes touched; None if unknown, 0 for a flexible array."""
         start, size = self.bit_offset, self.bit_size
         if size is None or self.is_flexible:
             return size
@@ -67,17 +68,17 @@ class Place:
 
     @property
     def is_flexible(self) -> bool:
-        """Whether this is an array that goes on behind its struct (`x[]`, or `x[0]` at its end)."""
+        """Whether this is an array that extends beyond its struct (`x[]`, or `x[0]` at its end)."""
         return self.field.is_flexible and not self.is_marker
 
     @property
     def is_empty(self) -> bool:
-        """Whether the field occupies no byte at all (an empty struct); a flexible array is not empty."""
+        """Whether the field occupies no byte (an empty struct); a flexible array is not empty."""
         return self.bit_size == 0 and not self.is_flexible
 
     @property
     def extent(self) -> str:
-        """Where it stands, as reports say it: `16..19`, or `at 136 and beyond` for a flexible array."""
+        """Its bytes as reports print them: `16..19`, or `136 and beyond` for a flexible array."""
         if self.bit_size is None:
             return f"{self.offset}..??"
         if self.is_flexible:
@@ -98,19 +99,19 @@ class Hole:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it starts and ends between bytes; if not it is a rest beside bit-fields."""
+        """Whether it starts and ends on byte boundaries; if not, it is next to bit-fields."""
         return self.bit_offset % 8 == 0 and self.bit_size % 8 == 0
 
     @property
     def offset(self) -> int:
-        """Its first byte; raises ValueError inside a byte."""
+        """Its first byte. Raises ValueError inside a byte."""
         if not self.is_whole:
             raise ValueError(f"the hole at bit {self.bit_offset} starts or ends inside a byte")
         return self.bit_offset // 8
 
     @property
     def size(self) -> int:
-        """Its length in bytes; raises ValueError when it starts or ends inside a byte."""
+        """Its length in bytes. Raises ValueError if it starts or ends inside a byte."""
         if not self.is_whole:
             raise ValueError(f"the hole at bit {self.bit_offset} has no length in bytes")
         return self.bit_size // 8
@@ -118,7 +119,7 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The alignment of a struct in bytes, and how it is known."""
+    """The alignment of a struct in bytes, and its source."""
 
     value: int
     basis: str
@@ -126,7 +127,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Layout:
-    """The geometry of one complete struct; raises ValueError for an incomplete one."""
+    """The geometry of one complete struct. Raises ValueError for an incomplete one."""
 
     struct: Struct
 
@@ -146,70 +147,75 @@ class Layout:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The fields that C addresses with one name, in declared order; anonymous members are opened."""
-        return tuple(named(self.struct.fields, "", 0, self.struct.aggregate == "union"))
+        """The fields that C addresses with one name, in declared order; members of anonymous structs
+        included.
+        """
+        return tuple(named_members(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
     def expanded(self, depth: int | None = None) -> Iterator[Place]:
-        """Every named field, outer ones first, of arrays the first element; `depth` is the most dots."""
-        return _deep((self.struct.fields, "", 0, self.struct.aggregate == "union"), depth)
+        """Return every named field, outer ones first, with the first element of arrays.
+
+        `depth` limits the number of dots in a path.
+        """
+        return _walk((self.struct.fields, "", 0, self.struct.aggregate == "union"), depth)
 
     def find(self, path: str) -> Place | None:
-        """The field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None when there is none."""
+        """Return the field at a dotted path (`i_mmap_rwsem.owner`, `ring[2].head`); None for none."""
         return None if is_pattern(path) else next(iter(self.match(path)), None)
 
     def match(self, pattern: str) -> tuple[Place, ...]:
-        """The fields that a path means, any step of which can be an fnmatch pattern (`ring[2].*`)."""
+        """Return the fields that match a path. Each step can be an fnmatch pattern (`ring[2].*`)."""
         places: tuple[Place, ...] = ()
         scopes: list[_Scope] = [(self.struct.fields, "", 0, self.struct.aggregate == "union")]
         for step in pattern.split("."):
-            places = tuple(place for scope in scopes for place in self._step(scope, step))
-            scopes = [_scope(place) for place in places]
+            places = tuple(place for scope in scopes for place in self._match_step(scope, step))
+            scopes = [_scope_of(place) for place in places]
         return places
 
-    def _step(self, scope: _Scope, step: str) -> Iterator[Place]:
-        """The members that one step of a path means, or the element of one."""
+    def _match_step(self, scope: _Scope, step: str) -> Iterator[Place]:
+        """Yield the members that match one step of a path, or the named element."""
         if is_pattern(step):
-            yield from (place for place in named(*scope) if fnmatchcase(place.field.name or "", step))
+            yield from (place for place in named_members(*scope) if fnmatchcase(place.field.name or "", step))
             return
         parsed = _STEP.fullmatch(step)
-        place = self._by_name(scope).get(parsed[1]) if parsed else None
+        place = self._members_by_name(scope).get(parsed[1]) if parsed else None
         if parsed and place:
             indices = tuple(map(int, re.findall(r"\d+", parsed[2])))
-            element = _named_element(place, indices) if indices else place
+            element = _find_element(place, indices) if indices else place
             if element is not None:
                 yield element
 
     @cached_property
-    def _known(self) -> dict[tuple[str, int], dict[str, Place]]:
-        """The members of the structs that paths led into, by the paths."""
+    def _members_by_scope(self) -> dict[tuple[str, int], dict[str, Place]]:
+        """The members of visited structs by name, by path and offset of the struct."""
         return {}
 
-    def _by_name(self, scope: _Scope) -> dict[str, Place]:
-        """Members by name, the first of each: a rule can name each of thousands."""
+    def _members_by_name(self, scope: _Scope) -> dict[str, Place]:
+        """Return members by name, the first of each name: a rule can name thousands."""
         key = scope[1:3]
-        if key not in self._known:
-            found: dict[str, Place] = {}
-            for place in named(*scope):
-                found.setdefault(place.field.name or "", place)
-            self._known[key] = found
-        return self._known[key]
+        if key not in self._members_by_scope:
+            members: dict[str, Place] = {}
+            for place in named_members(*scope):
+                members.setdefault(place.field.name or "", place)
+            self._members_by_scope[key] = members
+        return self._members_by_scope[key]
 
-    def others(self, chosen: Iterable[Place]) -> tuple[Place, ...]:
-        """The fields that are neither chosen nor part of a chosen one.
+    def remaining_fields(self, chosen: Iterable[Place]) -> tuple[Place, ...]:
+        """Return the fields that are neither chosen nor part of a chosen one.
 
-        A field of which only a part is chosen gives its other parts, and an array its other elements.
+        Of a field with a chosen part, return its other parts; of an array, its other elements.
         """
-        return tuple(_rest(self.places, [steps_of(place.path) for place in chosen]))
+        return tuple(_remaining_fields(self.places, [steps_of(place.path) for place in chosen]))
 
-    def others_near(
+    def remaining_fields_near(
         self, chosen: Iterable[Place], centers: Iterable[Place], distance: int, shift: int = 0
     ) -> tuple[Place, ...]:
-        """Return those of the others with bytes at most so many bytes before or behind some fields.
+        """Return the fields that are not chosen and have bytes within a distance of some fields.
 
-        With a shift they are near where the fields would be so many bytes further on. Fields without bytes
-        and those of unknown size are left out.
+        `distance` and `shift` are in bytes. `shift` moves those fields before the comparison. Fields without
+        bytes and fields of unknown size are left out.
         """
-        places, ends = self._by_end
+        places, ends = self._sorted_places
         near: dict[int, Place] = {}
         for place in centers:
             start, stop = place.offset + shift - distance, place.end + shift + distance
@@ -218,7 +224,7 @@ class Layout:
                     break
                 near[rank] = other
         in_order = [place for _, place in sorted(near.items())]
-        return tuple(_rest(in_order, [steps_of(place.path) for place in chosen]))
+        return tuple(_remaining_fields(in_order, [steps_of(place.path) for place in chosen]))
 
     @cached_property
     def is_sized(self) -> bool:
@@ -227,12 +233,12 @@ class Layout:
 
     @cached_property
     def open_end(self) -> Place | None:
-        """The flexible array behind which the object goes on, at any depth; None when sizeof is its size."""
-        return _open_end(self.struct.fields, "", 0, self.struct.aggregate == "union")
+        """The flexible array at the end of the object, at any depth; None if sizeof is the object's size."""
+        return _find_open_end(self.struct.fields, "", 0, self.struct.aggregate == "union")
 
     def touching(self, start: int, stop: int) -> Iterator[Place]:
         """Yield the fields that touch some of the bytes [start, stop), without flexible arrays."""
-        places, ends = self._by_end
+        places, ends = self._sorted_places
         for _, place in places[bisect_right(ends, start) :]:
             if place.offset >= stop:
                 break
@@ -240,30 +246,32 @@ class Layout:
                 yield place
 
     @cached_property
-    def _by_end(self) -> tuple[list[tuple[int, Place]], list[int]]:
-        """The fields with bytes and numbers, by their offsets; for each the end of it and all before."""
+    def _sorted_places(self) -> tuple[list[tuple[int, Place]], list[int]]:
+        """The fields with bytes, sorted by offset, each with its declared number; and the running maximum of
+        their ends.
+        """
         sized = [(n, place) for n, place in enumerate(self.places) if place.bit_size or place.is_flexible]
         ordered = sorted(sized, key=lambda each: each[1].bit_offset)
         return ordered, list(accumulate((place.end for _, place in ordered), max))
 
     @property
     def holes(self) -> tuple[Hole, ...]:
-        """What lies between fields and is covered by none, split at byte boundaries; without the tail."""
-        return tuple([hole for start, end in self._gaps[0] for hole in _split(start, end)])
+        """The gaps between fields, split at byte boundaries, without the padding at the end."""
+        return tuple([hole for start, end in self._gaps[0] for hole in _split_gap(start, end)])
 
     @property
     def bit_padding(self) -> int:
-        """Bits behind the last field."""
+        """Bits after the last field."""
         return max(0, self.bit_size - self._gaps[1])
 
     @cached_property
     def _alignments(self) -> tuple[int, int]:
-        """The likeliest alignment and the set of all."""
+        """The likeliest alignment, and the mask of all possible ones."""
         return alignment.of(self.struct, self.bit_size)
 
     @cached_property
     def align(self) -> Alignment:
-        """The alignment where one is known, else the one that the members ask for."""
+        """The known alignment, or else the natural alignment of the members."""
         value, every = self._alignments
         if value != every:
             return Alignment(value, "what its members ask for, if nothing is packed")
@@ -277,36 +285,36 @@ class Layout:
 
     @property
     def alignments(self) -> tuple[int, ...]:
-        """Every alignment that it can have, from the smallest: several where the input does not tell."""
+        """Every possible alignment in ascending order: several if the input does not state it."""
         return alignment.values(self._alignments[1])
 
     def aligned_to(self, align: int) -> Layout:
-        """The same with one of the possible alignments."""
-        if align not in self._aligned:
+        """Return the layout of the struct with one of the possible alignments."""
+        if align not in self._layouts_by_alignment:
             struct = replace(self.struct, align=align, unstated=Unstated.NOTHING, possible=0)
-            self._aligned[align] = Layout(struct)
-        return self._aligned[align]
+            self._layouts_by_alignment[align] = Layout(struct)
+        return self._layouts_by_alignment[align]
 
     @cached_property
-    def _aligned(self) -> dict[int, Layout]:
-        """The same with other alignments."""
+    def _layouts_by_alignment(self) -> dict[int, Layout]:
+        """Layouts by alignment."""
         return {}
 
     @property
     def suggested_align(self) -> Alignment | None:
-        """A larger alignment that gaps suggest, of those that are possible; None when nothing does."""
+        """A larger possible alignment that gaps suggest; None for none."""
         value, every = self._alignments
         if value == every:
             return None
-        found = [each for each in self._suggestions() if each.value & every]
-        largest = max(found, key=lambda each: each.value, default=self.align)
+        suggestions = [alignment for alignment in self._suggestions() if alignment.value & every]
+        largest = max(suggestions, key=lambda each: each.value, default=self.align)
         return largest if largest.value > value else None
 
     def _suggestions(self) -> Iterator[Alignment]:
-        """Alignments that would explain a gap: padding is shorter than the alignment that caused it."""
+        """Yield alignments that explain a gap: padding is shorter than the alignment that causes it."""
         padding = self.bit_padding // 8
         gaps = [(self.size, padding, f"{padding} bytes of padding at its end")]
-        between = self._between_members()
+        between = self._member_gaps()
         starts = (
             {member.bit_offset: member.name for member in reversed(self.struct.fields)} if between else {}
         )
@@ -317,129 +325,133 @@ class Layout:
             if gap >= _TELLING_GAP and boundary % value == 0 and self.size % value == 0:
                 yield Alignment(value, f"suggested by {basis}")
 
-    def _between_members(self) -> list[tuple[int, int]]:
-        """The gaps of a struct when anonymous members count as a whole."""
+    def _member_gaps(self) -> list[tuple[int, int]]:
+        """The gaps between members, with each anonymous member as a whole."""
         members = self.struct.fields
         if self.struct.aggregate == "union":
             return []
         is_flat = None not in [member.name for member in members]
-        return self._gaps[0] if is_flat else _gaps(members, self.bit_size)[0]
+        return self._gaps[0] if is_flat else _find_gaps(members, self.bit_size)[0]
 
     @cached_property
     def _gaps(self) -> _Gaps:
-        return _gaps(self.places, self.bit_size)
+        return _find_gaps(self.places, self.bit_size)
 
 
-_MOST_SHARED = 256
-"""Layouts that are kept: rules with patterns judge thousands of structs, one after the other."""
-_shared: dict[int, Layout] = {}
+_MOST_CACHED = 256
+"""Maximum number of cached layouts: rules with patterns judge thousands of structs in turn."""
+_layout_cache: dict[int, Layout] = {}
 
 
 def shared(struct: Struct) -> Layout:
-    """Return the layout of a struct, the same one each time: thousands of rules can be about one struct."""
-    found = _shared.get(id(struct))  # no other struct has this identity while its layout is kept
-    if found is None:
-        if len(_shared) >= _MOST_SHARED:
-            _shared.clear()
-        found = _shared[id(struct)] = Layout(struct)
-    return found
+    """Return the layout of a struct, cached: thousands of rules can judge one struct."""
+    layout = _layout_cache.get(id(struct))  # the cached layout keeps the identity unique
+    if layout is None:
+        if len(_layout_cache) >= _MOST_CACHED:
+            _layout_cache.clear()
+        layout = _layout_cache[id(struct)] = Layout(struct)
+    return layout
 
 
-def named(
+def named_members(
     fields: tuple[Field, ...], prefix: str, base: int, is_union: bool, is_last: bool = True
 ) -> Iterator[Place]:
-    """Members with names, those of anonymous ones in their stead; `is_last` when none is declared behind.
+    """Yield named members, with the members of anonymous ones in their place.
 
-    `base` is where they start, in bits, and `prefix` what their paths begin with.
+    `base` is their start in bits, `prefix` the beginning of their paths. `is_last` says that nothing is
+    declared after them.
     """
     for index, member in enumerate(fields):
         start, last = base + member.bit_offset, is_last and (is_union or index == len(fields) - 1)
         if member.name is None:
-            yield from named(member.members, prefix, start, member.aggregate == "union", last)
+            yield from named_members(member.members, prefix, start, member.aggregate == "union", last)
         else:
             is_marker = member.is_flexible and not (last and marker(member.name) is None)
             yield Place(prefix + member.name, start, member.bit_size, member, is_marker)
 
 
 _Scope = tuple[tuple[Field, ...], str, int, bool]
-"""Members, and what `_named` must know of them."""
+"""The arguments of `named` for the members of a struct."""
 
 
-def _scope(place: Place) -> _Scope:
+def _scope_of(place: Place) -> _Scope:
     member = place.field
     return member.members, f"{place.path}.", place.bit_offset, member.aggregate == "union"
 
 
-def _deep(scope: _Scope, depth: int | None) -> Iterator[Place]:
-    for place in named(*scope):
+def _walk(scope: _Scope, depth: int | None) -> Iterator[Place]:
+    for place in named_members(*scope):
         yield place
         if depth != 0 and place.field.members:
-            yield from _deep(_scope(place), None if depth is None else depth - 1)
+            yield from _walk(_scope_of(place), None if depth is None else depth - 1)
 
 
-def _open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:
-    """The flexible array with which these members end, at any depth."""
+def _find_open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: bool) -> Place | None:
+    """Return the flexible array at the end of some members, at any depth; None for none."""
     for member in fields if is_union else fields[-1:]:
         place = Place(prefix + (member.name or ""), base + member.bit_offset, member.bit_size, member)
         if member.is_flexible:
             return place if marker(member.name) is None else None
         if not member.dims:
             inner = prefix if member.name is None else f"{place.path}."
-            found = _open_end(member.members, inner, place.bit_offset, member.aggregate == "union")
-            if found is not None:
-                return found
+            array = _find_open_end(member.members, inner, place.bit_offset, member.aggregate == "union")
+            if array is not None:
+                return array
     return None
 
 
-def _rest(places: Iterable[Place], chosen: list[Steps]) -> Iterator[Place]:
-    """What is left of some fields when the chosen ones are taken out."""
-    inside: dict[str | int | range | None, list[Steps]] = {}
+def _remaining_fields(places: Iterable[Place], chosen: list[Steps]) -> Iterator[Place]:
+    """Yield fields without the chosen parts."""
+    paths_by_field: dict[str | int | range | None, list[Steps]] = {}
     for steps in chosen:
-        inside.setdefault(steps[0], []).append(steps[1:])
+        paths_by_field.setdefault(steps[0], []).append(steps[1:])
     for place in places:
-        yield from without(place, inside.get(place.field.name, []))
+        yield from without(place, paths_by_field.get(place.field.name, []))
 
 
 def without(place: Place, chosen: list[Steps]) -> Iterator[Place]:
-    """What is left of one field, when `chosen`, paths inside it, are taken out."""
+    """Yield the parts of a field that are not chosen. `chosen` are paths inside the field."""
     if not chosen:
         yield place
     elif all(chosen):
         member = place.field
         if member.dims:
-            yield from _other_elements(place, chosen)
+            yield from _remaining_elements(place, chosen)
         else:
-            yield from _rest(named(*_scope(place)), chosen)
+            yield from _remaining_fields(named_members(*_scope_of(place)), chosen)
 
 
-def _other_elements(array: Place, chosen: list[Steps]) -> Iterator[Place]:
-    """Elements without chosen parts as runs, and what is left of the others; no index means the first."""
-    of: dict[int, list[Steps]] = {}
+def _remaining_elements(array: Place, chosen: list[Steps]) -> Iterator[Place]:
+    """Yield runs of elements without chosen parts, and the remaining parts of the others.
+
+    A path without an index means the first element.
+    """
+    paths_by_index: dict[int, list[Steps]] = {}
     for steps in chosen:
         first = steps[0]
-        some, inner = (range(1), steps) if isinstance(first, str) else (indices(first), steps[1:])
-        for index in some:
-            of.setdefault(index, []).append(inner)
+        elements, inner = (range(1), steps) if isinstance(first, str) else (indices(first), steps[1:])
+        for index in elements:
+            paths_by_index.setdefault(index, []).append(inner)
     position = 0
-    for index in [*sorted(of), array.field.dims[0] or 0]:
+    for index in [*sorted(paths_by_index), array.field.dims[0] or 0]:
         if index > position:
-            yield _run(array, position, index)
-        element = _element(array, (index,))
+            yield _element_run(array, position, index)
+        element = _element_at(array, (index,))
         if element is not None:
-            yield from without(element, of[index])
+            yield from without(element, paths_by_index[index])
         position = index + 1
 
 
-def _run(array: Place, first: int, stop: int) -> Place:
-    """Elements [first, stop) of an array as one field."""
+def _element_run(array: Place, first: int, stop: int) -> Place:
+    """Return elements [first, stop) of an array as one field."""
     size = (array.bit_size or 0) // (array.field.dims[0] or 1)
-    spelled = f"{array.path}[{first}]" if stop == first + 1 else f"{array.path}[{first}..{stop - 1}]"
+    path = f"{array.path}[{first}]" if stop == first + 1 else f"{array.path}[{first}..{stop - 1}]"
     start = array.bit_offset + first * size
-    return replace(array, path=spelled, bit_offset=start, bit_size=size * (stop - first))
+    return replace(array, path=path, bit_offset=start, bit_size=size * (stop - first))
 
 
-def _element(place: Place, indices: tuple[int, ...]) -> Place | None:
-    """The element of an array; None when the index is outside or there are too many indices."""
+def _element_at(place: Place, indices: tuple[int, ...]) -> Place | None:
+    """Return an element of an array; None if an index is out of range or there are too many."""
     dims = place.field.dims
     if len(indices) > len(dims) or place.bit_size is None:
         return None
@@ -450,39 +462,39 @@ def _element(place: Place, indices: tuple[int, ...]) -> Place | None:
             return None
         size //= count
         offset += index * size
-    spelled = place.path + "".join(f"[{index}]" for index in indices)
+    path = place.path + "".join(f"[{index}]" for index in indices)
     member = place.field
     rest = Field(
         member.name, member.type, member.bit_offset, size, False, member.aggregate, dims[len(indices) :],
         member.members, member.align, member.source,
     )  # fmt: skip
-    return Place(spelled, offset, size, rest)
+    return Place(path, offset, size, rest)
 
 
-def _named_element(place: Place, indices: tuple[int, ...]) -> Place | None:
-    """Return the element that indices name; None also where dimensions that are not stated decide which."""
+def _find_element(place: Place, indices: tuple[int, ...]) -> Place | None:
+    """Return the element that indices name; None also if it depends on dimensions that are not stated."""
     if not place.field.is_flattened:
-        return _element(place, indices)
+        return _element_at(place, indices)
     total = prod(count or 0 for count in place.field.dims)
     if not total or place.bit_size is None or len(indices) > _MOST_INDICES:
         return None
-    found = _only(_elements(tuple(count or 0 for count in place.field.dims), indices))
-    if found is None:
+    element = _sole_value(_possible_elements(tuple(count or 0 for count in place.field.dims), indices))
+    if element is None:
         return None
-    first, count = found
+    first, count = element
     bits = place.bit_size // total
     member = replace(place.field, bit_size=count * bits, dims=(count,) if count > 1 else ())
-    spelled = place.path + "".join(f"[{index}]" for index in indices)
-    return Place(spelled, place.bit_offset + first * bits, count * bits, member)
+    path = place.path + "".join(f"[{index}]" for index in indices)
+    return Place(path, place.bit_offset + first * bits, count * bits, member)
 
 
-def _only(found: Iterator[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the one value that all have; None for none and for several."""
-    first = next(found, None)
-    return first if all(other == first for other in found) else None
+def _sole_value(values: Iterator[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the value if all are equal; None for none or several."""
+    first = next(values, None)
+    return first if all(other == first for other in values) else None
 
 
-def _elements(dims: tuple[int, ...], indices: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+def _possible_elements(dims: tuple[int, ...], indices: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     """Yield the first element and the number of elements for each meaning of indices.
 
     Each dimension can be the product of several.
@@ -494,12 +506,12 @@ def _elements(dims: tuple[int, ...], indices: tuple[int, ...]) -> Iterator[tuple
     for outer in _divisors(dims[0]) if dims else ():
         if outer > index:
             rest = (dims[0] // outer, *dims[1:]) if outer < dims[0] else dims[1:]
-            for first, count in _elements(rest, tuple(others)):
+            for first, count in _possible_elements(rest, tuple(others)):
                 yield index * prod(rest) + first, count
 
 
 def _divisors(number: int) -> Iterator[int]:
-    """Yield the numbers that divide another, which is below 2^32."""
+    """Yield the divisors of a number below 2^32."""
     for small in range(1, isqrt(number) + 1):
         if number % small == 0:
             yield small
@@ -508,11 +520,11 @@ def _divisors(number: int) -> Iterator[int]:
 
 
 _Gaps = tuple[list[tuple[int, int]], int]
-"""From where to where there is none of some members, in bits, and where the last of them ends."""
+"""Start and end of each gap in bits, and the end of the last member."""
 
 
-def _gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
-    """A member of unknown size may take all behind it, and no gap is claimed there."""
+def _find_gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
+    """Find the gaps between members. After a member of unknown size, no gap is assumed."""
     between, reached = [], 0
     for member in sorted(members, key=attrgetter("bit_offset")):
         start, size = member.bit_offset, member.bit_size
@@ -524,8 +536,8 @@ def _gaps(members: Iterable[Place | Field], bit_size: int) -> _Gaps:
     return between, reached
 
 
-def _split(start: int, end: int) -> Iterator[Hole]:
-    """A gap as the rest of a byte, whole bytes, and the beginning of a byte."""
+def _split_gap(start: int, end: int) -> Iterator[Hole]:
+    """Split a gap into the rest of a byte, whole bytes, and the beginning of a byte."""
     first, last = min(end, -(-start // 8) * 8), max(start, end // 8 * 8)
     if first > last:
         yield Hole(start, end - start)

@@ -1,4 +1,4 @@
-"""Where an object can sit on cache lines, and which of its bytes then share one (docs/placements.md)."""
+"""Positions of objects on cache lines, and the lines that their bytes touch (docs/placements.md)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from layoutlint.geometry.allocators import Wanting, blocks
+from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.layout import Alignment, Layout, Place
 from layoutlint.model.storage import Storage
 from layoutlint.model.target import Target
 
 _FEW = 3
-"""Containers are hundreds; the reason for some placements names the first of them."""
+"""Maximum number of containers named in a reason: there can be hundreds."""
 
 
 ELEMENT, ASSUMED = "element", "assumed element"
@@ -22,40 +22,41 @@ ELEMENT, ASSUMED = "element", "assumed element"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Objects of a struct that stand one behind the other."""
+    """Objects of a struct in a row."""
 
     what: str
-    """ELEMENT, ASSUMED, or what `allocators.Blocks` says."""
+    """ELEMENT, ASSUMED, or the `item` of `allocators.Blocks`."""
     step: int
     """Bytes from one to the next."""
     bases: tuple[int, ...]
-    """Those, modulo the line size, at which an object can stand that has another behind it."""
+    """The bases, modulo the line size, of objects with another object after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """The bases, modulo the line size, at which an object can start, and why no others."""
+    """The bases, modulo the line size, at which an object can start, and the reason."""
 
     line_size: int
     """Bytes in a cache line."""
     bases: tuple[int, ...]
     why: str
     parts: tuple[Placements, ...] = ()
-    """Those of each place, where an object can be in several."""
+    """The placements at each place, if the object can be at several."""
     rows: tuple[Row, ...] = ()
-    """Where other objects of the struct stand behind and before it, as far as that is known."""
+    """The rows of objects of the struct that this object can be in, as far as they are known."""
     in_pairs: bool = False
-    """Whether each line is an aligned pair of lines of the target."""
+    """Whether `line_size` is that of an aligned pair of the target's lines."""
 
     @property
     def unit(self) -> str:
-        """What two fields share at a base, as messages say it."""
+        """What two fields share, as messages say it."""
         return "pair of lines" if self.in_pairs else "line"
 
     def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:
-        """Why there are no others; of several places, in how many a rule fails that some bases violate.
+        """Return the reason for the placements; with several places, also in how many a rule fails.
 
-        `failing` are the places in which it does, where the bases alone do not tell.
+        `violating` are the bases at which the rule fails. `failing` are the places, if they do not follow
+        from the bases.
         """
         if not self.parts:
             return self.why
@@ -66,19 +67,19 @@ class Placements:
         first = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")
         return f"fails in {len(failing)} of {len(self.parts)} places: {first}" if failing else first
 
-    def violating(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
-        """The bases at which `violates(base)` holds."""
+    def violating_bases(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
+        """Return the bases at which `violates(base)` holds."""
         return tuple(base for base in self.bases if violates(base))
 
-    def in_any(self, found: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-        """The bases that some of the findings have, in order."""
-        return self.violating({base for bases in found for base in bases}.__contains__)
+    def in_any(self, base_sets: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the bases that are in any of the tuples, in order."""
+        return self.violating_bases({base for bases in base_sets for base in bases}.__contains__)
 
 
 def pair_size(line_size: int | None, target: Target) -> int:
-    """Return the bytes of an aligned pair of lines; `line_size` overrides the target's.
+    """Return the bytes of an aligned pair of lines. `line_size` overrides the target's.
 
-    A line size above the target's own (`--line-size 128` on x86) is taken to be that of a pair already.
+    A line size above the target's own (`--line-size 128` on x86) is taken as that of a pair.
     """
     if line_size is None or line_size <= target.line_size:
         return 2 * (line_size or target.line_size)
@@ -92,11 +93,11 @@ def of(
     storage: Storage | None = None,
     align: Alignment | None = None,
 ) -> Placements:
-    """The placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
+    """Return the placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
 
-    `line_size` and `min_align`, in bytes, override the target's. `storage` is what a rule file says of where
-    objects start, not `embedded` (see `embedded`); `align` takes the place of the layout's. Raises ValueError
-    unless sizes are powers of two.
+    `line_size` and `min_align`, in bytes, override the target's. `storage` is the `placement` of the rule
+    file, except `embedded` (see `inside`). `align` overrides the layout's alignment. Raises ValueError unless
+    sizes are powers of two.
     """
     target = layout.struct.target
     line = target.line_size if line_size is None else line_size
@@ -106,67 +107,72 @@ def of(
             raise ValueError(f"{value} is not a power of two")
     align = align or layout.align
     if storage is not None:
-        return _stored(storage, wanting(layout, min_align, align), line)
+        return _stored_placements(storage, wanting(layout, min_align, align), line)
     step = max(align.value, smallest)
     if step > align.value:
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
     else:
         why = f"aligned to {align.value} ({align.basis})"
     bases = range(0, line, gcd(step, line))
-    return Placements(line, tuple(bases), why, rows=_assumed(layout, set(bases), line))
+    return Placements(line, tuple(bases), why, rows=_assumed_rows(layout, set(bases), line))
 
 
-def _assumed(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...]:
-    """The row that elements would be in; none for what ends with a flexible array, and is no element."""
+def _assumed_rows(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...]:
+    """Return the row of an assumed array; none for a struct with a flexible array."""
     if layout.open_end is not None:
         return ()
-    return _row(ASSUMED, layout.size, repeated(starts, layout.size, None, line))
+    return _nonempty_row(ASSUMED, layout.size, element_starts(starts, layout.size, None, line))
 
 
-def wanting(layout: Layout, min_align: int | None = None, align: Alignment | None = None) -> Wanting:
-    """What a struct asks of an allocator."""
+def wanting(
+    layout: Layout, min_align: int | None = None, align: Alignment | None = None
+) -> AllocationRequest:
+    """Return the allocation request for a struct."""
     is_open = layout.open_end is not None
     value = (align or layout.align).value
-    return Wanting(layout.size, value, layout.struct.target, is_open, min_align)
+    return AllocationRequest(layout.size, value, layout.struct.target, is_open, min_align)
 
 
-def _stored(storage: Storage, wanted: Wanting, line: int) -> Placements:
-    """Where objects start in the memory that holds them: one in a block, or an array of them."""
-    found = blocks(storage, wanted)
-    starts = {(found.first + at) % line for step in found.steps for at in range(0, line, gcd(step, line))}
-    why, size, count = found.why, wanted.size, storage.array
+def _stored_placements(storage: Storage, request: AllocationRequest, line: int) -> Placements:
+    """Return the placements of objects in allocated memory: one object per block, or an array of them."""
+    memory = blocks(storage, request)
+    starts = {(memory.first + at) % line for step in memory.steps for at in range(0, line, gcd(step, line))}
+    why, size, count = memory.why, request.size, storage.array
     last = size * ((count or 1) - 1)
     ends = {(start + last) % line for start in starts}
-    rows = () if found.distance is None else _row(found.row, found.distance - last, ends)
+    rows = () if memory.distance is None else _nonempty_row(memory.item, memory.distance - last, ends)
     if count is not None:
-        rows = (*_elements(starts, size, count, line), *rows)
-        starts = repeated(starts, size, count, line)
+        rows = (*_element_rows(starts, size, count, line), *rows)
+        starts = element_starts(starts, size, count, line)
         why += f", {size} bytes from one element of an array to the next"
     return Placements(line, tuple(sorted(starts)), why, rows=rows)
 
 
-def _elements(starts: set[int], stride: int, count: int | None, line: int, back: int = 0) -> tuple[Row, ...]:
-    """The elements of an array that have another behind them: all but the last, of any number all.
+def _element_rows(
+    starts: set[int], stride: int, count: int | None, line: int, back: int = 0
+) -> tuple[Row, ...]:
+    """Return the row of the array elements that have another after them: all but the last.
 
-    `back` is how far what counts in an element stands behind what counts in the next.
+    `back` is the distance in bytes from the part of the next element to the same part of the element before
+    it.
     """
     if count == 1:
         return ()
-    return _row(ELEMENT, stride - back, repeated(starts, stride, count and count - 1, line))
+    return _nonempty_row(ELEMENT, stride - back, element_starts(starts, stride, count and count - 1, line))
 
 
-def _row(what: str, step: int, bases: set[int]) -> tuple[Row, ...]:
-    """The row, unless objects have no size and all stand at one place."""
-    return (Row(what, step, tuple(sorted(bases))),) if step > 0 else ()
+def _nonempty_row(item: str, step: int, bases: set[int]) -> tuple[Row, ...]:
+    """Return the row, or none if all objects are at one place because they have no size."""
+    return (Row(item, step, tuple(sorted(bases))),) if step > 0 else ()
 
 
-def anywhere(found: Sequence[Placements]) -> Placements:
-    """The placements of what can be in any of several places, of which there is at least one."""
-    bases = sorted({base for each in found for base in each.bases})
-    parts = tuple(dict.fromkeys(found))
+def anywhere(alternatives: Sequence[Placements]) -> Placements:
+    """Return the combined placements of an object that can be at any of several places, at least one."""
+    bases = sorted({base for each in alternatives for base in each.bases})
+    parts = tuple(dict.fromkeys(alternatives))
     rows = tuple(dict.fromkeys(row for part in parts for row in part.rows))
     why = f"in {len(parts)} places of other structs"
-    return Placements(found[0].line_size, tuple(bases), why, parts, rows, found[0].in_pairs)
+    return Placements(alternatives[0].line_size, tuple(bases), why, parts, rows, alternatives[0].in_pairs)
 
 
 def inside(
@@ -176,10 +182,11 @@ def inside(
     storage: Storage | None = None,
     align: Alignment | None = None,
 ) -> Placements | None:
-    """The placements of an embedded struct: its container's, moved by its offset and by elements of arrays.
+    """Return the placements of an embedded struct: those of its container, moved by its offset and array
+    elements.
 
-    None when the size of the container, or of an element, is not known. The rest is about the container, as
-    `of` takes it, and raises ValueError as that does.
+    None if the size of the container or of an element is unknown. The other parameters are about the
+    container, as for `of`, with the same ValueError.
     """
     if container.struct.bit_size is None:
         return None
@@ -189,110 +196,116 @@ def inside(
     if starts is None:
         return None
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
-    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_rows_inside(container, outer)))
+    return Placements(line, tuple(sorted(starts)), why, rows=tuple(_embedded_rows(container, outer)))
 
 
 def starts_inside(container: Container, outer: Placements) -> set[int] | None:
-    """Where on a line an embedded struct can start in a container of some placements.
+    """Return the starts of an embedded struct on a line, given the placements of its container.
 
-    None when the size of an element of an array is not known.
+    None if the size of an array element is unknown.
     """
     starts = {(base + container.offset) % outer.line_size for base in outer.bases}
     for array in container.arrays:
         if array.bit_stride is None:
             return None
-        starts = repeated(starts, array.bit_stride // 8, array.count, outer.line_size)
+        starts = element_starts(starts, array.bit_stride // 8, array.count, outer.line_size)
     return starts
 
 
-def _rows_inside(container: Container, outer: Placements) -> Iterator[Row]:
-    """Of embedded structs: the next element of each array, and the next container behind the last element."""
+def _embedded_rows(container: Container, outer: Placements) -> Iterator[Row]:
+    """Yield the rows of an embedded struct: next elements of each array, then the next container after the
+    last element.
+    """
     arrays = [(array.count, (array.bit_stride or 0) // 8) for array in container.arrays]
     line, back = outer.line_size, 0
     for at in reversed(range(len(arrays))):
         count, stride = arrays[at]
         starts = {(base + container.offset + back) % line for base in outer.bases}
         for number, step in arrays[:at]:
-            starts = repeated(starts, step, number, line)
-        yield from _elements(starts, stride, count, line, back)
-        if not count:  # which element is the last one is not known
+            starts = element_starts(starts, step, number, line)
+        yield from _element_rows(starts, stride, count, line, back)
+        if not count:  # the last element is unknown
             return
         back += (count - 1) * stride
     for row in outer.rows:
         if row.what != ASSUMED:
             starts = {(base + container.offset + back) % line for base in row.bases}
-            yield from _row(row.what, row.step - back, starts)
+            yield from _nonempty_row(row.what, row.step - back, starts)
 
 
-def repeated(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
-    """Where elements of an array start, modulo the line size: the first at `starts`, then twice as many."""
-    different = line // gcd(stride, line)
-    number, known = min(count or different, different), 1
-    while known < number:
-        step = min(known, number - known) * stride
+def element_starts(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
+    """Return the starts of array elements, modulo the line size. The first element is at one of `starts`."""
+    distinct = line // gcd(stride, line)
+    total, covered = min(count or distinct, distinct), 1
+    while covered < total:
+        step = min(covered, total - covered) * stride
         starts = starts | {(start + step) % line for start in starts}
-        known += min(known, number - known)
+        covered += min(covered, total - covered)
     return starts
 
 
 def lines(base: int, start: int, end: int, line_size: int) -> range:
-    """The lines that bytes [start, end) touch in an object at `base`; empty for an empty range."""
+    """Return the lines that bytes [start, end) of an object at `base` touch; empty for an empty range."""
     if end <= start:
         return range(0)
     return range((base + start) // line_size, (base + end - 1) // line_size + 1)
 
 
 def lines_of(place: Place, base: int, line_size: int) -> range:
-    """The lines that a field touches in an object at `base`."""
+    """Return the lines that a field of an object at `base` touches."""
     return range(0) if place.is_empty else lines(base, place.offset, place.end, line_size)
 
 
-def share(a: Place, b: Place, base: int, line_size: int) -> bool:
-    """Whether two fields touch a common line in an object at `base`; empty fields share nothing."""
+def share_line(a: Place, b: Place, base: int, line_size: int) -> bool:
+    """Return whether two fields of an object at `base` touch a common line; empty fields share nothing."""
     first, second = lines_of(a, base, line_size), lines_of(b, base, line_size)
-    return bool(first) and bool(second) and _meet(first, second)
+    return bool(first) and bool(second) and _overlap(first, second)
 
 
-def _meet(first: range, second: range) -> bool:
+def _overlap(first: range, second: range) -> bool:
     return first.start < second.stop and second.start < first.stop
 
 
-def next_shared(a: Place, b: Place, row: Row, line_size: int) -> tuple[int, ...]:
-    """The bases of a row at which a field shares a line with a field of the next object."""
+def bases_shared_with_next(a: Place, b: Place, row: Row, line_size: int) -> tuple[int, ...]:
+    """Return the bases of a row at which a field shares a line with a field of the next object."""
     if a.is_empty or b.is_empty or row.step + b.offset - a.end >= line_size:
         return ()
     start, end = row.step + b.offset, row.step + b.end
     return tuple(
-        base for base in row.bases if _meet(lines_of(a, base, line_size), lines(base, start, end, line_size))
+        base
+        for base in row.bases
+        if _overlap(lines_of(a, base, line_size), lines(base, start, end, line_size))
     )
 
 
-def line_count(places: Iterable[Place], base: int, line_size: int) -> int:
-    """How many lines some fields touch in an object at `base`, each line counted once."""
+def count_lines(places: Iterable[Place], base: int, line_size: int) -> int:
+    """Return the number of lines that some fields of an object at `base` touch, each counted once."""
     count, reach = 0, -1
-    for found in sorted((lines_of(place, base, line_size) for place in places), key=lambda r: r.start):
-        count += max(0, found.stop - max(found.start, reach))
-        reach = max(reach, found.stop)
+    for touched in sorted((lines_of(place, base, line_size) for place in places), key=lambda r: r.start):
+        count += max(0, touched.stop - max(touched.start, reach))
+        reach = max(reach, touched.stop)
     return count
 
 
-def shared(a: Place, b: Place, placements: Placements) -> tuple[int, ...]:
-    """The bases at which two fields touch a common line."""
+def shared_bases(a: Place, b: Place, placements: Placements) -> tuple[int, ...]:
+    """Return the bases at which two fields touch a common line."""
     if max(a.offset - b.end, b.offset - a.end) >= placements.line_size - 1:
-        return ()  # no base brings the last byte of one and the first of the other onto one line
-    return placements.violating(lambda base: share(a, b, base, placements.line_size))
+        return ()  # at no base are the last byte of one and the first byte of the other on one line
+    return placements.violating_bases(lambda base: share_line(a, b, base, placements.line_size))
 
 
-def clear_of(end: int, placements: Placements) -> int:
-    """The smallest offset from which on nothing shares a line with the bytes before `end`, at any base."""
+def first_clear_offset(end: int, placements: Placements) -> int:
+    """Return the smallest offset from which on nothing shares a line with the bytes before `end`, at any
+    base.
+    """
     size = placements.line_size
     return max(((base + end - 1) // size + 1) * size - base for base in placements.bases)
 
 
 def fitting_alignment(start: int, end: int, placements: Placements) -> int | None:
-    """The smallest alignment of the object that keeps bytes [start, end) on one line, in bytes.
+    """Return the smallest alignment in bytes that keeps bytes [start, end) on one line.
 
-    None when they cross a line even in an object that starts on one.
+    None if they cross a line even in an object that starts on one.
     """
     align = 1
     while align <= placements.line_size:

@@ -1,4 +1,4 @@
-"""What stands beside an embedded struct in one of its containers, element by element where arrays hold it."""
+"""Fields beside an embedded struct in one of its containers, for each element of arrays."""
 
 from __future__ import annotations
 
@@ -9,64 +9,64 @@ from math import gcd, prod
 
 from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.definitions import element_bits
-from layoutlint.geometry.layout import Layout, Place, named
+from layoutlint.geometry.layout import Layout, Place, named_members
 from layoutlint.model.paths import Steps, is_within, joined, steps_of
 from layoutlint.model.structs import Field, Source, Struct
 
 MOST_SPOTS = 1 << 12
-"""Elements of arrays in one container that are looked at one by one."""
+"""Maximum number of array elements in one container that are judged one by one."""
 _ENDLESS = 1 << 40
-"""Elements of an array without a length."""
+"""Number of elements assumed for an array without a length."""
 _NO_TAG = "{...}"
 
 
 class TooManySpots(Exception):
-    """An embedded struct stands in more elements of arrays than are looked at; the text says where."""
+    """Raised if an embedded struct is in more array elements than are judged; the text names the array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One member on the way from a container down to an embedded struct, and where its siblings are."""
+    """One member on the path from a container down to an embedded struct, and its siblings."""
 
     members: tuple[Field, ...]
     is_union: bool
     prefix: str
-    """What the paths of the members begin with."""
+    """The beginning of the members' paths."""
     bit_offset: int
-    """Where what has the members starts, from the start of the container."""
+    """Start of the struct that contains the members, from the start of the container."""
     is_last: bool
-    """Whether nothing is declared behind them."""
+    """Whether nothing is declared after the members."""
     on: Field
-    """The member that leads on."""
+    """The member on the path."""
     array: Array | None
     index: int
-    """The element that leads on; 0 where it is no array."""
+    """The element on the path; 0 if it is no array."""
 
     @property
     def is_end_of_own(self) -> bool:
-        """Whether what follows belongs to another struct: the type of the member has a name."""
+        """Whether the next members belong to another struct: the type of this member has a name."""
         return self.on.name is not None and not self.on.type.left.endswith(_NO_TAG)
 
     def siblings(self, low: int, high: int) -> Iterator[Place]:
-        """The members that stand beside, and the other elements, as far as they reach into bits [low, high).
+        """Yield the other members and elements that reach into bits [low, high).
 
-        The other members of a union are none of them: they are never there at the same time.
+        Other members of a union are no siblings: they never exist at the same time.
         """
         for number, member in enumerate(() if self.is_union else self.members):
             if member is not self.on:
                 is_last = self.is_last and number == len(self.members) - 1
-                for place in named((member,), self.prefix, self.bit_offset, False, is_last):
+                for place in named_members((member,), self.prefix, self.bit_offset, False, is_last):
                     if place.bit_offset < high and (place.bit_size is None or place.end * 8 > low):
                         yield place
         if self.array is not None and self.array.bit_stride:
-            yield from self._others(self.array, self.array.bit_stride, low, high)
+            yield from self._other_elements(self.array, self.array.bit_stride, low, high)
 
-    def _others(self, array: Array, stride: int, low: int, high: int) -> Iterator[Place]:
+    def _other_elements(self, array: Array, stride: int, low: int, high: int) -> Iterator[Place]:
         start = self.bit_offset + self.on.bit_offset
         element = replace(self.on, bit_size=stride, dims=())
-        for index in _reaching(start, array, low, high):
+        for index in _elements_reaching(start, array, low, high):
             if index != self.index:
-                path = f"{self.prefix}{self.on.name}{_spelled(self.on.dims, index)}"
+                path = f"{self.prefix}{self.on.name}{_format_indices(self.on.dims, index)}"
                 yield Place(path, start + index * stride, stride, element)
 
 
@@ -75,29 +75,31 @@ class Spot:
     """One place of an embedded struct in a container: a member, or an element of an array."""
 
     path: str
-    """With the indices of elements; empty for a member without a name."""
+    """Path with element indices; empty for an unnamed member."""
     bit_offset: int
     steps: tuple[Step, ...]
-    """From the container inwards."""
+    """The members on the path, from the container inwards."""
 
     def own(self, low: int, high: int) -> tuple[Place, ...]:
-        """What the container has in bits [low, high) beside the struct, or beside the struct with a name that
-        holds it: the rest belongs to the containers that lie between.
+        """Return the container's own fields in bits [low, high) beside the struct, or beside the named struct
+        around it.
+
+        Fields of named structs in between belong to those containers.
         """
-        steps = self.steps[: self._level + 1]
+        steps = self.steps[: self._last_own_step + 1]
         return tuple(place for step in steps for place in step.siblings(low, high))
 
     def has_own(self, path: str) -> bool:
-        """Whether a field of the container is one of `own`, or a part of one."""
-        left = self._left(path)
-        return left is not None and left <= self._level
+        """Return whether a field of the container is one of `own`, or a part of one."""
+        step = self._branching_step(path)
+        return step is not None and step <= self._last_own_step
 
     def has_beside(self, path: str) -> bool:
-        """Whether a field of the container stands beside the struct, maybe in a struct that lies between."""
-        return self._left(path) is not None
+        """Return whether a field of the container is outside the struct, maybe in a struct in between."""
+        return self._branching_step(path) is not None
 
     def has_inside(self, path: str) -> bool:
-        """Whether a field of the container is a part of the struct."""
+        """Return whether a field of the container is a part of the struct."""
         return bool(self.path) and path != self.path and is_within(path, self.path)
 
     @property
@@ -106,108 +108,110 @@ class Spot:
         return self.steps[-1].on.source
 
     @property
-    def _level(self) -> int:
+    def _last_own_step(self) -> int:
         """The step at which the container's own members end."""
         ends = (number for number, step in enumerate(self.steps) if step.is_end_of_own)
         return next(ends, len(self.steps) - 1)
 
-    def _left(self, path: str) -> int | None:
-        """The step at which a path leaves the way to the struct.
+    def _branching_step(self, path: str) -> int | None:
+        """Return the step at which a path branches off from the path to the struct.
 
-        None where it does not, or leads to another member of a union, which is never there at the same time.
+        None if it does not, or if it leads to another member of a union, which never exists at the same time.
         """
         names = path.split(".")
         for number, step in enumerate(self.steps):
             if not names:
-                return None  # what holds the struct
+                return None  # an outer struct of the path
             name, bracket, indices = names[0].partition("[")
             if step.on.name is None:
-                if not _has(step.on, name):
+                if not _has_member(step.on, name):
                     return None if step.is_union else number
             elif name != step.on.name:
                 return None if step.is_union else number
-            elif (bracket + indices or _spelled(step.on.dims, 0)) != _spelled(step.on.dims, step.index):
+            elif (bracket + indices or _format_indices(step.on.dims, 0)) != _format_indices(
+                step.on.dims, step.index
+            ):
                 return number
             else:
                 names = names[1:]
         return None
 
 
-def spots(way: Container, held: Struct, line_size: int) -> Iterator[Spot]:
-    """The places of a struct that a container holds, one for each element of arrays; of alike ones the first.
+def spots(container: Container, struct: Struct, line_size: int) -> Iterator[Spot]:
+    """Return the places of a struct in a container: one for each differing array element.
 
-    Raises TooManySpots, and ValueError where the distance of elements is not known.
+    Raises TooManySpots, and ValueError if the size of elements is unknown.
     """
-    _refuse_unknown(way)
-    chosen = [_differing(array, line_size) for array in way.arrays]
+    _refuse_unknown(container)
+    chosen = [_differing_elements(array, line_size) for array in container.arrays]
     number = prod(map(len, chosen))
     if number > MOST_SPOTS:
         raise TooManySpots(
-            f"`{way.path}` stands in {number:,} elements of arrays of {way.struct.name} that differ, "
-            f"more than the {MOST_SPOTS:,} that are looked at"
+            f"`{container.path}` stands in {number:,} elements of arrays of {container.struct.name} "
+            f"that differ, more than the {MOST_SPOTS:,} that are looked at"
         )
-    return (_spot(way, held, indices) for indices in product(*chosen))
+    return (_make_spot(container, struct, indices) for indices in product(*chosen))
 
 
-def spots_in(way: Container, held: Struct, low: int, high: int) -> Iterator[Spot]:
-    """The places of a struct that a container holds and that reach into bits [low, high) of the container.
+def spots_in(container: Container, struct: Struct, low: int, high: int) -> Iterator[Spot]:
+    """Return the places of a struct in a container that reach into bits [low, high) of the container.
 
-    Raises ValueError where the distance of elements is not known.
+    Raises ValueError if the size of elements is unknown.
     """
-    _refuse_unknown(way)
-    arrays = [replace(array, count=array.count or _ENDLESS) for array in way.arrays]
+    _refuse_unknown(container)
+    arrays = [replace(array, count=array.count or _ENDLESS) for array in container.arrays]
     counts = [array.count or 0 for array in arrays]
     strides = [array.bit_stride or 0 for array in arrays]
-    size = held.bit_size or 0
+    size = struct.bit_size or 0
 
-    def chosen(number: int, start: int, indices: tuple[int, ...]) -> Iterator[Spot]:
+    def walk_arrays(number: int, start: int, indices: tuple[int, ...]) -> Iterator[Spot]:
         if number == len(counts):
             if start < high and start + size > low:
-                yield _spot(way, held, indices)
+                yield _make_spot(container, struct, indices)
             return
         inner = sum((c - 1) * s for c, s in zip(counts[number + 1 :], strides[number + 1 :], strict=True))
-        for index in _reaching(start, arrays[number], low, high, size + inner):
-            yield from chosen(number + 1, start + index * strides[number], (*indices, index))
+        for index in _elements_reaching(start, arrays[number], low, high, size + inner):
+            yield from walk_arrays(number + 1, start + index * strides[number], (*indices, index))
 
-    return chosen(0, way.bit_offset, ())
+    return walk_arrays(0, container.bit_offset, ())
 
 
 def in_each_element(struct: Struct, place: Place, low: int, high: int) -> Iterator[Place]:
-    """A field of a struct; where its path leads through arrays without an index, that of each element.
+    """Yield a field for each element of the arrays in its path that have no index.
 
-    Of elements, those that reach into bits [low, high).
+    Only elements that reach into bits [low, high) count.
     """
-    return _elements(struct, place, lambda start, array: _reaching(start, array, low, high))
+    return _walk_elements(struct, place, lambda start, array: _elements_reaching(start, array, low, high))
 
 
-def in_differing_elements(struct: Struct, place: Place, line_size: int) -> list[Place]:
-    """Return a field, or that field of each element where its path leads through arrays without an index.
+def places_in_differing_elements(struct: Struct, place: Place, line_size: int) -> list[Place]:
+    """Return a field for each element of the arrays in its path that have no index.
 
-    Elements that stand on a line like others, with the same elements beside them, are left out. Raises
-    ValueError for too many that differ.
+    Elements at the same place of a line with the same neighbours are left out. Raises ValueError for too many
+    that differ.
     """
-    found: list[Place] = []
-    for each in _elements(struct, place, lambda _, array: _differing(array, line_size)):
-        found.append(each)
-        if len(found) > MOST_SPOTS:
+    places: list[Place] = []
+    for each in _walk_elements(struct, place, lambda _, array: _differing_elements(array, line_size)):
+        places.append(each)
+        if len(places) > MOST_SPOTS:
             raise ValueError(
                 f"`{place.path}` stands in more than {MOST_SPOTS:,} elements of arrays that differ"
             )
-    return found
+    return places
 
 
 def next_elements(layout: Layout, path: str, outer: str, line_size: int) -> Iterator[Place]:
-    """Yield the elements of the field `outer` beside those that a path in it leads through, within a line."""
+    """Yield elements of `outer` within a line of those that a path inside it leads through."""
     steps = steps_of(path)
     if any(isinstance(step, int) for step in steps[len(steps_of(outer)) :]):
-        # Where dimensions are not stated, every element counts by its place, whatever its indices are.
-        layout = Layout(replace(layout.struct, fields=_as_rows(layout.struct.fields)))
+        # If dimensions are not stated, elements are found by place, whatever their indices are.
+        layout = Layout(replace(layout.struct, fields=_with_one_dimension(layout.struct.fields)))
     for number in range(len(steps_of(outer)), len(steps)):
         index = steps[number]
         if not isinstance(index, int):
             continue
-        here = layout.find(joined(steps[: number + 1]))
-        size = here.bit_size // 8 if here is not None and here.bit_size else 0
+        element = layout.find(joined(steps[: number + 1]))
+        size = element.bit_size // 8 if element is not None and element.bit_size else 0
         near = -(-line_size // size) if size else 0
         for other in (*range(max(0, index - near), index), *range(index + 1, index + near + 1)):
             place = layout.find(joined((*steps[:number], other)))
@@ -215,11 +219,11 @@ def next_elements(layout: Layout, path: str, outer: str, line_size: int) -> Iter
                 yield place
 
 
-def _as_rows(fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Fields whose arrays have one dimension where the input does not state how many they have."""
+def _with_one_dimension(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields with one dimension for arrays whose dimensions are not stated."""
     return tuple(
         (
-            replace(field, is_flattened=False, members=_as_rows(field.members))
+            replace(field, is_flattened=False, members=_with_one_dimension(field.members))
             if field.members or field.is_flattened
             else field
         )
@@ -228,19 +232,19 @@ def _as_rows(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 _Choice = Callable[[int, Array], Iterable[int]]
-"""Elements of an array at some bits."""
+"""Chooses elements of an array that starts at some bits."""
 
 
-def _elements(struct: Struct, place: Place, choice: _Choice) -> Iterator[Place]:
+def _walk_elements(struct: Struct, place: Place, choice: _Choice) -> Iterator[Place]:
     if "." not in place.path:
         return iter((place,))
     steps = steps_of(place.path)
     if any(isinstance(step, range) for step in steps):
         return iter((place,))
-    return _inside(steps, place, "", struct.fields, struct.aggregate == "union", 0, choice)
+    return _field_in_elements(steps, place, "", struct.fields, struct.aggregate == "union", 0, choice)
 
 
-def _inside(
+def _field_in_elements(
     steps: Steps,
     place: Place,
     prefix: str,
@@ -249,114 +253,127 @@ def _inside(
     start: int,
     choice: _Choice,
 ) -> Iterator[Place]:
-    """The field at some steps from `fields`, which start at some bits, in each chosen element."""
-    found = next((p for p in named(fields, prefix, start, is_union) if p.field.name == steps[0]), None)
-    if found is None:
+    """Yield the field at some steps below `fields`, which begin at bit `start`, in each chosen element."""
+    member = next(
+        (p for p in named_members(fields, prefix, start, is_union) if p.field.name == steps[0]), None
+    )
+    if member is None:
         yield place
         return
-    dims, stride = found.field.dims, element_bits(found.field) or 0
-    given = list(takewhile(lambda step: isinstance(step, int), steps[1:]))
-    rest = steps[1 + len(given) :]
-    first, left = 0, dims[len(given) :]
-    for index, count in zip(given, dims, strict=False):
+    dims, stride = member.field.dims, element_bits(member.field) or 0
+    indices = list(takewhile(lambda step: isinstance(step, int), steps[1:]))
+    rest = steps[1 + len(indices) :]
+    first, dims_left = 0, dims[len(indices) :]
+    for index, count in zip(indices, dims, strict=False):
         first = first * (count or 0) + index if isinstance(index, int) else first
     if not rest:
-        at = found.bit_offset + first * prod(count or 0 for count in left) * stride
-        path = found.path + "".join(f"[{index}]" for index in given)
+        at = member.bit_offset + first * prod(count or 0 for count in dims_left) * stride
+        path = member.path + "".join(f"[{index}]" for index in indices)
         yield Place(path, at, place.bit_size, place.field, place.is_marker)
         return
-    number = prod(count or 0 for count in left) or (None if left else 1)
+    number = prod(count or 0 for count in dims_left) or (None if dims_left else 1)
     first *= number or 1
-    begin = found.bit_offset + first * stride
-    inside = found.field.members, found.field.aggregate == "union"
-    for index in choice(begin, Array(found.path, number, stride)) if left else (0,):
-        path = f"{found.path}{_spelled(dims, first + index)}."
-        yield from _inside(rest, place, path, *inside, begin + index * stride, choice)
+    begin = member.bit_offset + first * stride
+    inside = member.field.members, member.field.aggregate == "union"
+    for index in choice(begin, Array(member.path, number, stride)) if dims_left else (0,):
+        path = f"{member.path}{_format_indices(dims, first + index)}."
+        yield from _field_in_elements(rest, place, path, *inside, begin + index * stride, choice)
 
 
-def _reaching(start: int, array: Array, low: int, high: int, size: int | None = None) -> range:
-    """The elements, of an array at `start`, of which `size` bits, else all, reach into bits [low, high)."""
+def _elements_reaching(start: int, array: Array, low: int, high: int, size: int | None = None) -> range:
+    """Return the elements of an array at bit `start` that reach into bits [low, high).
+
+    `size` is the part of an element that counts, in bits; None for all of it.
+    """
     stride, count = array.bit_stride or 0, array.count
     if not stride:
         return range(1)
     first = max(0, (low - start - (stride if size is None else size)) // stride + 1)
-    behind = max(0, -(-(high - start) // stride))
-    return range(first, min(behind, count) if count else behind)
+    stop = max(0, -(-(high - start) // stride))
+    return range(first, min(stop, count) if count else stop)
 
 
-def _refuse_unknown(way: Container) -> None:
-    for array in way.arrays:
+def _refuse_unknown(container: Container) -> None:
+    for array in container.arrays:
         if array.bit_stride is None:
             raise ValueError(f"the size of the elements of `{array.path}` is not known")
 
 
-def _spot(way: Container, held: Struct, indices: tuple[int, ...]) -> Spot:
-    steps = tuple(_steps(way, held, indices))
-    moved = sum(index * (array.bit_stride or 0) for index, array in zip(indices, way.arrays, strict=True))
-    return Spot(_path(steps), way.bit_offset + moved, steps)
+def _make_spot(container: Container, struct: Struct, indices: tuple[int, ...]) -> Spot:
+    steps = tuple(_walk_steps(container, struct, indices))
+    distance = sum(
+        index * (array.bit_stride or 0) for index, array in zip(indices, container.arrays, strict=True)
+    )
+    return Spot(_format_path(steps), container.bit_offset + distance, steps)
 
 
-def _path(steps: tuple[Step, ...]) -> str:
+def _format_path(steps: tuple[Step, ...]) -> str:
     last = steps[-1]
     if last.on.name is None:
         return last.prefix.removesuffix(".")
-    return f"{last.prefix}{last.on.name}{_spelled(last.on.dims, last.index)}"
+    return f"{last.prefix}{last.on.name}{_format_indices(last.on.dims, last.index)}"
 
 
-def _differing(array: Array, line_size: int) -> list[int]:
-    """Elements of which every other one has the like on its line, before and behind.
+def _differing_elements(array: Array, line_size: int) -> list[int]:
+    """Return elements that differ in their place on a line or in their neighbours.
 
-    Elements repeat their place on a line, and only those within a line of an end have other neighbours.
+    Places repeat, and only elements within a line of either end have different neighbours.
     """
     stride = (array.bit_stride or 0) // 8
     if not stride:
         return [0]
     near, period = -(-line_size // stride), line_size // gcd(line_size, stride)
-    if not array.count:  # as many as there is memory for
+    if not array.count:  # any length
         return list(range(near + period))
     first = range(min(array.count, near + period))
     return [*first, *range(max(len(first), array.count - near), array.count)]
 
 
-def _steps(way: Container, held: Struct, indices: tuple[int, ...]) -> Iterator[Step]:
-    """The members that lead from a container to the chosen elements."""
-    members, is_union, is_last = way.struct.fields, way.struct.aggregate == "union", True
-    names = way.path.split(".") if way.path else []
-    arrays = iter(zip(way.arrays, indices, strict=True))
-    prefix, start, left = "", 0, way.bit_offset
-    while (on := _leading(members, names, left, held)) is not None:
+def _walk_steps(container: Container, struct: Struct, indices: tuple[int, ...]) -> Iterator[Step]:
+    """Yield the members on the path from a container to the chosen elements."""
+    members, is_union, is_last = container.struct.fields, container.struct.aggregate == "union", True
+    names = container.path.split(".") if container.path else []
+    arrays = iter(zip(container.arrays, indices, strict=True))
+    prefix, start, bits_left = "", 0, container.bit_offset
+    while (on := _next_member(members, names, bits_left, struct)) is not None:
         array, index = next(arrays) if on.dims else (None, 0)
         yield Step(members, is_union, prefix, start, is_last, on, array, index)
         is_last = is_last and (is_union or on is members[-1])
-        left -= on.bit_offset
+        bits_left -= on.bit_offset
         start += on.bit_offset + (index * (array.bit_stride or 0) if array is not None else 0)
         if on.name is not None:
             names = names[1:]
-            prefix += f"{on.name}{_spelled(on.dims, index)}."
+            prefix += f"{on.name}{_format_indices(on.dims, index)}."
         members, is_union = on.members, on.aggregate == "union"
 
 
-def _leading(members: tuple[Field, ...], names: list[str], left: int, held: Struct) -> Field | None:
-    """The member that a path goes through, itself or as a part of one without a name; None at its end.
+def _next_member(
+    members: tuple[Field, ...], names: list[str], bits_left: int, struct: Struct
+) -> Field | None:
+    """Return the next member on a path, itself or an unnamed member that contains it; None at its end.
 
-    An embedded struct without a member's name (`-fms-extensions`) is known by what it has, `left` bits on.
+    An embedded struct without a member name (`-fms-extensions`) is found by its members and offset: `left`
+    bits further on.
     """
     for member in members:
-        if names and (member.name == names[0] or (member.name is None and _has(member, names[0]))):
+        if names and (member.name == names[0] or (member.name is None and _has_member(member, names[0]))):
             return member
         if not names and member.name is None and member.aggregate is not None:
-            is_it = member.bit_offset == left and member.members == held.fields
-            if is_it or _leading(member.members, names, left - member.bit_offset, held) is not None:
+            is_it = member.bit_offset == bits_left and member.members == struct.fields
+            if (
+                is_it
+                or _next_member(member.members, names, bits_left - member.bit_offset, struct) is not None
+            ):
                 return member
     return None
 
 
-def _has(member: Field, name: str) -> bool:
-    return any(m.name == name or (m.name is None and _has(m, name)) for m in member.members)
+def _has_member(member: Field, name: str) -> bool:
+    return any(m.name == name or (m.name is None and _has_member(m, name)) for m in member.members)
 
 
-def _spelled(dims: tuple[int | None, ...], index: int) -> str:
-    """The indices of an element, of which an array of arrays has several."""
+def _format_indices(dims: tuple[int | None, ...], index: int) -> str:
+    """Return the indices of an element, one for each dimension."""
     if not dims:
         return ""
     words: list[str] = []

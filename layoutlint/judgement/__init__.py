@@ -1,1 +1,1 @@
-"""The words of judging: rules, verdicts, findings, reports."""
+"""Rules, kinds, verdicts, findings and reports."""

@@ -1,4 +1,4 @@
-"""What a rule came to in the builds of a matrix, in few words."""
+"""Outcomes of a rule in the builds of a matrix, summarised."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from layoutlint.model.build import Build, named
 from layoutlint.phrases import counted
 
 Judged = tuple[str, Finding]
-"""The name of a build, and what a rule is there."""
+"""The name of a build, and the finding of a rule in it."""
 
 _WORST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 _MOST_SHARES = 3
 
 
 def worst_first(found: Iterable[Judged]) -> list[Judged]:
-    """By outcome, the builds of each in the order of the matrix."""
+    """Sort by outcome, with the builds of each outcome in the order of the matrix."""
     return sorted(found, key=lambda judged: _WORST.index(judged[1].verdict.outcome))
 
 
 def worst(found: Iterable[Judged]) -> dict[str, Finding]:
-    """For each build the worst of its definitions."""
+    """Return the worst finding of each build."""
     told: dict[str, Finding] = {}
     for name, finding in worst_first(found):
         told.setdefault(name, finding)
@@ -30,7 +30,7 @@ def worst(found: Iterable[Judged]) -> dict[str, Finding]:
 
 
 def spread(found: Sequence[Judged], builds: tuple[Build, ...]) -> str:
-    """`broken in arm-*-lockdep, next; at-risk (2 of 8) in cloud; kept in 6 others`."""
+    """Summarise: `broken in arm-*-lockdep, next; at-risk (2 of 8) in cloud; kept in 6 others`."""
     told = worst(found)
     groups: dict[str, list[str]] = {}
     for name, finding in told.items():
@@ -45,7 +45,7 @@ def spread(found: Sequence[Judged], builds: tuple[Build, ...]) -> str:
 
 
 def _outcome(finding: Finding) -> str:
-    """The outcome, for one that depends on the placement with how often."""
+    """Return the outcome, with the share of placements if it is at-risk."""
     verdict = finding.verdict
     if verdict.outcome is not Outcome.AT_RISK:
         return str(verdict.outcome.value)
@@ -53,7 +53,7 @@ def _outcome(finding: Finding) -> str:
 
 
 def _fewer(groups: dict[str, list[str]]) -> dict[str, list[str]]:
-    """The groups, with those at risk as one where their shares are many."""
+    """Merge the groups at risk into one if they differ in many shares."""
     risk = Outcome.AT_RISK.value
     if sum(outcome.startswith(risk) for outcome in groups) <= _MOST_SHARES:
         return groups

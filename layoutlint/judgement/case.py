@@ -1,4 +1,4 @@
-"""Words of cases: structs that a rule pack carries to show its rules at work, and what came of them."""
+"""Cases: structs in a rule pack that show its rules at work, and their results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BREAKING, KEEPING = "breaking", "keeping"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a rule must say of a case."""
+    """The expected outcome of a rule in a case."""
 
     rule: Rule
     outcome: Outcome
@@ -22,36 +22,36 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A struct as C, and what rules must say of it."""
+    """A struct in C, and the expected outcomes of rules on it."""
 
     name: str
     source: Source
     text: str
-    """What all cases of the file have in common, and the case's own C, on the lines where they stand."""
+    """The C text that all cases of the file share, and the case's own C, on their original lines."""
     expected: tuple[Expected, ...]
     flags: tuple[str, ...] = ()
-    """Of the compiler."""
+    """Compiler flags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a rule said of a case, and what it should."""
+    """The expected and the actual outcomes of a rule on a case."""
 
     case: Case
     expected: Expected
     actual: tuple[Outcome, ...]
-    """One for each definition that it judged; none when it judged nothing."""
+    """One outcome for each judged definition; empty if the rule judged nothing."""
     message: str
 
     @property
     def passed(self) -> bool:
-        """Whether it said what it should."""
+        """Whether all outcomes are as expected."""
         return set(self.actual) == {self.expected.outcome}
 
 
 @dataclass(frozen=True, slots=True)
 class Uncovered:
-    """A rule that no case shows at work."""
+    """A rule without a breaking or a keeping case."""
 
     rule: Rule
     lacks: tuple[str, ...]
@@ -60,7 +60,7 @@ class Uncovered:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of the cases of one pack."""
+    """The results of all cases of one pack."""
 
     pack: Pack
     cases: int

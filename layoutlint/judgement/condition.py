@@ -1,4 +1,4 @@
-"""The circumstances in which a rule holds."""
+"""The conditions under which a rule applies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Versions:
 
     first: Version = ()
     below: Version | None = None
-    """The first one that is no longer in it."""
+    """The first version after the range."""
 
     def __contains__(self, version: Version) -> bool:
         it = in_full(version)
         return in_full(self.first) <= it and (self.below is None or it < in_full(self.below))
 
     def admits(self, version: Version) -> bool | None:
-        """Whether a version is in it; None where it has two numbers, and the third would decide."""
+        """Return whether a version is in the range; None if it has two numbers and the third decides."""
         ends = [in_full(end) for end in (self.first, self.below) if end]
         if len(version) < 3 and any(end[:2] == version[:2] and end[2] for end in ends):
             return None
@@ -34,29 +34,29 @@ class Versions:
 
 
 def in_full(version: Version) -> Version:
-    """A version with all its numbers: 6.8 is 6.8.0."""
+    """Return a version with three numbers: 6.8 as 6.8.0."""
     return (*version, 0, 0, 0)[:3]
 
 
 def dotted(version: Version) -> str:
-    """A version as one writes it: `6.12.107`."""
+    """Format a version: `6.12.107`."""
     return ".".join(map(str, version))
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The circumstances in which a rule holds."""
+    """The conditions under which a rule applies."""
 
     config: tuple[str, ...] = ()
     """Kernel options that must be on (`SMP`) or off (`!SMP`)."""
     arch: tuple[str, ...] = ()
-    """Names of targets (`x86_64`), any of which will do; fnmatch patterns."""
+    """Names of targets (`x86_64`) or fnmatch patterns, any of which is enough."""
     kernel: Versions | None = None
-    """The versions of Linux for which it holds."""
+    """The Linux versions to which it applies."""
 
     @property
     def some_version(self) -> Version | None:
-        """A version for which it holds; None if it says nothing of versions."""
+        """A version to which it applies; None without a condition on versions."""
         return None if self.kernel is None else in_full(self.kernel.first)
 
 
@@ -64,7 +64,9 @@ ALWAYS = When()
 
 
 def excluded(when: When, reading: Reading) -> str | None:
-    """Return why a rule is not for an input; None when it is, or the input does not say otherwise."""
+    """Return why a rule does not apply to an input; None if it applies or the input does not
+    state otherwise.
+    """
     if _is_for_machine(when, reading.target) is False:
         return f"for {', '.join(when.arch)}, not {reading.target.name}"
     if when.kernel is not None and reading.kernel is not None and when.kernel.admits(reading.kernel) is False:
@@ -76,7 +78,7 @@ def excluded(when: When, reading: Reading) -> str | None:
 
 
 def assumed(when: When, reading: Reading) -> tuple[str, ...]:
-    """Return the conditions of a rule that an input does not state, and that are therefore taken to hold."""
+    """Return the conditions of a rule that an input does not state, and that are taken to hold."""
     conditions = [f"`{option}`" for option in when.config if _is_configured(option, reading) is None]
     if when.arch and _is_for_machine(when, reading.target) is None:
         conditions.append(f"{' or '.join(when.arch)}")
@@ -86,7 +88,7 @@ def assumed(when: When, reading: Reading) -> tuple[str, ...]:
 
 
 def _is_configured(option: str, reading: Reading) -> bool | None:
-    """Return whether an option is as a rule wants it; None where the input does not state it."""
+    """Return whether an option is set as a rule requires; None if the input does not state it."""
     name, wants_on = option.removeprefix("!"), not option.startswith("!")
     if reading.config is not None:
         return (name in reading.config) == wants_on
@@ -96,7 +98,9 @@ def _is_configured(option: str, reading: Reading) -> bool | None:
 
 
 def _is_for_machine(when: When, target: Target) -> bool | None:
-    """Return whether a rule is for a target; None where the input names no machine, and one that fits is."""
+    """Return whether a rule applies to a target; None if the input names no machine, but a matching one is
+    possible.
+    """
     if not when.arch or _matches(when, target):
         return True
     if not target.name.startswith("unknown"):

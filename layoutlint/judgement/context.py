@@ -1,4 +1,4 @@
-"""What a kind judges by: the geometry of a struct, where it can sit, and what is declared of its fields."""
+"""The input of a kind: geometry, placements and declared accesses of a struct."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import NoReturn
 
 from layoutlint.errors import did_you_mean
-from layoutlint.geometry.allocators import Wanting
+from layoutlint.geometry.allocators import AllocationRequest
 from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, wanting
@@ -20,69 +20,71 @@ from layoutlint.model.structs import Source
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a field is used: `hot-read`, `hot-write`, `read-mostly`, `cold`, or a project's own word."""
+    """The declared access of a field: `hot-read`, `hot-write`, `read-mostly`, `cold`, or a word of the
+    project.
+    """
 
     path: str
     access: str
-    """Empty for a field that is declared and has no access on any side."""
+    """Empty for a field that is declared without an access."""
     contended: bool = False
     source: Source | None = None
     side: str = ""
-    """The part of the code, with a processor of its own, whose access it is (`tx`); empty for any code."""
+    """The code, on a processor of its own, with this access (`tx`); empty for any code."""
     is_optional: bool = False
     """Whether an input may lack the field."""
 
 
 class CannotTell(Exception):
-    """Raised by a kind that cannot judge a struct; the verdict is then unknown, with this reason."""
+    """Raised by a kind that cannot judge a struct. The verdict is then unknown, with this reason."""
 
 
 class NoSuchField(CannotTell):
-    """A rule names a field that the struct has not."""
+    """Raised if a rule names a field that the struct lacks."""
 
 
 class NothingDeclared(NoSuchField):
-    """A rule speaks of fields by their declared access, and none has it."""
+    """Raised if a rule selects fields by declared access, and no field has it."""
 
 
 class Unconcerned(NoSuchField):
-    """A rule speaks of what the struct has none of; where it is one of many, nothing is said of it."""
+    """Raised if a rule does not apply to a struct; a rule on a pattern then skips the struct."""
 
 
 class NothingOfType(NothingDeclared, Unconcerned):
-    """A rule speaks of fields by their type, and none has it."""
+    """Raised if a rule selects fields by type, and no field has it."""
 
 
 SELECTOR = "@"
-"""Stands before an access where a rule means every field that is declared so: `@hot-read`, `@hot-*`."""
+"""Prefix of an access that selects every field declared so: `@hot-read`, `@hot-*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a kind judges by: the geometry, where the object can sit, and the declared accesses."""
+    """The input of a kind: geometry, placements and declared accesses of a struct."""
 
     layout: Layout
     placements: Placements
     accesses: tuple[Access, ...] = ()
     storage: Storage | None = None
-    """What the rule file says of where objects come from."""
+    """The `placement` in the rule file."""
     min_align: int | None = None
-    """The smallest alignment of an object in bytes, where it is not the target's."""
+    """The smallest alignment of an object in bytes, if it is not the target's."""
     finder: Finder = field(default_factory=Finder, compare=False)
     is_one_of_many: bool = False
-    """Whether the rule is about every struct that a pattern means, those inside of this one as well."""
+    """Whether the rule is about every struct that matches a pattern, including structs inside this one."""
 
     @property
-    def wanted(self) -> Wanting:
-        """What an object asks of its allocator."""
+    def wanted(self) -> AllocationRequest:
+        """The allocation request for an object."""
         return wanting(self.layout, self.min_align)
 
     def places(self, patterns: tuple[str, ...], or_none: bool = False) -> tuple[Place, ...]:
-        """The fields that paths and patterns mean, in the order given, each once.
+        """Return the fields that match paths and patterns, in the given order, each once.
 
-        `@hot-read` means those that are declared so, `@type:T` those of a type. Raises NoSuchField for a path
-        that means none, with the nearest name, NothingDeclared when there is no field at all and `or_none` is
-        not said, and CannotTell for unknown sizes.
+        `@hot-read` matches fields with this declared access, `@type:T` fields of a type. Raises NoSuchField
+        for a path without a match, with the nearest name; NothingDeclared if no field matches at all, unless
+        `or_none`; and CannotTell for unknown sizes.
         """
         found: dict[str, Place] = {}
         nothing: NothingDeclared | None = None
@@ -102,24 +104,24 @@ class Context:
         return sized(tuple(found.values()))
 
     def _typed(self, types: tuple[str, ...]) -> tuple[Place, ...]:
-        """The outermost fields of some types, each with `@type:` before it."""
+        """Return the outermost fields of types, each given with the prefix `@type:`."""
         return tuple(self.finder.fields(self.layout, types))
 
     def arrays(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
-        """The arrays that paths mean, or whose elements are or hold what a type means.
+        """Return the arrays at paths, and those whose elements match a type or contain one.
 
-        Where the rule is about every struct, those inside of a struct with a name are that one's.
+        If the rule is about every struct, arrays inside a named struct belong to that struct.
         """
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
         found = [place for path in patterns if not path.startswith(TYPE) for place in self.named(path)]
         if types:
-            found += self.finder.arrays(self.layout, types, own=self.is_one_of_many)
+            found += self.finder.find_arrays(self.layout, types, only_own=self.is_one_of_many)
         return sized(tuple(dict.fromkeys(found))) or self._nothing_of("array", types)
 
     def of_arrays(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
-        """For which fields of its elements a type means an array; none where it is for all of an element."""
+        """Return the fields of an element that matched a type; none if the whole element matched."""
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
-        if not types or self.finder.fits(array.field, types):
+        if not types or self.finder.matches(array.field, types):
             return ()
         return tuple(self.finder.fields(element.layout, types))
 
@@ -130,22 +132,24 @@ class Context:
         raise NothingOfType(f"no {what} of {struct.aggregate} {struct.name} has a type like {told}{more}")
 
     def matched(self, path: str) -> tuple[Place, ...]:
-        """The fields that a path, a pattern or a type means; none is no error."""
+        """Return the fields that match a path, a pattern or a type; an empty result is no error."""
         return self._typed((path,)) if path.startswith(TYPE) else self.layout.match(path)
 
     def named(self, pattern: str) -> tuple[Place, ...]:
-        """The fields that one path or pattern means; raises NoSuchField, with the nearest name."""
+        """Return the fields that match one path or pattern. Raises NoSuchField, with the nearest name."""
         matched = self.layout.match(pattern)
         if not matched:
             raise NoSuchField(self._missing(pattern))
         return matched
 
     def declared(self, access: Access) -> tuple[Place, ...]:
-        """The fields that a declaration means; none for an optional one, or a type, that the struct lacks."""
+        """Return the fields of a declaration; none if it is optional, or by type, and the struct has no such
+        field.
+        """
         return self._declared((access,))
 
     def _declared(self, alike: tuple[Access, ...]) -> tuple[Place, ...]:
-        """What several declarations of one access mean; of types the outermost fields."""
+        """Return the fields of declarations of one access; for types the outermost fields."""
         if alike[0].path.startswith(TYPE):
             return sized(self._typed(tuple(access.path for access in alike)))
         if alike[0].is_optional and not self.layout.match(alike[0].path):
@@ -153,9 +157,10 @@ class Context:
         return self.places((alike[0].path,))
 
     def uses(self) -> dict[Place, tuple[Access, ...]]:
-        """The fields with their declared accesses; a field's own word stands above a pattern's.
+        """Return the fields with their declared accesses. A field's own declaration overrides a pattern's.
 
-        Raises NoSuchField, and NothingDeclared when there is none; NothingOfType where all are of types.
+        Raises NoSuchField; NothingDeclared if there is no access; NothingOfType if all declarations are by
+        type and none matches.
         """
         struct = self.layout.struct
         words = [access for access in self.accesses if access.access]
@@ -172,9 +177,9 @@ class Context:
         return found
 
     def declared_as(self, access: str) -> tuple[Place, ...]:
-        """The fields that are declared to have an access, which can be an fnmatch pattern.
+        """Return the fields declared with an access, which can be an fnmatch pattern.
 
-        Raises as `uses` does.
+        Raises the errors of `uses`.
         """
         found = used_as(self.uses(), access)
         if not found:
@@ -183,14 +188,16 @@ class Context:
         return found
 
     def is_beside(self, place: Place) -> bool:
-        """Whether a field stands around the struct that the paths of the rule are about: here none does."""
+        """Return whether a field is beside the struct that the paths are about; always false for a plain
+        struct.
+        """
         return False
 
     def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
-        """Those of some pairs of fields, found by their accesses or types, that the rule is about.
+        """Return the pairs of fields, found by access or type, that belong to this struct.
 
-        Where it is about every struct, what two fields of a struct inside of this one do is its own, unless
-        they are declared by their names.
+        If the rule is about every struct, pairs inside a named inner struct belong to that struct, unless a
+        field is declared by name.
         """
         if not self.is_one_of_many:
             return pairs
@@ -202,11 +209,11 @@ class Context:
         ]
 
     def crossing(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
-        """Return the pairs that the rule is about, of a field of an object and one of the next object."""
+        """Return the pairs that belong to this struct, of a field of an object and one of the next object."""
         return list(pairs)
 
     def _has_inside(self, a: list[str], b: list[str]) -> bool:
-        """Whether one struct with a name, inside of this one, has two fields."""
+        """Return whether one named struct inside this one contains both fields."""
         same = 0
         while same < min(len(a), len(b)) - 1 and a[same] == b[same]:
             same += 1
@@ -216,29 +223,33 @@ class Context:
         return False
 
     def place(self, path: str) -> Place:
-        """The one field at a path; raises as `places` does, and CannotTell when a pattern means several."""
+        """Return the one field at a path. Raises the errors of `places`, and CannotTell if a pattern matches
+        several.
+        """
         places = self.places((path,))
         if len(places) > 1:
             raise CannotTell(f"`{path}` means {len(places)} fields, and one is needed")
         return places[0]
 
     def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
-        """The other fields of the struct, and the other parts of a field of which a part is chosen.
+        """Return the fields that are not chosen, and the other parts of fields with a chosen part.
 
         Raises CannotTell for unknown sizes.
         """
-        return sized(self.layout.others(chosen))
+        return sized(self.layout.remaining_fields(chosen))
 
     def others_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
     ) -> tuple[Place, ...]:
-        """Return those of the others that can be on a line of some fields, or of these in another object.
+        """Return the fields that are not chosen and can be on a line with some fields of this or another
+        object.
 
-        `shift` is the bytes from that object to this one. Raises CannotTell for unknown sizes.
+        `shift` is the distance in bytes from the other object to this one. Raises CannotTell for unknown
+        sizes.
         """
         if not self.layout.is_sized:
             self.others(chosen)
-        return sized(self.layout.others_near(chosen, centers, self.placements.line_size, shift))
+        return sized(self.layout.remaining_fields_near(chosen, centers, self.placements.line_size, shift))
 
     def _flattened(self, pattern: str) -> str | None:
         """Return the array in a path whose element depends on dimensions that the input does not state."""
@@ -259,16 +270,16 @@ class Context:
 
 
 _FEW = 3
-"""Types that are named where none of many is found."""
+"""Maximum number of types in a message."""
 
 
 def _types_as_one(patterns: tuple[str, ...], first: str) -> tuple[str, ...]:
-    """Paths and patterns of them; of those of types the first."""
+    """Return the patterns with only the first of the type patterns."""
     return tuple(pattern for pattern in patterns if pattern == first or not pattern.startswith(TYPE))
 
 
 def _alike(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
-    """Declarations one by one, but those of types together that say the same."""
+    """Group the declarations by type that declare the same access; leave the others single."""
     groups: dict[object, list[Access]] = {}
     for number, access in enumerate(accesses):
         by_type = access.access, access.side, access.contended
@@ -277,12 +288,12 @@ def _alike(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
 
 
 def used_as(uses: Mapping[Place, tuple[Access, ...]], access: str) -> tuple[Place, ...]:
-    """The fields of which one of the accesses is the given one, or fits it."""
+    """Return the fields with an access that matches an fnmatch pattern."""
     return tuple(place for place, by in uses.items() if any(fnmatchcase(a.access, access) for a in by))
 
 
 def sized(places: tuple[Place, ...]) -> tuple[Place, ...]:
-    """The same fields; raises CannotTell when the size of one is not known."""
+    """Return the fields. Raises CannotTell if the size of one is unknown."""
     for place in places:
         if place.bit_size is None:
             raise CannotTell(f"the size of `{place.path}` is not known")

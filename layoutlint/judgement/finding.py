@@ -1,4 +1,4 @@
-"""Findings, the report, and what a run looked at."""
+"""Findings, the report, and the coverage of a run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from layoutlint.model.structs import Source, Struct
 
 @dataclass(frozen=True, slots=True)
 class NotCovered:
-    """A part of an input that was not looked at."""
+    """A part of an input that was not checked."""
 
     origin: str
     """The input."""
     reason: str
     structs: tuple[str, ...] | None = None
-    """The structs that it defines, sorted; None where it can define any."""
+    """The structs that the part defines, sorted; None if it can define any."""
     rules: int = 0
-    """How many rules could apply to it; the exit status is 3 unless there are none."""
+    """Number of rules that could apply to it; the exit status is 3 unless it is 0."""
     builds: tuple[str, ...] = ()
-    """The builds of a matrix of which this is true."""
+    """The builds of a matrix in which it was not checked."""
 
     def __str__(self) -> str:
         builds = f" (in {', '.join(self.builds)})" if self.builds else ""
@@ -34,42 +34,42 @@ class NotCovered:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was looked at, so that a green result can be trusted."""
+    """The rules and structs that a run judged, and the parts that it did not."""
 
     rules: int
-    """Rules that were asked for."""
+    """Number of requested rules."""
     applied: int
-    """Rules that judged at least one struct."""
+    """Number of rules that judged at least one struct."""
     structs: int
-    """Struct definitions judged."""
+    """Number of judged struct definitions."""
     unresolved: tuple[str, ...] = ()
-    """Structs and fields that a rule names and no input has, each with the reason."""
+    """Structs and fields that a rule names and no input contains, each with the reason."""
     skipped: tuple[str, ...] = ()
     """Rules that their `when` excludes, each with the reason."""
     policy: tuple[str, ...] = ()
-    """Whose rule files and suppressions were used, where a base commit decides."""
+    """Origins of the rule files and suppressions, if a base commit decides."""
     not_covered: tuple[NotCovered, ...] = ()
-    """Parts of inputs that were not looked at."""
+    """Parts of inputs that were not checked."""
     guessed: tuple[str, ...] = ()
-    """How many notes packs that guess have, and how many of them are in the report."""
+    """Number of notes of the guessing packs, and number of them in the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """How high a note of a pack that guesses stands among all of them (docs/generic.md)."""
+    """The rank of a note among all notes of the guessing packs (docs/generic.md)."""
 
     place: int
     """1 for the highest."""
     of: int
-    """How many notes there are."""
+    """Number of notes."""
     holders: int
-    """Structs of other names that hold the struct, or point to it."""
+    """Number of structs with other names that contain the struct or a pointer to it."""
     share: float
-    """Of the placements, those in which the rule fails."""
+    """Share of the placements in which the rule fails."""
 
     @property
     def score(self) -> float:
-        """What it is ranked by."""
+        """The value by which notes are ranked."""
         return self.holders * self.share
 
 
@@ -78,52 +78,53 @@ REPORT_SCHEMA = "layoutlint/report/1"
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """One place of an embedded struct, whose surroundings a rule is about."""
+    """One place of an embedded struct, for a rule on its surroundings."""
 
     struct: str
     """The embedded struct."""
     path: str
-    """Where the container has it, with the lengths of arrays."""
+    """Path in the container, with the lengths of arrays."""
     offset: int
-    """Of the first one, in bytes from the start of the container."""
+    """Offset of the first element, in bytes from the start of the container."""
     source: Source | None
-    """Where the member is declared that holds it."""
+    """Declaration of the member that contains the struct."""
     places: int
-    """How many places there are in containers."""
+    """Number of places in containers."""
     judged: int
-    """In how many of them something is declared that the rule speaks of."""
+    """Number of places with declarations to which the rule applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule judged on one definition of a struct (or on none, when it was not found)."""
+    """One rule judged on one definition of a struct, or on none if it was not found."""
 
     rule: Rule
     struct: Struct | None
     verdict: Verdict
     input: str
-    """The first file that has the definition."""
+    """The first file with the definition."""
     also: tuple[str, ...] = ()
-    """The other files that have the same."""
+    """The other files with the same definition."""
     around: Around | None = None
-    """The place of the embedded struct that a rule on surroundings is about; `struct` is its container."""
+    """The place of the embedded struct, for a rule on surroundings; `struct` is then its container."""
     suppressed: str | None = None
-    """Why it does not count, when something says so (baselines and comments come with later versions)."""
+    """The reason of a suppression."""
     builds: tuple[tuple[str, Finding], ...] = ()
-    """What it is in each build of a matrix that has the struct, once for each definition."""
+    """The findings in each build of a matrix that contains the struct, one for each definition."""
     is_lack: bool = False
-    """Whether a kernel lacks what a shipped rule names: kernels do; coverage and `--unused` say so."""
+    """Whether a kernel lacks a name of a shipped rule. This is normal, and only coverage and `--unused`
+    report it."""
     rank: Rank | None = None
-    """Where a note of a pack that guesses stands; None for what is no guess."""
+    """The rank of a guess; None for other findings."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All files that have the definition; none for a struct that was not found."""
+        """All files with the definition; empty for a struct that was not found."""
         return (self.input, *self.also) if self.input else ()
 
     @property
     def place(self) -> Source:
-        """Where to point an editor at: the primary field, else the struct, else the rule."""
+        """The position for editors: the primary field, else the struct, else the rule."""
         for place in self.verdict.evidence:
             if place.field.source is not None:
                 return place.field.source
@@ -136,16 +137,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a run, in the order in which it is printed."""
+    """The result of a run, in printed order."""
 
     readings: tuple[Reading, ...]
     findings: tuple[Finding, ...]
-    """Everything that is not kept."""
+    """All findings except kept rules."""
     kept: tuple[Finding, ...]
     coverage: Coverage
     exit_status: int
     unread: tuple[Unread, ...] = ()
     rules: tuple[Rule, ...] = ()
-    """Every rule that was asked for, for formats that list them."""
+    """Every requested rule, for formats that list them."""
     builds: tuple[Build, ...] = ()
-    """Those of the matrix, when one was given."""
+    """The builds of the matrix, if one was given."""

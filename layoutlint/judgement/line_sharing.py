@@ -1,4 +1,6 @@
-"""Pairs of fields that must not share a line: what `separate`, `isolated` and `access` have in common."""
+"""False sharing: pairs of fields that must not share a line, for `separate`, `isolated`, `access` and other
+kinds.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, shared
-from layoutlint.geometry.siblings import in_differing_elements, next_elements
+from layoutlint.geometry.placement import (
+    ASSUMED,
+    ELEMENT,
+    Placements,
+    Row,
+    bases_shared_with_next,
+    shared_bases,
+)
+from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
 from layoutlint.judgement.advice import first_few, move_apart, part_elements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Key
@@ -28,24 +37,26 @@ NOBODY_KNOWN = (
 
 
 MOST_PAIRS = 250_000
-"""Pairs of fields that a rule compares; the largest struct of Linux has some hundred fields."""
+"""Maximum number of pairs that a rule compares; the largest struct of Linux has some hundred fields."""
 
 
 def every_pair(some: Collection[Place], others: Collection[Place]) -> Iterator[Pair]:
-    """Return every field of one side with every one of the other. Raises CannotTell for too many."""
+    """Return each field of one side with each of the other. Raises CannotTell for too many."""
     refuse_many(len(some) * len(others))
     return product(some, others)
 
 
 def refuse_many(number: int, what: str = "fields") -> None:
-    """Raise CannotTell for more pairs than are compared."""
+    """Raise CannotTell for more pairs than a rule compares."""
     if number > MOST_PAIRS:
         reason = f"the rule compares {number:,} pairs of {what}, and at most {MOST_PAIRS:,} are compared"
         raise CannotTell(f"{reason}; name fewer {what}")
 
 
 def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pair]:
-    """Every field of one side with every one of the other, each pair once; none with itself or its parts."""
+    """Return each field of one side with each of the other, each pair once, without a field and
+    its own part.
+    """
     pairs: dict[frozenset[str], Pair] = {}
     for a, b in every_pair(some, others):
         if not is_part(a, b):
@@ -54,40 +65,40 @@ def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pa
 
 
 def in_elements(context: Context, places: Iterable[Place]) -> dict[Place, Place]:
-    """Return fields, in each element of the arrays through which their paths lead, with the field of each.
+    """Return fields for each element of the arrays in their paths, with the field of the path.
 
-    Elements that stand on a line as others do are left out. Raises CannotTell where too many differ.
+    Elements that are placed on a line like others are left out. Raises CannotTell if too many differ.
     """
     struct, line = context.layout.struct, context.placements.line_size
     try:
-        return {each: p for p in places for each in in_differing_elements(struct, p, line)}
+        return {each: p for p in places for each in places_in_differing_elements(struct, p, line)}
     except ValueError as error:
         raise CannotTell(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Opposed:
-    """Fields of an object that must keep off the lines of others."""
+    """Pairs of fields that must not share a line."""
 
     pairs: tuple[Pair, ...]
-    """In one object: none of a field with itself or its own parts, which no order of fields can part."""
+    """Pairs in one object, without a field and its own part: no order of fields separates those."""
     across: tuple[Pair, ...]
-    """Of an object and its neighbour."""
+    """Pairs of an object and its neighbour."""
     named: Mapping[Place, Place]
-    """For a field of an element the field that the rule names."""
+    """The field that the rule names, by the field of an element."""
 
 
 Opposes = Callable[[Place, Place], bool]
-"""Whether two fields must be kept apart."""
+"""Returns whether two fields must be kept apart."""
 
 
 def opposed(
     context: Context, some: Iterable[Place], others: Iterable[Place], opposes: Opposes | None = None
 ) -> Opposed:
-    """Return what two sides of fields come to, in each element of the arrays in which they stand.
+    """Return the pairs of two sides of fields, for each element of the arrays in their paths.
 
-    Of arrays in the struct the fields of one element are held against those of the others, and the parts of
-    one element against the other elements as a whole. Raises CannotTell for too many elements.
+    For arrays in the struct, fields of one element are paired with those of the others, and parts of one
+    element with the other elements as a whole. Raises CannotTell for too many elements.
     """
     ours, theirs = in_elements(context, some), in_elements(context, others)
     named, across = {**ours, **theirs}, list[Pair]()
@@ -101,7 +112,7 @@ def opposed(
 
 
 def _in_one_object(context: Context, a: Place, b: Place, named: dict[Place, Place]) -> Iterator[Pair]:
-    """A pair; of a field and its own part, that part and the elements beside the one in which it stands."""
+    """Yield a pair; for a field and its own part, yield the part with the next elements around it."""
     line = context.placements.line_size
     if a.offset - b.end >= line or b.offset - a.end >= line:
         return
@@ -116,17 +127,19 @@ def _in_one_object(context: Context, a: Place, b: Place, named: dict[Place, Plac
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What stands before and behind the object, and what of it must not come onto the object's lines."""
+    """The objects before and after an object, and the pairs of fields that must not share a line
+    with them.
+    """
 
     rows: tuple[Row, ...]
     pairs: tuple[Pair, ...]
-    """Of a field of the object and one of a neighbour."""
+    """Pairs of a field of the object and one of a neighbour."""
     is_unknown: bool = False
-    """Whether the rule asks for neighbours, and nothing says whether there are any."""
+    """Whether the rule requires neighbours, and the input states none."""
 
 
 def beside(context: Context, asked: bool | None, pairs: Iterable[Pair]) -> Beside:
-    """Return the neighbours of an object: those in arrays, unless the rule asks for all of them or none."""
+    """Return the neighbours of an object: by default those in arrays; all or none if the rule says so."""
     known = tuple(row for row in context.placements.rows if row.what != ASSUMED)
     is_unknown = bool(asked) and not known
     if asked is None:
@@ -144,12 +157,12 @@ def judge_apart(
     before: str = "",
     behind: str = "",
 ) -> Verdict:
-    """Violated where any pair shares a line; `kept` is the verdict when none ever does.
+    """Return the verdict that pairs must share no line; `kept` if none ever does.
 
-    `around` are the neighbours that count as well; `before` and `behind` stand around what the message says.
-    Raises CannotTell where nothing shares a line in the object, and its neighbours are wanted and not known.
+    `around` are the neighbours that count too. `before` and `behind` enclose the message. Raises CannotTell
+    if nothing shares a line in the object, and its required neighbours are unknown.
     """
-    found = {pair: bases for pair in pairs if (bases := shared(*pair, placements))}
+    found = {pair: bases for pair in pairs if (bases := shared_bases(*pair, placements))}
     across = _across(around, placements) if around is not None else {}
     if not found and not across:
         if around is not None and around.is_unknown:
@@ -175,21 +188,21 @@ def judge_apart(
 
 
 _Met = tuple[Place, Place, Row]
-"""A field of an object, and one of the next object of a row."""
+"""A field of an object, one of the next object, and their row."""
 
 
 def _across(around: Beside, placements: Placements) -> dict[_Met, tuple[int, ...]]:
-    """What shares a line with something of the next object, and the bases at which it does."""
+    """Return the pairs that share a line with the next object, with the bases of each."""
     if not around.rows:
         return {}
     line, bases = placements.line_size, set(placements.bases)
     turned = dict.fromkeys((*around.pairs, *((b, a) for a, b in around.pairs)))
-    met = {(a, b, row): next_shared(a, b, row, line) for row in around.rows for a, b in turned}
+    met = {(a, b, row): bases_shared_with_next(a, b, row, line) for row in around.rows for a, b in turned}
     return {key: at for key, shared_at in met.items() if (at := tuple(b for b in shared_at if b in bases))}
 
 
 def _both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
-    """The bases of objects of a row, and those of the objects behind them."""
+    """Return the bases of objects of a row, and of the objects after them."""
     return (*bases, *((base + row.step) % line for base in bases))
 
 
@@ -209,10 +222,10 @@ def _part(a: Place, b: Place, placements: Placements) -> str:
 
 
 def is_part(a: Place, b: Place) -> bool:
-    """Whether one field is the other, or a part of it: no order of fields can part those."""
+    """Return whether one field is the other or a part of it: no order of fields separates those."""
     return overlap(a.path, b.path)
 
 
 def _nearest(pairs: list[Pair]) -> Pair:
-    """The pair that has the fewest bytes between its fields."""
+    """Return the pair with the fewest bytes between its fields."""
     return min(pairs, key=lambda pair: max(pair[0].offset, pair[1].offset) - min(pair[0].end, pair[1].end))

@@ -1,4 +1,4 @@
-"""Which structs a name means, and what is said of a struct: found by name, in the order of what is given."""
+"""Structs by name, and values by the name or pattern of the structs that they are about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class About(Generic[T]):
-    """Things that are each about the structs which a name (a tag or typedef) or pattern means."""
+    """Values that are each about the structs with a name (a tag or typedef) or pattern."""
 
     def __init__(self, things: Iterable[tuple[str, T]]) -> None:
         self._named: dict[str, list[tuple[int, T]]] = {}
@@ -25,7 +25,7 @@ class About(Generic[T]):
                 self._named.setdefault(name, []).append((number, thing))
 
     def of(self, struct: Struct) -> list[T]:
-        """Those about a struct."""
+        """Return the values about a struct, in the given order."""
         names = dict.fromkeys((struct.name, *struct.aliases))
         found = {number: thing for name in names for number, thing in self._named.get(name, ())}
         fitting = (one for one in self._patterns if one[0] in names or fnmatchcase(struct.name, one[0]))
@@ -34,7 +34,7 @@ class About(Generic[T]):
 
 
 class Structs:
-    """Structs by their tags and typedefs."""
+    """Structs by tag and typedef."""
 
     def __init__(self, structs: Iterable[Struct]) -> None:
         self._all = tuple(structs)
@@ -44,7 +44,7 @@ class Structs:
                 self._named.setdefault(name, []).append(struct)
 
     def answering(self, name: str) -> list[Struct]:
-        """Those that a name or pattern means."""
+        """Return the structs that match a name or pattern."""
         if is_pattern(name):
             return [struct for struct in self._all if struct.answers_to(name)]
         return list(self._named.get(name, ()))

@@ -1,4 +1,4 @@
-"""Words of judgement: rules, kinds, verdicts, findings and the report."""
+"""Rules, kinds, and the packs that contain rules."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
 
 VARIABLES = "(variables)"
-"""Stands for the struct of a rule that is about variables."""
+"""Used as the struct of a rule on variables."""
 UNUSED = "unused"
-"""The kind of findings about what is written in vain."""
+"""The kind of findings on unused rules, suppressions and declarations."""
 RULE_FILE = "rule file"
 
 
 class Severity(Enum):
-    """How much a finding weighs; notes never change the exit status."""
+    """The severity of a finding; notes never change the exit status."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -33,29 +33,29 @@ class Severity(Enum):
 
 
 ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
-"""The words for how a field is used; a project's rule files may name more."""
+"""The predefined accesses of fields; rule files can define more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of a rule that belongs to its kind; rulefile checks its type, the kind its sense."""
+    """A key of a rule that belongs to its kind. The rule file reader checks its type, the kind its value."""
 
     name: str
     type: Literal["paths", "groups", "path", "integer", "number", "boolean", "word", "words"]
     doc: str
     required: bool = False
     inside: str = ""
-    """The key that names an array, where it is given and these are paths in one of its elements."""
+    """The key that names an array: if it is given, these paths are relative to an element."""
 
     @property
     def parameter(self) -> str:
-        """The name by which the kind's constructor takes it: `except_` for `except`, a word of Python's."""
+        """The constructor parameter: `except_` for `except`, a keyword of Python."""
         return f"{self.name}_" if iskeyword(self.name) else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A struct in C and what a rule says of it."""
+    """A struct in C and the verdict of a rule on it."""
 
     code: str
     outcome: Outcome
@@ -64,14 +64,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Manual:
-    """The text of a kind's section in the manual, in Markdown, besides its summary and keys."""
+    """The text of a kind's section in the manual, in Markdown, without its summary and keys."""
 
     meaning: str
-    """What is judged, exactly, and what becomes of the odd cases."""
+    """Exact definition of what is judged, with the special cases."""
     remedy: str
-    """What to do when it is broken."""
+    """What to do if the rule is broken."""
     rule: str
-    """The kind's own keys of the rule that the examples are judged by, as TOML."""
+    """The kind's own keys in the rule for the examples, as TOML."""
     breaks: Example
     keeps: Example
 
@@ -98,24 +98,24 @@ class Traits:
 
 
 class Kind(Protocol):
-    """A rule kind with its parameters: finds places, compares integers, yields a verdict."""
+    """A rule kind with its parameters: it finds fields, compares integers, and returns a verdict."""
 
     name: ClassVar[str]
     traits: ClassVar[Traits]
     keys: ClassVar[tuple[Key, ...]]
-    """The keys of a rule of this kind; the constructor takes them by these names and raises ValueError for
-    values that make no sense."""
+    """The keys of a rule of this kind. They are the constructor's parameters. The constructor raises
+    ValueError for invalid values."""
     summary: ClassVar[str]
-    """One sentence: what holds when the rule is kept."""
+    """One sentence: what a kept rule ensures."""
     manual: ClassVar[Manual]
 
     def check(self, context: Context) -> Verdict:
-        """Judge one struct; raises CannotTell when it cannot be told, with the reason."""
+        """Judge one struct. Raises CannotTell, with the reason, if that is impossible."""
         ...
 
 
 def paths_of(kind: Kind) -> tuple[str, ...]:
-    """Every path and pattern by which a kind names fields of the struct, in the order of its keys."""
+    """Return every path and pattern of fields in a kind's parameters, in the order of its keys."""
     found: list[str] = []
     for key in kind.keys:
         value = getattr(kind, key.parameter)
@@ -132,7 +132,7 @@ def paths_of(kind: Kind) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One written rule on one struct, or on all that a pattern means."""
+    """One rule on one struct, or on all that match a pattern."""
 
     id: str
     struct: str
@@ -143,41 +143,41 @@ class Rule:
     evidence: tuple[str, ...] = ()
     when: When = ALWAYS
     tolerate: float = 0.0
-    """At-risk in up to this share of the placements counts as kept."""
+    """Share of failing placements, up to which at-risk counts as kept."""
     pack: str = ""
     shipped: bool = False
-    """Whether it comes from a pack of layoutlint's own: a struct that the input lacks is then no failure."""
+    """Whether it comes from a shipped pack: a struct that the input lacks is then no failure."""
     guess: bool = False
-    """Whether it is of a pack that guesses."""
+    """Whether it comes from a guessing pack."""
     around: bool = False
-    """Whether it is about what stands around the struct in each of its containers."""
+    """Whether it is about the surroundings of the struct in each of its containers."""
     line_pairs: bool = False
-    """Whether it holds fields apart by aligned pairs of lines."""
+    """Whether it keeps fields apart by aligned pairs of lines."""
 
     @property
     def subject(self) -> str:
-        """What it is about, as messages say it."""
+        """What it is about, as messages print it."""
         return "variables" if self.struct == VARIABLES else f"struct {self.struct}"
 
     by: str = RULE_FILE
-    """What states it."""
+    """What contains the rule, as messages print it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StructIntent:
-    """What a rule file says about a struct besides its rules."""
+    """The statements of a rule file about a struct, except rules."""
 
     struct: str
     source: Source
     header: str | None = None
-    """Where a source tree defines it, as an `#include` names it or as a path in the tree."""
+    """The header in a source tree that defines it, as in an `#include` or as a path in the tree."""
     accesses: tuple[Access, ...] = ()
     placement: Storage | None = None
-    """Where objects of it start; None when nothing is said."""
+    """The `placement` of its objects; None if not stated."""
     annotated: bool = False
-    """Whether what the struct says itself is judged, though no rule names it."""
+    """Whether annotations in the struct are judged even if no rule names it."""
     when: When = ALWAYS
-    """For which inputs it is said."""
+    """The inputs to which the statements apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,23 +189,24 @@ class Pack:
     rules: tuple[Rule, ...]
     structs: tuple[StructIntent, ...] = ()
     variables: tuple[Access, ...] = ()
-    """How variables are used; the paths begin with their names."""
+    """The accesses of variables; the paths begin with their names."""
     description: str = ""
     kernel: bool = False
-    """Whether it is about Linux, and so is on by default for a kernel input."""
+    """Whether it is about Linux, and so active by default for a kernel input."""
     guesses: bool = False
-    """Whether it is for code without rules: its notes are ranked, and no shipped pack is on beside it."""
+    """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
+    active with it."""
     shipped: bool = False
     _about: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def about(self, struct: Struct) -> list[StructIntent]:
-        """What the file says of a struct besides its rules."""
+        """Return the statements of the file about a struct, except rules."""
         if not self._about:
             self._about.append(About((intent.struct, intent) for intent in self.structs))
         return self._about[0].of(struct)
 
     def applied(self, reading: Reading) -> Pack:
-        """Return the pack with what it says of the structs of an input: of alternatives the first."""
+        """Return the pack with the statements that apply to an input: the first of alternatives."""
         if all(intent.when == ALWAYS for intent in self.structs):
             return self
         chosen: list[StructIntent] = []
@@ -218,18 +219,18 @@ class Pack:
         return replace(self, structs=tuple(chosen))
 
     def accesses(self, struct: Struct) -> tuple[Access, ...]:
-        """The accesses that are declared of the fields of a struct."""
+        """Return the declared accesses of the fields of a struct."""
         return tuple(access for intent in self.about(struct) for access in intent.accesses)
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """The names and patterns of structs for which accesses are declared."""
+        """The names and patterns of structs with declared accesses."""
         return tuple(intent.struct for intent in self.structs if intent.accesses)
 
     def storage(self, struct: Struct) -> Storage | None:
-        """Where objects of a struct start: what is said by its name, else by a pattern; None for nothing.
+        """Return the `placement` of a struct: by its name, else by a pattern; None for none.
 
-        Raises RuleFileError when two places of the file say different things of it.
+        Raises RuleFileError if two statements contradict each other.
         """
         said = [intent for intent in self.about(struct) if intent.placement is not None]
         named = [intent for intent in said if not is_pattern(intent.struct)] or said

@@ -1,4 +1,4 @@
-"""The judgement of one rule on one struct."""
+"""The verdict of one rule on one struct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from layoutlint.model.structs import Struct
 
 
 class Outcome(Enum):
-    """What became of a rule on a struct, over all placements."""
+    """The outcome of a rule on a struct, over all placements."""
 
     KEPT = "kept"
     BROKEN = "broken"
@@ -23,24 +23,24 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Over which orders of fields a verdict is, where a compiler may choose any, and how often a rule fails.
+    """The orders of fields that a verdict is about, if a compiler may choose any, and the share that fails.
 
-    An order is as likely as the compiler makes it; in each, one base is as likely as another.
+    Orders are weighted by their probability; in each, all bases are equally likely.
     """
 
     mode: str
-    """How the build randomises."""
+    """The way in which the build randomises."""
     counted: Literal["exact", "sampled"]
     share: float
-    """Of the placements of all orders, those in which the rule fails."""
+    """Share of the placements of all orders in which the rule fails."""
     error: float
-    """With CONFIDENCE, the true share is no further off than this; 0 for an exact one."""
+    """Maximum error of `share` with probability CONFIDENCE; 0 for an exact one."""
     drawn: int | None
-    """How many orders were drawn by chance; None where all were counted."""
+    """Number of sampled orders; None if all were counted."""
     witness: tuple[str, ...]
-    """The fields in one order, in which the rule fails if it does so in any."""
+    """The fields in one order, in which the rule fails if it fails in any."""
     base: int | None
-    """A base at which it fails there; None where it does not, or bases play no part."""
+    """A base at which it fails there; None if it does not, or if bases do not matter."""
     shown: Struct
     """The struct in that order."""
 
@@ -50,35 +50,35 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement of one rule on one struct, with its numbers and places."""
+    """The verdict of one rule on one struct, with its numbers and fields."""
 
     outcome: Outcome
     message: str
     evidence: tuple[Place, ...] = ()
-    """The fields concerned, the primary one first."""
+    """The fields that the verdict is about, the primary one first."""
     bases: tuple[int, ...] = ()
-    """The violating placements."""
+    """The violating bases."""
     total: int = 0
-    """How many placements there are; 0 for a kind that does not depend on them."""
+    """Number of placements; 0 for a kind that does not depend on them."""
     line_size: int | None = None
     in_pairs: bool = False
     """Whether `line_size` is that of an aligned pair of lines."""
     basis: str = ""
-    """Why those are the placements; empty for a kind that does not depend on them."""
+    """The reason for the placements; empty for a kind that does not depend on them."""
     is_placed: bool = False
-    """Whether a rule file's `placement` is among the reasons."""
+    """Whether the `placement` of a rule file is among the reasons."""
     advice: str = ""
-    """What would make the rule hold, in a sentence; empty when nothing is wrong."""
+    """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
     is_missing_field: bool = False
-    """Unknown because the rule names a field that the struct has not."""
+    """Whether it is unknown because the rule names a field that the struct lacks."""
     is_passed_over: bool = False
-    """Nothing is said of one of many structs: the rule speaks of what it has none of."""
+    """Whether the rule does not apply to this struct, one of many, and is not reported."""
     orders: Orders | None = None
-    """Where fields may stand in any of many orders; `evidence` is then of one of them, `bases` of all."""
+    """The possible orders of fields; `evidence` is then from one of them, `bases` from all."""
 
     @property
     def witness(self) -> int | None:
-        """One base at which the rule fails, in the order that `evidence` shows."""
+        """One base at which the rule fails, in the order of fields of `evidence`."""
         if self.orders is not None:
             return self.orders.base
         return self.bases[0] if self.bases else None
@@ -87,7 +87,7 @@ class Verdict:
 def judge(
     placements: Placements, bases: tuple[int, ...], message: str, evidence: tuple[Place, ...], advice: str
 ) -> Verdict:
-    """The verdict that `bases` violate a rule: kept for none, broken for all, at-risk for some."""
+    """Return the verdict for violating bases: kept for none, broken for all, at-risk for some."""
     total = len(placements.bases)
     if not bases:
         outcome, advice = Outcome.KEPT, ""
@@ -99,23 +99,23 @@ def judge(
 
 
 def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
-    """The verdict of a rule that does not depend on the placement."""
+    """Return the verdict of a rule that does not depend on the placement."""
     if holds:
         return Verdict(Outcome.KEPT, message, evidence)
     return Verdict(Outcome.BROKEN, message, evidence, advice=advice)
 
 
 def spell(place: Place) -> str:
-    """A field and where it stands, as messages say it: "`cpu` at 20..23"."""
+    """Format a field and its bytes for messages: "`cpu` at 20..23"."""
     return f"`{place.path}` at {place.extent}"
 
 
 def listing(places: Sequence[Place], limit: int = 6) -> str:
-    """Fields and where they stand; the first `limit` of them, and how many more there are."""
+    """Format up to `limit` fields with their bytes, and the number of further ones."""
     more = len(places) - limit
     return ", ".join(map(spell, places[:limit])) + (f" and {more} more" if more > 0 else "")
 
 
 def unknown(reason: str, missing_field: bool = False) -> Verdict:
-    """The verdict that nothing could be told, and why."""
+    """Return the verdict `unknown` with a reason."""
     return Verdict(Outcome.UNKNOWN, reason, is_missing_field=missing_field)

@@ -124,7 +124,10 @@ class Allocation:
         if self.max_order is not None or self.min_per_slab is not None:
             if word not in (None, "slab", LINE, "kmalloc"):
                 raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
-            if word == "kmalloc" and (slab.stride(context.storage, context.wanted) or 0) > LARGEST_CLASS:
+            if (
+                word == "kmalloc"
+                and (slab.object_stride(context.storage, context.wanted) or 0) > LARGEST_CLASS
+            ):
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
             yield self._slabs(context)
@@ -155,14 +158,14 @@ class Allocation:
     def _of_size(self, context: Context, more: int) -> dict[int, Slab]:
         """The slabs of a struct with so many bytes more, by the number of CPUs; raises CannotTell."""
         wanted = context.wanted
-        stride = slab.stride(context.storage, replace(wanted, size=wanted.size + more))
+        stride = slab.object_stride(context.storage, replace(wanted, size=wanted.size + more))
         if stride is None:
             raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
         if self.order is not None:
-            return {0: slab.of_order(stride, self.order, self.page)}
+            return {0: slab.slab_of_order(stride, self.order, self.page)}
         # Only how many binary digits the number of CPUs has counts.
         numbers = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
-        return {cpus: slab.slab(stride, cpus, self.page) for cpus in numbers}
+        return {cpus: slab.compute_slab(stride, cpus, self.page) for cpus in numbers}
 
     def _allows(self, slab: Slab) -> bool:
         if self.min_per_slab is not None and slab.objects < self.min_per_slab:

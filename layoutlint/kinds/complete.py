@@ -64,7 +64,7 @@ class Complete:
         found = {path: context.matched(path) for path in paths}
         known = [place for places in found.values() for place in places]
         known += [place for path in self.except_ for place in context.matched(path)]
-        left = tuple(_but_twins(layout.others(known), known, layout))
+        left = tuple(_but_twins(layout.remaining_fields(known), known, layout))
         lost = [path for path in paths if not found[path] and not path.startswith(TYPE)]
         total = sum(not place.is_empty for place in layout.places)
         says = [*_undeclared(left, total), *_without_field(lost, found, layout)]
@@ -110,7 +110,8 @@ def _without_field(lost: list[str], found: dict[str, tuple[Place, ...]], layout:
     if lost:
         deep = [place.path for place in layout.expanded()]
         names = [
-            place.path for place in layout.others(place for places in found.values() for place in places)
+            place.path
+            for place in layout.remaining_fields(place for places in found.values() for place in places)
         ]
         told = (f"`{path}`{_inside(path, deep) or did_you_mean(path, names)}" for path in lost)
         are = "1 declaration has" if len(lost) == 1 else f"{len(lost)} declarations have"

@@ -11,7 +11,7 @@ from layoutlint.errors import did_you_mean
 from layoutlint.geometry import groups
 from layoutlint.geometry.groups import Group, Groups
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import first_few, line_numbers
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
 from layoutlint.judgement.line_sharing import Pair, judge_apart, pairs_between
@@ -142,11 +142,11 @@ class MarkedGroup:
         """Members that are elsewhere, and fields that are among them and do not belong there."""
         if self.group is None or not self.members:
             return
-        group, members = found.named(self.group), context.places(self.members)
+        group, members = found.find(self.group), context.places(self.members)
         inside = () if group is None else group.members
         for place in members:
             if place not in inside and not _part_of_any(place, inside) and not place.is_empty:
-                other = found.around(place)
+                other = found.find_around(place)
                 where = f"in group {other}" if other else "in no group"
                 yield f"{spell(place)} stands {where}, not in {group}"
         for place in inside:
@@ -162,8 +162,8 @@ class MarkedGroup:
         most = self.max_lines
         if most is None:
             return "", ()
-        counts = {base: line_count(group.members, base, placements.line_size) for base in placements.bases}
-        bases = placements.violating(lambda base: counts[base] > most)
+        counts = {base: count_lines(group.members, base, placements.line_size) for base in placements.bases}
+        bases = placements.violating_bases(lambda base: counts[base] > most)
         number = line_numbers(counts[base] for base in bases) if bases else ""
         often = f"in {len(bases)} of {len(placements.bases)} placements, {most} allowed"
         return (f"group {group} touches {number} {often}" if bases else ""), bases
@@ -183,7 +183,7 @@ def _marked(context: Context) -> Groups:
 
 
 def _the(name: str, found: Groups, context: Context) -> Group:
-    group = found.named(name)
+    group = found.find(name)
     if group is not None:
         return group
     struct = context.layout.struct

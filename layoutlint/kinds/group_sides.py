@@ -34,7 +34,7 @@ def strays(context: Context, found: Groups) -> tuple[Stray, ...]:
             by_place.setdefault(place, []).append(access)
     named = [group for group in found.whole if group.use is not None and group.use.sides]
     known = ((place, use_of(accesses)) for place, accesses in by_place.items() if not place.is_empty)
-    each = (_stray(place, use, found.around(place), named) for place, use in known)
+    each = (_stray(place, use, found.find_around(place), named) for place, use in known)
     return tuple(stray for stray in each if stray is not None)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, is_part, judge_apart, opposed
@@ -153,7 +153,7 @@ def _cut(lock: Place, place: Place, placements: Placements) -> tuple[int, ...]:
     if place.is_empty:
         return ()
     line = placements.line_size
-    return placements.violating(lambda base: line_count((lock, place), base, line) > 1)
+    return placements.violating_bases(lambda base: count_lines((lock, place), base, line) > 1)
 
 
 def _advice(lock: Place, data: tuple[Place, ...], placements: Placements, violating: int) -> str:

@@ -122,4 +122,4 @@ def _sticking_out(size: int, places: tuple[Place, ...], placements: Placements) 
         found = [lines_of(place, base, line) for place in places if not place.is_empty]
         return any(lines.start * line < base or lines.stop * line > base + size for lines in found)
 
-    return placements.violating(sticks_out)
+    return placements.violating_bases(sticks_out)

@@ -70,7 +70,7 @@ class LineStart:
 def _inside(place: Place, placements: Placements) -> tuple[int, ...]:
     """The bases at which a field begins inside a line."""
     line = placements.line_size * 8
-    return placements.violating(lambda base: (base * 8 + place.bit_offset) % line != 0)
+    return placements.violating_bases(lambda base: (base * 8 + place.bit_offset) % line != 0)
 
 
 def _advice(place: Place, line: int) -> str:

@@ -7,7 +7,7 @@ from math import gcd
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import everywhere, line_numbers, tolerated
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_some
@@ -89,10 +89,10 @@ class Lines:
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
-        covered, line = line_count(places, 0, 1), placements.line_size
+        covered, line = count_lines(places, 0, 1), placements.line_size
         most = max(1, -(-covered // line)) if self.max is None else self.max
-        counts = {base: line_count(places, base, line) for base in placements.bases}
-        bases = placements.violating(lambda base: counts[base] > most)
+        counts = {base: count_lines(places, base, line) for base in placements.bases}
+        bases = placements.violating_bases(lambda base: counts[base] > most)
         total = len(placements.bases)
         says = self._says(places)
         if not bases:

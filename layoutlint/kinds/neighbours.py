@@ -14,7 +14,7 @@ from typing import ClassVar
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
-from layoutlint.geometry.siblings import in_differing_elements, next_elements
+from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
 from layoutlint.judgement.line_sharing import Pair, judge_apart, refuse_many
@@ -374,7 +374,7 @@ class _Known:
     def _in_elements(self, struct: Struct, place: Place) -> list[Place]:
         """A part of a variable, in each element where its path leads through arrays without an index."""
         try:
-            return in_differing_elements(struct, place, self._line_size)
+            return places_in_differing_elements(struct, place, self._line_size)
         except ValueError as error:
             raise CannotTell(str(error)) from None
 
@@ -396,7 +396,9 @@ class _Known:
         for *_, variable in parts.values():
             own = [each.place for each in parts[variable.at]]
             layout = self._opened(variable.whole, _first(variable.place.path))
-            yield from (replace(variable, place=place) for place in layout.others(own) if not place.is_empty)
+            yield from (
+                replace(variable, place=place) for place in layout.remaining_fields(own) if not place.is_empty
+            )
 
     def beside(
         self, variable: _Variable, chosen: list[Place], line: int
@@ -408,7 +410,7 @@ class _Known:
         whole, place = variable.whole, variable.place
         if place != whole:
             if whole not in chosen:
-                rest = self._opened(whole, _first(place.path)).others(chosen)
+                rest = self._opened(whole, _first(place.path)).remaining_fields(chosen)
                 yield from (
                     (variable, replace(variable, place=other)) for other in rest if not other.is_empty
                 )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, line_count, repeated
+from layoutlint.geometry.placement import Placements, count_lines, element_starts
 from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import in_elements
@@ -94,14 +94,14 @@ def _straddling(place: Place, placements: Placements, is_whole: bool) -> tuple[i
     """The bases at which a field, or if it is no whole one of its elements, touches more than one line."""
     line = placements.line_size
     if is_whole:
-        return placements.violating(lambda base: line_count((place,), base, line) > 1)
+        return placements.violating_bases(lambda base: count_lines((place,), base, line) > 1)
     size, count = _elements(place)
 
     def cuts_one(base: int) -> bool:
-        starts = repeated({(base + place.offset) % line}, size, count, line) if size else set()
+        starts = element_starts({(base + place.offset) % line}, size, count, line) if size else set()
         return any(start + size > line for start in starts)
 
-    return placements.violating(cuts_one)
+    return placements.violating_bases(cuts_one)
 
 
 def _elements(array: Place) -> tuple[int, int]:
@@ -114,5 +114,5 @@ def _says(place: Place, found: tuple[int, ...], placements: Placements, is_whole
     if not is_whole:
         some = f"in {len(found)} of {len(placements.bases)} placements"
         return f"an element of {_elements(place)[0]} bytes of {spell(place)} straddles 2 lines {some}"
-    most = max(line_count((place,), base, placements.line_size) for base in found)
+    most = max(count_lines((place,), base, placements.line_size) for base in found)
     return f"{spell(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"

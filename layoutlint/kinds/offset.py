@@ -78,7 +78,7 @@ class Offset:
 def _on_line(place: Place, line: int, placements: Placements) -> Verdict:
     size = placements.line_size
     found = {base: (base + place.offset) // size for base in placements.bases}
-    bases = placements.violating(lambda base: found[base] != line)
+    bases = placements.violating_bases(lambda base: found[base] != line)
     total = len(placements.bases)
     begins = f"{spell(place)} begins on line"
     if not bases:

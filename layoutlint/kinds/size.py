@@ -93,7 +93,7 @@ class Size:
     def _count_lines(self, size: int, message: str, is_broken: bool, placements: Placements) -> Verdict:
         most = self.max_lines or 0
         counts = {base: _lines(base, size, placements.line_size) for base in placements.bases}
-        over = placements.violating(lambda base: counts[base] > most)
+        over = placements.violating_bases(lambda base: counts[base] > most)
         bases = placements.bases if is_broken else over
         message += f" on {line_numbers(counts.values())}"
         if over:

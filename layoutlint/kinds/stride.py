@@ -11,7 +11,14 @@ from typing import ClassVar
 
 from layoutlint.geometry.allocators import COPY
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import ASSUMED, ELEMENT, Placements, Row, next_shared, repeated
+from layoutlint.geometry.placement import (
+    ASSUMED,
+    ELEMENT,
+    Placements,
+    Row,
+    bases_shared_with_next,
+    element_starts,
+)
 from layoutlint.judgement.advice import first_few, part_elements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import NOBODY_KNOWN
@@ -145,7 +152,7 @@ class Stride:
             message = f"{spell(array)} has no two elements side by side"
             return judge(placements, (), message, (array,), "")
         starts = {base: {(base + array.offset) % line} for base in placements.bases}
-        at = {base: repeated(start, step, count - 1, line) for base, start in starts.items()}
+        at = {base: element_starts(start, step, count - 1, line) for base, start in starts.items()}
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
         written = context.of_arrays(array, inside, self.arrays)
@@ -165,7 +172,7 @@ class Stride:
         near_of = {row: _near(ours, theirs, row, placements.line_size) for row, _ in rows}
         for row, at in rows:
             for a, b in near_of[row]:
-                met = set(next_shared(a, b, row, placements.line_size))
+                met = set(bases_shared_with_next(a, b, row, placements.line_size))
                 bases = tuple(base for base in placements.bases if not met.isdisjoint(at.get(base, ())))
                 if bases:
                     found[a, b, row] = bases
@@ -302,6 +309,6 @@ def _padding(row: Row, pairs: list[tuple[Place, Place]], line: int) -> int | Non
     for more in range(unit, -row.step % line, unit):
         step = row.step + more
         apart = replace(row, step=step, bases=tuple(range(0, line, gcd(unit, step))))
-        if not any(next_shared(a, b, apart, line) for a, b in pairs):
+        if not any(bases_shared_with_next(a, b, apart, line) for a, b in pairs):
             return more
     return None

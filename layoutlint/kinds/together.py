@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, line_count
+from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import everywhere, keep_whole, line_numbers, tolerated
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
@@ -68,8 +68,8 @@ class Together:
     def check(self, context: Context) -> Verdict:
         """Broken where the fields touch more than one line."""
         places, placements = context.places(self.fields), context.placements
-        counts = {base: line_count(places, base, placements.line_size) for base in placements.bases}
-        bases = placements.violating(lambda base: counts[base] > 1)
+        counts = {base: count_lines(places, base, placements.line_size) for base in placements.bases}
+        bases = placements.violating_bases(lambda base: counts[base] > 1)
         total = len(placements.bases)
         if not bases:
             message = f"{listing(places)} are on one line {everywhere(total)}"

@@ -108,7 +108,7 @@ def filled(stride: int, pages: int) -> int:
 
 @given(st.integers(1, 3000), st.sampled_from([1, 2, 4, 16, 64, 4096]))
 def test_a_slab_holds_as_many_as_fit_and_wastes_no_more_than_is_allowed(words, cpus):
-    slab = slabs.slab(words * 8, cpus)
+    slab = slabs.compute_slab(words * 8, cpus)
     assert slab.objects == filled(slab.stride, 1 << slab.order) >= 1
     if slab.order <= 3:
         assert (PAGE << slab.order) - slab.objects * slab.stride <= (PAGE << slab.order) // 2

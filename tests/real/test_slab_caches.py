@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.geometry import slab as slabs
-from layoutlint.geometry.allocators import Wanting, blocks
+from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.model.storage import PAGE, Storage
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
@@ -35,7 +35,7 @@ def caches() -> list[Path]:
 def assumed(cache: Path, has_constructor: bool) -> int:
     """The largest power of two, up to a page, at whose multiples objects are assumed to start."""
     said = Storage("slab", Source("r.toml", 1), number(cache, "align"), has_constructor=has_constructor)
-    (step,) = blocks(said, Wanting(number(cache, "object_size"), 1, target_named("x86_64"))).steps
+    (step,) = blocks(said, AllocationRequest(number(cache, "object_size"), 1, target_named("x86_64"))).steps
     return step
 
 
@@ -73,7 +73,7 @@ def test_slabs_have_as_many_pages_and_objects_as_the_kernel_gives_them():
     if not any(CACHES.iterdir()):
         pytest.skip("/sys/kernel/slab is empty")
     judged = caches()
-    found = {cache.name: slabs.slab(number(cache, "slab_size"), cpus()) for cache in judged}
+    found = {cache.name: slabs.compute_slab(number(cache, "slab_size"), cpus()) for cache in judged}
     told = {cache.name: (number(cache, "order"), number(cache, "objs_per_slab")) for cache in judged}
     assert {name: (slab.order, slab.objects) for name, slab in found.items()} == told
     assert len(told) > 50
@@ -87,6 +87,6 @@ def test_slabinfo_says_the_same():
     known = {cache.name for cache in caches()}
     told = {row[0]: tuple(map(int, row[3:6])) for row in rows if row[0] in known}
     for name, (size, objects, pages) in told.items():
-        slab = slabs.of_order(size, pages.bit_length() - 1)
+        slab = slabs.slab_of_order(size, pages.bit_length() - 1)
         assert slab.objects == objects, name
     assert len(told) > 50
