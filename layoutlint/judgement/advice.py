@@ -15,10 +15,10 @@ all."""
 def move_apart(a: Place, b: Place, placements: Placements) -> str:
     """Advise how much further apart two fields must be to share a line in no placement."""
     low, high = (a, b) if a.offset <= b.offset else (b, a)
-    more = first_clear_offset(low.end, placements) - high.offset
+    missing = first_clear_offset(low.end, placements) - high.offset
     how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned`"
     return (
-        f"move `{high.path}` at least {byte_count(more)} further from `{low.path}`, "
+        f"move `{high.path}` at least {byte_count(missing)} further from `{low.path}`, "
         f"or start it on a {placements.unit} of its own ({how})"
     )
 
@@ -28,10 +28,10 @@ def byte_count(number: int) -> str:
     return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
-def part_elements(step: int, line_size: int) -> str:
+def separate_elements(step: int, line_size: int) -> str:
     """Advise how objects `step` bytes apart get lines of their own."""
-    apart = -(-step // line_size) * line_size
-    return f"align the struct to {line_size} bytes, so that one begins {apart} bytes behind the other"
+    stride = -(-step // line_size) * line_size
+    return f"align the struct to {line_size} bytes, so that one begins {stride} bytes behind the other"
 
 
 def keep_whole(start: int, end: int, placements: Placements) -> str:
@@ -51,18 +51,18 @@ def keep_whole(start: int, end: int, placements: Placements) -> str:
 
 def line_numbers(counts: Iterable[int]) -> str:
     """Return the range of line counts as text: `1 line`, `3 lines`, `2 to 3 lines`."""
-    low, high = min(found := sorted(counts)), found[-1]
+    low, high = min(numbers := sorted(counts)), numbers[-1]
     if low < high:
         return f"{low} to {high} lines"
     return "1 line" if high == 1 else f"{high} lines"
 
 
-def everywhere(total: int) -> str:
+def in_all_placements(total: int) -> str:
     """Return `in all 8 placements`, or `in its only placement`."""
     return "in its only placement" if total == 1 else f"in all {total} placements"
 
 
-def tolerated(violating: int, total: int) -> str:
+def tolerate_advice(violating: int, total: int) -> str:
     """Return advice on how to accept the failing placements, to append to other advice; empty unless they are
     few.
     """

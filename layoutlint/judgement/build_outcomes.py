@@ -9,42 +9,42 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build, named
 from layoutlint.phrases import counted
 
-Judged = tuple[str, Finding]
+BuildFinding = tuple[str, Finding]
 """The name of a build, and the finding of a rule in it."""
 
 _WORST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 _MOST_SHARES = 3
 
 
-def worst_first(found: Iterable[Judged]) -> list[Judged]:
+def worst_first(judged: Iterable[BuildFinding]) -> list[BuildFinding]:
     """Sort by outcome, with the builds of each outcome in the order of the matrix."""
-    return sorted(found, key=lambda judged: _WORST.index(judged[1].verdict.outcome))
+    return sorted(judged, key=lambda judged: _WORST.index(judged[1].verdict.outcome))
 
 
-def worst(found: Iterable[Judged]) -> dict[str, Finding]:
+def worst(judged: Iterable[BuildFinding]) -> dict[str, Finding]:
     """Return the worst finding of each build."""
-    told: dict[str, Finding] = {}
-    for name, finding in worst_first(found):
-        told.setdefault(name, finding)
-    return told
+    findings: dict[str, Finding] = {}
+    for name, finding in worst_first(judged):
+        findings.setdefault(name, finding)
+    return findings
 
 
-def spread(found: Sequence[Judged], builds: tuple[Build, ...]) -> str:
+def spread(judged: Sequence[BuildFinding], builds: tuple[Build, ...]) -> str:
     """Summarise: `broken in arm-*-lockdep, next; at-risk (2 of 8) in cloud; kept in 6 others`."""
-    told = worst(found)
+    findings = worst(judged)
     groups: dict[str, list[str]] = {}
-    for name, finding in told.items():
-        groups.setdefault(_outcome(finding), []).append(name)
-    groups = _fewer(groups)
-    said = []
+    for name, finding in findings.items():
+        groups.setdefault(_format_outcome(finding), []).append(name)
+    groups = _merge_at_risk(groups)
+    parts = []
     for outcome, names in groups.items():
         is_rest = outcome == Outcome.KEPT.value and len(groups) > 1
-        said.append(f"{outcome} in {counted(len(names), 'other') if is_rest else named(names, builds)}")
-    left = len(builds) - len(told)
-    return "; ".join((*said, *([f"not judged in {left}"] if left else [])))
+        parts.append(f"{outcome} in {counted(len(names), 'other') if is_rest else named(names, builds)}")
+    unjudged = len(builds) - len(findings)
+    return "; ".join((*parts, *([f"not judged in {unjudged}"] if unjudged else [])))
 
 
-def _outcome(finding: Finding) -> str:
+def _format_outcome(finding: Finding) -> str:
     """Return the outcome, with the share of placements if it is at-risk."""
     verdict = finding.verdict
     if verdict.outcome is not Outcome.AT_RISK:
@@ -52,7 +52,7 @@ def _outcome(finding: Finding) -> str:
     return f"{verdict.outcome.value} ({len(verdict.bases)} of {verdict.total})"
 
 
-def _fewer(groups: dict[str, list[str]]) -> dict[str, list[str]]:
+def _merge_at_risk(groups: dict[str, list[str]]) -> dict[str, list[str]]:
     """Merge the groups at risk into one if they differ in many shares."""
     risk = Outcome.AT_RISK.value
     if sum(outcome.startswith(risk) for outcome in groups) <= _MOST_SHARES:

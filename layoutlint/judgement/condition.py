@@ -18,8 +18,8 @@ class Versions:
     """The first version after the range."""
 
     def __contains__(self, version: Version) -> bool:
-        it = in_full(version)
-        return in_full(self.first) <= it and (self.below is None or it < in_full(self.below))
+        full = in_full(version)
+        return in_full(self.first) <= full and (self.below is None or full < in_full(self.below))
 
     def admits(self, version: Version) -> bool | None:
         """Return whether a version is in the range; None if it has two numbers and the third decides."""
@@ -29,8 +29,8 @@ class Versions:
         return version in self
 
     def __str__(self) -> str:
-        ends = [f"from {dotted(self.first)} on"] if self.first else []
-        return " and ".join([*ends, f"before {dotted(self.below)}"] if self.below else ends)
+        ends = [f"from {format_version(self.first)} on"] if self.first else []
+        return " and ".join([*ends, f"before {format_version(self.below)}"] if self.below else ends)
 
 
 def in_full(version: Version) -> Version:
@@ -38,7 +38,7 @@ def in_full(version: Version) -> Version:
     return (*version, 0, 0, 0)[:3]
 
 
-def dotted(version: Version) -> str:
+def format_version(version: Version) -> str:
     """Format a version: `6.12.107`."""
     return ".".join(map(str, version))
 
@@ -67,10 +67,10 @@ def excluded(when: When, reading: Reading) -> str | None:
     """Return why a rule does not apply to an input; None if it applies or the input does not
     state otherwise.
     """
-    if _is_for_machine(when, reading.target) is False:
+    if _matches_machine(when, reading.target) is False:
         return f"for {', '.join(when.arch)}, not {reading.target.name}"
     if when.kernel is not None and reading.kernel is not None and when.kernel.admits(reading.kernel) is False:
-        return f"for Linux {when.kernel}, not {dotted(reading.kernel)}"
+        return f"for Linux {when.kernel}, not {format_version(reading.kernel)}"
     for option in when.config:
         if _is_configured(option, reading) is False:
             return f"for a configuration with {option}, which {reading.path} has not"
@@ -80,7 +80,7 @@ def excluded(when: When, reading: Reading) -> str | None:
 def assumed(when: When, reading: Reading) -> tuple[str, ...]:
     """Return the conditions of a rule that an input does not state, and that are taken to hold."""
     conditions = [f"`{option}`" for option in when.config if _is_configured(option, reading) is None]
-    if when.arch and _is_for_machine(when, reading.target) is None:
+    if when.arch and _matches_machine(when, reading.target) is None:
         conditions.append(f"{' or '.join(when.arch)}")
     if when.kernel is not None and (reading.kernel is None or when.kernel.admits(reading.kernel) is None):
         conditions.append(f"Linux {when.kernel}")
@@ -97,7 +97,7 @@ def _is_configured(option: str, reading: Reading) -> bool | None:
     return None
 
 
-def _is_for_machine(when: When, target: Target) -> bool | None:
+def _matches_machine(when: When, target: Target) -> bool | None:
     """Return whether a rule applies to a target; None if the input names no machine, but a matching one is
     possible.
     """

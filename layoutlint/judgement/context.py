@@ -51,7 +51,7 @@ class Unconcerned(NoSuchField):
     """Raised if a rule does not apply to a struct; a rule on a pattern then skips the struct."""
 
 
-class NothingOfType(NothingDeclared, Unconcerned):
+class NoFieldOfType(NothingDeclared, Unconcerned):
     """Raised if a rule selects fields by type, and no field has it."""
 
 
@@ -75,7 +75,7 @@ class Context:
     """Whether the rule is about every struct that matches a pattern, including structs inside this one."""
 
     @property
-    def wanted(self) -> AllocationRequest:
+    def allocation_request(self) -> AllocationRequest:
         """The allocation request for an object."""
         return wanting(self.layout, self.min_align)
 
@@ -86,24 +86,26 @@ class Context:
         for a path without a match, with the nearest name; NothingDeclared if no field matches at all, unless
         `or_none`; and CannotTell for unknown sizes.
         """
-        found: dict[str, Place] = {}
-        nothing: NothingDeclared | None = None
+        fields: dict[str, Place] = {}
+        error_if_empty: NothingDeclared | None = None
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
-        for pattern in patterns if len(types) < 2 else _types_as_one(patterns, types[0]):
+        for pattern in patterns if len(types) < 2 else _merge_types(patterns, types[0]):
             try:
                 if pattern.startswith(TYPE):
-                    matched = self._typed(types) or self._nothing_of("field", types)
+                    matched = self._fields_of_types(types) or self._refuse_no_type("field", types)
                 else:
                     is_access = pattern.startswith(SELECTOR)
-                    matched = self.declared_as(pattern[1:]) if is_access else self.named(pattern)
-                found.update((place.path, place) for place in matched)
+                    matched = (
+                        self.fields_declared_as(pattern[1:]) if is_access else self.require_fields(pattern)
+                    )
+                fields.update((place.path, place) for place in matched)
             except NothingDeclared as error:
-                nothing = error
-        if nothing is not None and not found and not or_none:
-            raise nothing
-        return sized(tuple(found.values()))
+                error_if_empty = error
+        if error_if_empty is not None and not fields and not or_none:
+            raise error_if_empty
+        return sized(tuple(fields.values()))
 
-    def _typed(self, types: tuple[str, ...]) -> tuple[Place, ...]:
+    def _fields_of_types(self, types: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the outermost fields of types, each given with the prefix `@type:`."""
         return tuple(self.finder.fields(self.layout, types))
 
@@ -113,48 +115,50 @@ class Context:
         If the rule is about every struct, arrays inside a named struct belong to that struct.
         """
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
-        found = [place for path in patterns if not path.startswith(TYPE) for place in self.named(path)]
+        arrays = [
+            place for path in patterns if not path.startswith(TYPE) for place in self.require_fields(path)
+        ]
         if types:
-            found += self.finder.find_arrays(self.layout, types, only_own=self.is_one_of_many)
-        return sized(tuple(dict.fromkeys(found))) or self._nothing_of("array", types)
+            arrays += self.finder.find_arrays(self.layout, types, only_own=self.is_one_of_many)
+        return sized(tuple(dict.fromkeys(arrays))) or self._refuse_no_type("array", types)
 
-    def of_arrays(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
+    def element_fields(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the fields of an element that matched a type; none if the whole element matched."""
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
         if not types or self.finder.matches(array.field, types):
             return ()
         return tuple(self.finder.fields(element.layout, types))
 
-    def _nothing_of(self, what: str, types: tuple[str, ...]) -> NoReturn:
+    def _refuse_no_type(self, noun: str, types: tuple[str, ...]) -> NoReturn:
         struct = self.layout.struct
-        told = ", ".join(f"`{each.removeprefix(TYPE)}`" for each in types[:_FEW])
+        names = ", ".join(f"`{pattern.removeprefix(TYPE)}`" for pattern in types[:_FEW])
         more = f" and {len(types) - _FEW} more" if len(types) > _FEW else ""
-        raise NothingOfType(f"no {what} of {struct.aggregate} {struct.name} has a type like {told}{more}")
+        raise NoFieldOfType(f"no {noun} of {struct.aggregate} {struct.name} has a type like {names}{more}")
 
-    def matched(self, path: str) -> tuple[Place, ...]:
+    def match_fields(self, path: str) -> tuple[Place, ...]:
         """Return the fields that match a path, a pattern or a type; an empty result is no error."""
-        return self._typed((path,)) if path.startswith(TYPE) else self.layout.match(path)
+        return self._fields_of_types((path,)) if path.startswith(TYPE) else self.layout.match(path)
 
-    def named(self, pattern: str) -> tuple[Place, ...]:
+    def require_fields(self, pattern: str) -> tuple[Place, ...]:
         """Return the fields that match one path or pattern. Raises NoSuchField, with the nearest name."""
         matched = self.layout.match(pattern)
         if not matched:
-            raise NoSuchField(self._missing(pattern))
+            raise NoSuchField(self._describe_missing(pattern))
         return matched
 
     def declared(self, access: Access) -> tuple[Place, ...]:
         """Return the fields of a declaration; none if it is optional, or by type, and the struct has no such
         field.
         """
-        return self._declared((access,))
+        return self._fields_of_declarations((access,))
 
-    def _declared(self, alike: tuple[Access, ...]) -> tuple[Place, ...]:
+    def _fields_of_declarations(self, declarations: tuple[Access, ...]) -> tuple[Place, ...]:
         """Return the fields of declarations of one access; for types the outermost fields."""
-        if alike[0].path.startswith(TYPE):
-            return sized(self._typed(tuple(access.path for access in alike)))
-        if alike[0].is_optional and not self.layout.match(alike[0].path):
+        if declarations[0].path.startswith(TYPE):
+            return sized(self._fields_of_types(tuple(access.path for access in declarations)))
+        if declarations[0].is_optional and not self.layout.match(declarations[0].path):
             return ()
-        return self.places((alike[0].path,))
+        return self.places((declarations[0].path,))
 
     def uses(self) -> dict[Place, tuple[Access, ...]]:
         """Return the fields with their declared accesses. A field's own declaration overrides a pattern's.
@@ -167,25 +171,29 @@ class Context:
         if not words:
             raise NothingDeclared(f"no access is declared for a field of {struct.aggregate} {struct.name}")
         patterns_first = sorted(words, key=lambda access: not is_pattern(access.path))
-        groups = _alike(patterns_first)
-        by_side = {(place, group[0].side): group[0] for group in groups for place in self._declared(group)}
+        groups = _group_declarations(patterns_first)
+        by_side = {
+            (place, group[0].side): group[0]
+            for group in groups
+            for place in self._fields_of_declarations(group)
+        }
         if not by_side and all(access.path.startswith(TYPE) for access in words):
-            self._nothing_of("field", tuple(access.path for access in words))
-        found: dict[Place, tuple[Access, ...]] = {}
+            self._refuse_no_type("field", tuple(access.path for access in words))
+        uses: dict[Place, tuple[Access, ...]] = {}
         for (place, _), access in by_side.items():
-            found[place] = (*found.get(place, ()), access)
-        return found
+            uses[place] = (*uses.get(place, ()), access)
+        return uses
 
-    def declared_as(self, access: str) -> tuple[Place, ...]:
+    def fields_declared_as(self, access: str) -> tuple[Place, ...]:
         """Return the fields declared with an access, which can be an fnmatch pattern.
 
         Raises the errors of `uses`.
         """
-        found = used_as(self.uses(), access)
-        if not found:
+        fields = used_as(self.uses(), access)
+        if not fields:
             struct = self.layout.struct
             raise NothingDeclared(f"no field of {struct.aggregate} {struct.name} is declared `{access}`")
-        return found
+        return fields
 
     def is_beside(self, place: Place) -> bool:
         """Return whether a field is beside the struct that the paths are about; always false for a plain
@@ -193,7 +201,7 @@ class Context:
         """
         return False
 
-    def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+    def filter_own_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs of fields, found by access or type, that belong to this struct.
 
         If the rule is about every struct, pairs inside a named inner struct belong to that struct, unless a
@@ -205,14 +213,14 @@ class Context:
         return [
             (a, b)
             for a, b in pairs
-            if a in named or b in named or not self._has_inside(a.path.split("."), b.path.split("."))
+            if a in named or b in named or not self._is_in_inner_struct(a.path.split("."), b.path.split("."))
         ]
 
-    def crossing(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+    def filter_crossing_pairs(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs that belong to this struct, of a field of an object and one of the next object."""
         return list(pairs)
 
-    def _has_inside(self, a: list[str], b: list[str]) -> bool:
+    def _is_in_inner_struct(self, a: list[str], b: list[str]) -> bool:
         """Return whether one named struct inside this one contains both fields."""
         same = 0
         while same < min(len(a), len(b)) - 1 and a[same] == b[same]:
@@ -231,14 +239,14 @@ class Context:
             raise CannotTell(f"`{path}` means {len(places)} fields, and one is needed")
         return places[0]
 
-    def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
+    def remaining_fields(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
         """Return the fields that are not chosen, and the other parts of fields with a chosen part.
 
         Raises CannotTell for unknown sizes.
         """
         return sized(self.layout.remaining_fields(chosen))
 
-    def others_near(
+    def remaining_fields_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
     ) -> tuple[Place, ...]:
         """Return the fields that are not chosen and can be on a line with some fields of this or another
@@ -248,10 +256,10 @@ class Context:
         sizes.
         """
         if not self.layout.is_sized:
-            self.others(chosen)
+            self.remaining_fields(chosen)
         return sized(self.layout.remaining_fields_near(chosen, centers, self.placements.line_size, shift))
 
-    def _flattened(self, pattern: str) -> str | None:
+    def _find_flattened(self, pattern: str) -> str | None:
         """Return the array in a path whose element depends on dimensions that the input does not state."""
         for match in re.finditer(r"(?<!\])(?:\[\d+\])+", pattern):
             array, element = (self.layout.find(pattern[:end]) for end in (match.start(), match.end()))
@@ -259,12 +267,12 @@ class Context:
                 return array.path
         return None
 
-    def _missing(self, pattern: str) -> str:
+    def _describe_missing(self, pattern: str) -> str:
         struct = self.layout.struct
-        flattened = self._flattened(pattern)
+        flattened = self._find_flattened(pattern)
         if flattened is not None:
-            what = f"BTF does not state the dimensions of `{flattened}` in {struct.aggregate} {struct.name}"
-            return f"{what}, so `{pattern}` can be several elements; check a file with DWARF, or the header"
+            reason = f"BTF does not state the dimensions of `{flattened}` in {struct.aggregate} {struct.name}"
+            return f"{reason}, so `{pattern}` can be several elements; check a file with DWARF, or the header"
         names = [place.path for place in self.layout.expanded(pattern.count("."))]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
 
@@ -273,12 +281,12 @@ _FEW = 3
 """Maximum number of types in a message."""
 
 
-def _types_as_one(patterns: tuple[str, ...], first: str) -> tuple[str, ...]:
+def _merge_types(patterns: tuple[str, ...], first: str) -> tuple[str, ...]:
     """Return the patterns with only the first of the type patterns."""
     return tuple(pattern for pattern in patterns if pattern == first or not pattern.startswith(TYPE))
 
 
-def _alike(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
+def _group_declarations(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
     """Group the declarations by type that declare the same access; leave the others single."""
     groups: dict[object, list[Access]] = {}
     for number, access in enumerate(accesses):

@@ -18,10 +18,10 @@ from layoutlint.geometry.placement import (
     shared_bases,
 )
 from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
-from layoutlint.judgement.advice import first_few, move_apart, part_elements
+from layoutlint.judgement.advice import first_few, move_apart, separate_elements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Key
-from layoutlint.judgement.verdict import Verdict, judge, spell
+from layoutlint.judgement.verdict import Verdict, format_place, judge
 from layoutlint.model.paths import common_array, is_within, overlap
 
 Pair = tuple[Place, Place]
@@ -30,7 +30,7 @@ NEIGHBOURS = Key(
     "boolean",
     "whether fields of the objects before and behind count; by default in elements of an `array`",
 )
-NOBODY_KNOWN = (
+UNKNOWN_NEIGHBOURS = (
     "what stands behind an object is not known: say so in the rule file, "
     "by `array` or by a `placement` whose objects stand in a row (`slab`, `kmalloc`)"
 )
@@ -46,11 +46,11 @@ def every_pair(some: Collection[Place], others: Collection[Place]) -> Iterator[P
     return product(some, others)
 
 
-def refuse_many(number: int, what: str = "fields") -> None:
+def refuse_many(number: int, noun: str = "fields") -> None:
     """Raise CannotTell for more pairs than a rule compares."""
     if number > MOST_PAIRS:
-        reason = f"the rule compares {number:,} pairs of {what}, and at most {MOST_PAIRS:,} are compared"
-        raise CannotTell(f"{reason}; name fewer {what}")
+        reason = f"the rule compares {number:,} pairs of {noun}, and at most {MOST_PAIRS:,} are compared"
+        raise CannotTell(f"{reason}; name fewer {noun}")
 
 
 def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pair]:
@@ -59,25 +59,25 @@ def pairs_between(some: Collection[Place], others: Collection[Place]) -> list[Pa
     """
     pairs: dict[frozenset[str], Pair] = {}
     for a, b in every_pair(some, others):
-        if not is_part(a, b):
+        if not is_same_or_part(a, b):
             pairs.setdefault(frozenset((a.path, b.path)), (a, b))
     return list(pairs.values())
 
 
-def in_elements(context: Context, places: Iterable[Place]) -> dict[Place, Place]:
+def expand_elements(context: Context, places: Iterable[Place]) -> dict[Place, Place]:
     """Return fields for each element of the arrays in their paths, with the field of the path.
 
     Elements that are placed on a line like others are left out. Raises CannotTell if too many differ.
     """
     struct, line = context.layout.struct, context.placements.line_size
     try:
-        return {each: p for p in places for each in places_in_differing_elements(struct, p, line)}
+        return {element: p for p in places for element in places_in_differing_elements(struct, p, line)}
     except ValueError as error:
         raise CannotTell(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Opposed:
+class OpposedPairs:
     """Pairs of fields that must not share a line."""
 
     pairs: tuple[Pair, ...]
@@ -92,31 +92,31 @@ Opposes = Callable[[Place, Place], bool]
 """Returns whether two fields must be kept apart."""
 
 
-def opposed(
+def find_opposed_pairs(
     context: Context, some: Iterable[Place], others: Iterable[Place], opposes: Opposes | None = None
-) -> Opposed:
+) -> OpposedPairs:
     """Return the pairs of two sides of fields, for each element of the arrays in their paths.
 
     For arrays in the struct, fields of one element are paired with those of the others, and parts of one
     element with the other elements as a whole. Raises CannotTell for too many elements.
     """
-    ours, theirs = in_elements(context, some), in_elements(context, others)
+    ours, theirs = expand_elements(context, some), expand_elements(context, others)
     named, across = {**ours, **theirs}, list[Pair]()
     pairs: dict[frozenset[str], Pair] = {}
     for a, b in every_pair(ours, theirs):
         if opposes is None or opposes(ours[a], theirs[b]):
             across.append((a, b))
-            for one, other in _in_one_object(context, a, b, named):
+            for one, other in _pairs_in_object(context, a, b, named):
                 pairs.setdefault(frozenset((one.path, other.path)), (one, other))
-    return Opposed(tuple(pairs.values()), tuple(dict.fromkeys(across)), named)
+    return OpposedPairs(tuple(pairs.values()), tuple(dict.fromkeys(across)), named)
 
 
-def _in_one_object(context: Context, a: Place, b: Place, named: dict[Place, Place]) -> Iterator[Pair]:
+def _pairs_in_object(context: Context, a: Place, b: Place, named: dict[Place, Place]) -> Iterator[Pair]:
     """Yield a pair; for a field and its own part, yield the part with the next elements around it."""
     line = context.placements.line_size
     if a.offset - b.end >= line or b.offset - a.end >= line:
         return
-    if not is_part(a, b):
+    if not is_same_or_part(a, b):
         yield a, b
         return
     inner, outer = (a, b) if is_within(a.path, b.path) else (b, a)
@@ -126,7 +126,7 @@ def _in_one_object(context: Context, a: Place, b: Place, named: dict[Place, Plac
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class AdjacentObjects:
     """The objects before and after an object, and the pairs of fields that must not share a line
     with them.
     """
@@ -138,82 +138,93 @@ class Beside:
     """Whether the rule requires neighbours, and the input states none."""
 
 
-def beside(context: Context, asked: bool | None, pairs: Iterable[Pair]) -> Beside:
+def find_adjacent_objects(
+    context: Context, neighbours: bool | None, pairs: Iterable[Pair]
+) -> AdjacentObjects:
     """Return the neighbours of an object: by default those in arrays; all or none if the rule says so."""
-    known = tuple(row for row in context.placements.rows if row.what != ASSUMED)
-    is_unknown = bool(asked) and not known
-    if asked is None:
-        known = tuple(row for row in known if row.what == ELEMENT)
-    return Beside(known if asked is not False else (), tuple(pairs), is_unknown)
+    rows = tuple(row for row in context.placements.rows if row.what != ASSUMED)
+    is_unknown = bool(neighbours) and not rows
+    if neighbours is None:
+        rows = tuple(row for row in rows if row.what == ELEMENT)
+    return AdjacentObjects(rows if neighbours is not False else (), tuple(pairs), is_unknown)
 
 
 def judge_apart(
     pairs: Iterable[Pair],
     placements: Placements,
-    kept: Verdict,
-    say: Callable[[Place], str] = spell,
+    kept_verdict: Verdict,
+    say: Callable[[Place], str] = format_place,
     *,
-    around: Beside | None = None,
-    before: str = "",
-    behind: str = "",
+    adjacent: AdjacentObjects | None = None,
+    prefix: str = "",
+    suffix: str = "",
 ) -> Verdict:
     """Return the verdict that pairs must share no line; `kept` if none ever does.
 
     `around` are the neighbours that count too. `before` and `behind` enclose the message. Raises CannotTell
     if nothing shares a line in the object, and its required neighbours are unknown.
     """
-    found = {pair: bases for pair in pairs if (bases := shared_bases(*pair, placements))}
-    across = _across(around, placements) if around is not None else {}
-    if not found and not across:
-        if around is not None and around.is_unknown:
-            raise CannotTell(NOBODY_KNOWN)
-        return kept
+    violations = {pair: bases for pair in pairs if (bases := shared_bases(*pair, placements))}
+    across = _violations_across(adjacent, placements) if adjacent is not None else {}
+    if not violations and not across:
+        if adjacent is not None and adjacent.is_unknown:
+            raise CannotTell(UNKNOWN_NEIGHBOURS)
+        return kept_verdict
     total, unit = len(placements.bases), placements.unit
-    worst = sorted(found, key=lambda pair: -len(found[pair]))
-    says = [
-        f"{say(a)} shares a {unit} with {say(b)} in {len(found[a, b])} of {total} placements"
+    worst = sorted(violations, key=lambda pair: -len(violations[pair]))
+    sentences = [
+        f"{say(a)} shares a {unit} with {say(b)} in {len(violations[a, b])} of {total} placements"
         for a, b in worst
     ]
-    says += [
+    sentences += [
         f"{say(a)} shares a {unit} with {say(b)} of the next {row.what}, {row.step} bytes on, "
         f"in {len(across[a, b, row])} of {total} placements"
         for a, b, row in sorted(across, key=lambda met: -len(across[met]))
     ]
     bases = placements.in_any(
-        (*found.values(), *(_both(row, met, placements.line_size) for (_, _, row), met in across.items()))
+        (
+            *violations.values(),
+            *(_bases_of_both(row, pair, placements.line_size) for (_, _, row), pair in across.items()),
+        )
     )
     places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
-    message = before + first_few(says, "pairs") + behind
+    message = prefix + first_few(sentences, "pairs") + suffix
     return judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
 
 
-_Met = tuple[Place, Place, Row]
+_CrossPair = tuple[Place, Place, Row]
 """A field of an object, one of the next object, and their row."""
 
 
-def _across(around: Beside, placements: Placements) -> dict[_Met, tuple[int, ...]]:
+def _violations_across(
+    adjacent: AdjacentObjects, placements: Placements
+) -> dict[_CrossPair, tuple[int, ...]]:
     """Return the pairs that share a line with the next object, with the bases of each."""
-    if not around.rows:
+    if not adjacent.rows:
         return {}
     line, bases = placements.line_size, set(placements.bases)
-    turned = dict.fromkeys((*around.pairs, *((b, a) for a, b in around.pairs)))
-    met = {(a, b, row): bases_shared_with_next(a, b, row, line) for row in around.rows for a, b in turned}
-    return {key: at for key, shared_at in met.items() if (at := tuple(b for b in shared_at if b in bases))}
+    pairs = dict.fromkeys((*adjacent.pairs, *((b, a) for a, b in adjacent.pairs)))
+    violations = {
+        (a, b, row): bases_shared_with_next(a, b, row, line) for row in adjacent.rows for a, b in pairs
+    }
+    return {
+        key: at for key, shared_at in violations.items() if (at := tuple(b for b in shared_at if b in bases))
+    }
 
 
-def _both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
+def _bases_of_both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ...]:
     """Return the bases of objects of a row, and of the objects after them."""
     return (*bases, *((base + row.step) % line for base in bases))
 
 
-def _advice(pairs: list[Pair], across: list[_Met], placements: Placements) -> str:
-    advice = [_part(*_nearest(pairs), placements)] if pairs else []
+def _advice(pairs: list[Pair], across: list[_CrossPair], placements: Placements) -> str:
+    advice = [_advise_pair(*_nearest(pairs), placements)] if pairs else []
     if across:
-        advice.append(part_elements(max(row.step for _, _, row in across), placements.line_size))
+        advice.append(separate_elements(max(row.step for _, _, row in across), placements.line_size))
     return "; ".join(advice)
 
 
-def _part(a: Place, b: Place, placements: Placements) -> str:
+def _advise_pair(a: Place, b: Place, placements: Placements) -> str:
     array = common_array(a.path, b.path)
     if array is None:
         return move_apart(a, b, placements)
@@ -221,7 +232,7 @@ def _part(a: Place, b: Place, placements: Placements) -> str:
     return f"align the elements of `{array}` to {size} bytes, so that each begins on a {unit}"
 
 
-def is_part(a: Place, b: Place) -> bool:
+def is_same_or_part(a: Place, b: Place) -> bool:
     """Return whether one field is the other or a part of it: no order of fields separates those."""
     return overlap(a.path, b.path)
 

@@ -27,10 +27,14 @@ class About(Generic[T]):
     def of(self, struct: Struct) -> list[T]:
         """Return the values about a struct, in the given order."""
         names = dict.fromkeys((struct.name, *struct.aliases))
-        found = {number: thing for name in names for number, thing in self._named.get(name, ())}
-        fitting = (one for one in self._patterns if one[0] in names or fnmatchcase(struct.name, one[0]))
-        found |= {number: thing for _, number, thing in fitting}
-        return [found[number] for number in sorted(found)]
+        things = {number: thing for name in names for number, thing in self._named.get(name, ())}
+        matches = (
+            pattern
+            for pattern in self._patterns
+            if pattern[0] in names or fnmatchcase(struct.name, pattern[0])
+        )
+        things |= {number: thing for _, number, thing in matches}
+        return [things[number] for number in sorted(things)]
 
 
 class Structs:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from layoutlint.model.paths import is_pattern
 
 
-def need_some(fields: tuple[str, ...], key: str = "fields") -> None:
+def need_fields(fields: tuple[str, ...], key: str = "fields") -> None:
     """Require at least one field, and none twice."""
     if not fields:
         raise ValueError(f"`{key}` needs at least one field")
-    need_unlike(fields, key)
+    need_distinct(fields, key)
 
 
-def need_unlike(fields: tuple[str, ...], key: str) -> None:
+def need_distinct(fields: tuple[str, ...], key: str) -> None:
     """Require that no field is named twice."""
-    seen: set[str] = set()
+    paths: set[str] = set()
     for path in fields:
-        if path in seen:
+        if path in paths:
             raise ValueError(f"`{key}` names `{path}` twice")
-        seen.add(path)
+        paths.add(path)
 
 
 def need_several(fields: tuple[str, ...], purpose: str) -> None:
     """Require at least two fields, or a pattern; none twice."""
-    need_some(fields)
+    need_fields(fields)
     if len(fields) == 1 and not is_pattern(fields[0]):
         raise ValueError(f"`fields` needs at least two fields {purpose}")
 

@@ -116,18 +116,18 @@ class Kind(Protocol):
 
 def paths_of(kind: Kind) -> tuple[str, ...]:
     """Return every path and pattern of fields in a kind's parameters, in the order of its keys."""
-    found: list[str] = []
+    paths: list[str] = []
     for key in kind.keys:
         value = getattr(kind, key.parameter)
         if value is None or (key.inside and getattr(kind, key.inside) is not None):
             continue
         if key.type == "path":
-            found.append(value)
+            paths.append(value)
         elif key.type == "paths":
-            found += value
+            paths += value
         elif key.type == "groups":
-            found += [path for group in value for path in group]
-    return tuple(found)
+            paths += [path for group in value for path in group]
+    return tuple(paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,25 +197,25 @@ class Pack:
     """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
     active with it."""
     shipped: bool = False
-    _about: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
+    _intents: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def about(self, struct: Struct) -> list[StructIntent]:
         """Return the statements of the file about a struct, except rules."""
-        if not self._about:
-            self._about.append(About((intent.struct, intent) for intent in self.structs))
-        return self._about[0].of(struct)
+        if not self._intents:
+            self._intents.append(About((intent.struct, intent) for intent in self.structs))
+        return self._intents[0].of(struct)
 
     def applied(self, reading: Reading) -> Pack:
         """Return the pack with the statements that apply to an input: the first of alternatives."""
         if all(intent.when == ALWAYS for intent in self.structs):
             return self
         chosen: list[StructIntent] = []
-        taken: set[tuple[str, str]] = set()
+        names: set[tuple[str, str]] = set()
         for intent in self.structs:
-            named = intent.struct, intent.source.file
-            if named not in taken and not excluded(intent.when, reading):
+            key = intent.struct, intent.source.file
+            if key not in names and not excluded(intent.when, reading):
                 chosen.append(intent)
-                taken |= {named} if intent.when != ALWAYS else set()
+                names |= {key} if intent.when != ALWAYS else set()
         return replace(self, structs=tuple(chosen))
 
     def accesses(self, struct: Struct) -> tuple[Access, ...]:
@@ -232,11 +232,13 @@ class Pack:
 
         Raises RuleFileError if two statements contradict each other.
         """
-        said = [intent for intent in self.about(struct) if intent.placement is not None]
-        named = [intent for intent in said if not is_pattern(intent.struct)] or said
-        found = [intent.placement for intent in named if intent.placement is not None]
-        for other in found[1:]:
-            if replace(other, source=found[0].source) != found[0]:
-                message = f"`placement` `{other.spelling}` of {struct.name} contradicts `{found[0].spelling}`"
-                raise RuleFileError((f"{other.source}: {message} at {found[0].source}",))
-        return found[0] if found else None
+        placed = [intent for intent in self.about(struct) if intent.placement is not None]
+        chosen = [intent for intent in placed if not is_pattern(intent.struct)] or placed
+        storages = [intent.placement for intent in chosen if intent.placement is not None]
+        for other in storages[1:]:
+            if replace(other, source=storages[0].source) != storages[0]:
+                message = (
+                    f"`placement` `{other.spelling}` of {struct.name} contradicts `{storages[0].spelling}`"
+                )
+                raise RuleFileError((f"{other.source}: {message} at {storages[0].source}",))
+        return storages[0] if storages else None

@@ -105,15 +105,15 @@ def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) 
     return Verdict(Outcome.BROKEN, message, evidence, advice=advice)
 
 
-def spell(place: Place) -> str:
+def format_place(place: Place) -> str:
     """Format a field and its bytes for messages: "`cpu` at 20..23"."""
     return f"`{place.path}` at {place.extent}"
 
 
-def listing(places: Sequence[Place], limit: int = 6) -> str:
+def format_places(places: Sequence[Place], limit: int = 6) -> str:
     """Format up to `limit` fields with their bytes, and the number of further ones."""
-    more = len(places) - limit
-    return ", ".join(map(spell, places[:limit])) + (f" and {more} more" if more > 0 else "")
+    further = len(places) - limit
+    return ", ".join(map(format_place, places[:limit])) + (f" and {further} more" if further > 0 else "")
 
 
 def unknown(reason: str, missing_field: bool = False) -> Verdict:

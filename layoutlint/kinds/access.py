@@ -8,9 +8,15 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import Access, CannotTell, Context
-from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, in_elements, judge_apart, opposed
+from layoutlint.judgement.line_sharing import (
+    NEIGHBOURS,
+    expand_elements,
+    find_adjacent_objects,
+    find_opposed_pairs,
+    judge_apart,
+)
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 
 _BREAKS = """\
 struct stats {
@@ -88,13 +94,15 @@ class AccessApart:
         written = [place for place, by in uses.items() if any(a.access in self.writers for a in by)]
         # What is said of one element stands above what is said of all.
         both = sorted(uses, key=lambda place: "[" in place.path) if read and written else ()
-        each = in_elements(context, both)
+        each = expand_elements(context, both)
         ours, theirs = (
             [place for place in each if each[place] in some] for some in map(frozenset, (read, written))
         )
-        found = opposed(context, ours, theirs, lambda a, b: self._disturb(uses[each[a]], uses[each[b]]))
-        across = context.crossing(found.across)
-        pairs = context.concerned(list(found.pairs))
+        found = find_opposed_pairs(
+            context, ours, theirs, lambda a, b: self._disturb(uses[each[a]], uses[each[b]])
+        )
+        across = context.filter_crossing_pairs(found.across)
+        pairs = context.filter_own_pairs(list(found.pairs))
 
         def say(place: Place) -> str:
             words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[each[found.named[place]]])
@@ -103,8 +111,8 @@ class AccessApart:
         share_no = f"share no {context.placements.unit} in any placement"
         message = f"{len(read)} read and {len(written)} written fields {share_no}"
         kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
-        around = beside(context, self.neighbours, across)
-        return judge_apart(pairs, context.placements, kept, say, around=around)
+        around = find_adjacent_objects(context, self.neighbours, across)
+        return judge_apart(pairs, context.placements, kept, say, adjacent=around)
 
     def _disturb(self, some: tuple[Access, ...], others: tuple[Access, ...]) -> bool:
         """Whether one of two fields is read by one side alone, and the other one written by another side."""
@@ -123,5 +131,5 @@ class AccessApart:
         chosen = context.places(self.fields)
         for place in chosen:
             if place.path in self.fields and place not in declared:
-                raise CannotTell(f"no access is declared for {spell(place)}")
+                raise CannotTell(f"no access is declared for {format_place(place)}")
         return {p: by for p, by in declared.items() if p in chosen or context.is_beside(p)}

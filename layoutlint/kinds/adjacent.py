@@ -12,7 +12,7 @@ from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, settle
 
 _BREAKS = """\
 struct sem {
@@ -71,13 +71,13 @@ class Adjacent:
         places = tuple(sorted(context.places(self.fields), key=lambda p: (p.bit_offset, _bit_end(p))))
         for place in places[:-1]:
             if place.is_flexible:
-                raise CannotTell(f"where {spell(place)} ends is not known")
-        others = context.others(places)
+                raise CannotTell(f"where {format_place(place)} ends is not known")
+        others = context.remaining_fields(places)
         gaps = list(_gaps(places))
         faults = [fault for gap in gaps for fault in self._faults(gap, others)]
         widest = max((gap.size for gap in gaps), default=0)
         if not faults:
-            message = f"{listing(places)} stand side by side, at most {widest} bytes apart"
+            message = f"{format_places(places)} stand side by side, at most {widest} bytes apart"
             return settle(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
@@ -85,10 +85,10 @@ class Adjacent:
         return settle(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
 
     def _faults(self, gap: _Gap, others: tuple[Place, ...]) -> Iterator[str]:
-        ends = f"{spell(gap.low)} and {spell(gap.high)}"
+        ends = f"{format_place(gap.low)} and {format_place(gap.high)}"
         between = [other for other in others if gap.holds(other)]
         if between:
-            yield f"{listing(between)} {'stands' if len(between) == 1 else 'stand'} between {ends}"
+            yield f"{format_places(between)} {'stands' if len(between) == 1 else 'stand'} between {ends}"
         elif gap.size > (allowed := gap.padding if self.max_gap is None else self.max_gap):
             yield f"{gap.size} bytes lie between {ends}, {allowed} allowed"
 
@@ -113,7 +113,7 @@ class _Gap:
             return 0
         align = self.high.field.align
         if align is None:
-            raise CannotTell(f"the alignment of {spell(self.high)} is not known: say `max_gap`")
+            raise CannotTell(f"the alignment of {format_place(self.high)} is not known: say `max_gap`")
         return -((self.start + 7) // 8) % align
 
     def holds(self, other: Place) -> bool:

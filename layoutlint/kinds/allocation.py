@@ -12,7 +12,7 @@ from layoutlint.geometry.slab import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, settle
 from layoutlint.model.storage import ANY, LINE, PAGE
 
 _BREAKS = """\
@@ -104,7 +104,7 @@ class Allocation:
         """Broken by an object that is too large for its class, or for so many to be in a slab."""
         end = context.layout.open_end
         if end is not None:
-            raise CannotTell(f"how large an object is, is not known: it ends with {spell(end)}")
+            raise CannotTell(f"how large an object is, is not known: it ends with {format_place(end)}")
         if not context.layout.size:
             raise CannotTell("an object without size is not allocated")
         struct = context.layout.struct
@@ -126,7 +126,7 @@ class Allocation:
                 raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
             if (
                 word == "kmalloc"
-                and (slab.object_stride(context.storage, context.wanted) or 0) > LARGEST_CLASS
+                and (slab.object_stride(context.storage, context.allocation_request) or 0) > LARGEST_CLASS
             ):
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
@@ -157,7 +157,7 @@ class Allocation:
 
     def _of_size(self, context: Context, more: int) -> dict[int, Slab]:
         """The slabs of a struct with so many bytes more, by the number of CPUs; raises CannotTell."""
-        wanted = context.wanted
+        wanted = context.allocation_request
         stride = slab.object_stride(context.storage, replace(wanted, size=wanted.size + more))
         if stride is None:
             raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
@@ -187,7 +187,7 @@ def _class(most: int, context: Context) -> tuple[str, str]:
         raise CannotTell("how large a block is, is not known: it is an array of any length")
     count = count or 1
     size = context.layout.size * count
-    class_ = kmalloc_class(size, context.wanted.smallest_class)
+    class_ = kmalloc_class(size, context.allocation_request.smallest_class)
     says = f"{count} of them {size}, " if count > 1 else ""
     if class_ <= most:
         return f"{says}{_called(class_)}, {class_ - size} left", ""

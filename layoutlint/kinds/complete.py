@@ -61,9 +61,9 @@ class Complete:
         paths = dict.fromkeys(access.path for access in context.accesses)
         if not paths:
             raise CannotTell(f"no field of {struct.aggregate} {struct.name} is declared")
-        found = {path: context.matched(path) for path in paths}
+        found = {path: context.match_fields(path) for path in paths}
         known = [place for places in found.values() for place in places]
-        known += [place for path in self.except_ for place in context.matched(path)]
+        known += [place for path in self.except_ for place in context.match_fields(path)]
         left = tuple(_but_twins(layout.remaining_fields(known), known, layout))
         lost = [path for path in paths if not found[path] and not path.startswith(TYPE)]
         total = sum(not place.is_empty for place in layout.places)

@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import refuse_many
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, settle, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, settle
 
 _BREAKS = """\
 struct pair {
@@ -75,7 +75,7 @@ class Distance:
         refuse_many(len(places) * len(places) // 2)
         pairs = list(combinations(places, 2))
         if not pairs:
-            raise CannotTell(f"`{self.fields[0]}` means one field only, {spell(places[0])}")
+            raise CannotTell(f"`{self.fields[0]}` means one field only, {format_place(places[0])}")
         wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
         if not wrong:
             return settle(True, first_few([_says(pair) for pair in pairs], "pairs"), places, "")
@@ -105,4 +105,4 @@ def _apart(pair: tuple[Place, Place]) -> int:
 
 
 def _says(pair: tuple[Place, Place]) -> str:
-    return f"{spell(pair[0])} and {spell(pair[1])} begin {_apart(pair)} bytes apart"
+    return f"{format_place(pair[0])} and {format_place(pair[1])} begin {_apart(pair)} bytes apart"

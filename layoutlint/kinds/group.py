@@ -15,9 +15,9 @@ from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import first_few, line_numbers
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
 from layoutlint.judgement.line_sharing import Pair, judge_apart, pairs_between
-from layoutlint.judgement.parameters import need_at_least, need_some
+from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.kinds import group_sides
 from layoutlint.model.paths import is_within
 
@@ -112,7 +112,7 @@ class MarkedGroup:
 
     def __post_init__(self) -> None:
         if self.members:
-            need_some(self.members, "members")
+            need_fields(self.members, "members")
         if self.members and self.group is None:
             raise ValueError("`members` needs `group`, the group that they are in")
         need_at_least("max", self.max, 0)
@@ -148,10 +148,10 @@ class MarkedGroup:
             if place not in inside and not _part_of_any(place, inside) and not place.is_empty:
                 other = found.find_around(place)
                 where = f"in group {other}" if other else "in no group"
-                yield f"{spell(place)} stands {where}, not in {group}"
+                yield f"{format_place(place)} stands {where}, not in {group}"
         for place in inside:
             if place not in members and not any(is_within(member.path, place.path) for member in members):
-                yield f"{spell(place)} stands in group {group} and is not among its members"
+                yield f"{format_place(place)} stands in group {group} and is not among its members"
 
     def _too_large(self, group: Group) -> Iterator[str]:
         if self.max is not None and group.size > self.max:
@@ -214,7 +214,7 @@ def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> 
             names_of.setdefault(place, []).append(f"`{group.name}`")
 
     def say(place: Place) -> str:
-        return f"{spell(place)} ({', '.join(names_of[place])})"
+        return f"{format_place(place)} ({', '.join(names_of[place])})"
 
     names = f"group{'s' if len(chosen) > 1 else ''} {', '.join(map(str, chosen))}"
     message = f"{names}: no read one shares a line with a written one in any placement"

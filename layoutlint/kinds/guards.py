@@ -7,12 +7,18 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
+from layoutlint.judgement.advice import first_few, in_all_placements, keep_whole, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.line_sharing import NEIGHBOURS, beside, is_part, judge_apart, opposed
-from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.line_sharing import (
+    NEIGHBOURS,
+    find_adjacent_objects,
+    find_opposed_pairs,
+    is_same_or_part,
+    judge_apart,
+)
+from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.paths import is_pattern, overlap
 
 _BREAKS = """\
@@ -92,7 +98,7 @@ class Guards:
     neighbours: bool | None = None
 
     def __post_init__(self) -> None:
-        need_some(self.data, "data")
+        need_fields(self.data, "data")
         if is_pattern(self.lock):
             raise ValueError("`lock` needs exactly one field, and no pattern")
         for path in self.data:
@@ -102,29 +108,29 @@ class Guards:
     def check(self, context: Context) -> Verdict:
         """Broken where the lock is on a line with its data and should not be, or the other way round."""
         lock = context.place(self.lock)
-        data = tuple(place for place in context.places(self.data) if not is_part(place, lock))
+        data = tuple(place for place in context.places(self.data) if not is_same_or_part(place, lock))
         if not data:
-            raise CannotTell(f"`data` means no field besides the lock, {spell(lock)}")
+            raise CannotTell(f"`data` means no field besides the lock, {format_place(lock)}")
         if lock.is_empty:
-            message = f"{spell(lock)}: in this configuration there is nothing to take"
+            message = f"{format_place(lock)}: in this configuration there is nothing to take"
             return judge(context.placements, (), message, (lock, *data), "")
         return self._apart(lock, data, context) if self.contended else _together(lock, data, context)
 
     def _apart(self, lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
         share_no = f"share no {context.placements.unit} in any placement"
         kept = (
-            f"contended: {spell(lock)} and {listing(data)} {share_no}: "
+            f"contended: {format_place(lock)} and {format_places(data)} {share_no}: "
             "a second miss without waiters, no line that is pulled away with them"
         )
         why = ": each CPU that tries the lock takes the data's line from the one that holds it"
-        found = opposed(context, (lock,), data)
+        found = find_opposed_pairs(context, (lock,), data)
         return judge_apart(
             found.pairs,
             context.placements,
             judge(context.placements, (), kept, (lock, *data), ""),
-            around=beside(context, self.neighbours, found.across),
-            before="contended: ",
-            behind=why,
+            adjacent=find_adjacent_objects(context, self.neighbours, found.across),
+            prefix="contended: ",
+            suffix=why,
         )
 
 
@@ -135,13 +141,14 @@ def _together(lock: Place, data: tuple[Place, ...], context: Context) -> Verdict
     total = len(placements.bases)
     if not apart:
         message = (
-            f"uncontended: {spell(lock)} and {listing(data)} are on one line {everywhere(total)}: "
+            f"uncontended: {format_place(lock)} and {format_places(data)} are on one line "
+            f"{in_all_placements(total)}: "
             "one miss for both, but waiters would pull it away"
         )
         return judge(placements, (), message, (lock, *data), "")
-    says = [f"{spell(place)} in {len(found[place])} of {total} placements" for place in apart]
+    says = [f"{format_place(place)} in {len(found[place])} of {total} placements" for place in apart]
     message = (
-        f"uncontended: {spell(lock)} is not on one line with {first_few(says, 'fields')}: "
+        f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "
         "who takes the lock does not find the data on its line, and waits for another"
     )
     bases = placements.in_any(found.values())
@@ -159,4 +166,4 @@ def _cut(lock: Place, place: Place, placements: Placements) -> tuple[int, ...]:
 def _advice(lock: Place, data: tuple[Place, ...], placements: Placements, violating: int) -> str:
     solid = (lock, *(place for place in data if not place.is_empty))
     start, end = min(place.offset for place in solid), max(place.end for place in solid)
-    return keep_whole(start, end, placements) + tolerated(violating, len(placements.bases))
+    return keep_whole(start, end, placements) + tolerate_advice(violating, len(placements.bases))

@@ -9,10 +9,10 @@ from typing import ClassVar
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, lines_of
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.line_sharing import beside, every_pair, judge_apart
-from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.line_sharing import every_pair, find_adjacent_objects, judge_apart
+from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
+from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
 
 _BREAKS = """\
@@ -69,7 +69,7 @@ class Isolated:
     neighbours: bool | None = None
 
     def __post_init__(self) -> None:
-        need_some(self.fields)
+        need_fields(self.fields)
         for path in self.except_:
             if path in self.fields and not is_pattern(path):
                 raise ValueError(f"`{path}` is in `fields` and in `except`")
@@ -78,14 +78,14 @@ class Isolated:
         """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
         places, placements = context.places(self.fields), context.placements
         excepted = context.places(self.except_, or_none=True)
-        others = context.others_near((*places, *excepted), places)
+        others = context.remaining_fields_near((*places, *excepted), places)
         outside = self._outside(context, places)
         share_no = f"{'shares' if len(places) == 1 else 'share'} no {placements.unit}"
-        message = f"{listing(places)} {share_no} with another field"
+        message = f"{format_places(places)} {share_no} with another field"
         kept = judge(placements, (), f"{message} in any placement", places, "")
         others_there = every_pair(places, _in_next(context, places, excepted))
-        around = beside(context, None if self.neighbours else self.neighbours, others_there)
-        verdict = judge_apart(every_pair(places, others), placements, kept, around=around)
+        around = find_adjacent_objects(context, None if self.neighbours else self.neighbours, others_there)
+        verdict = judge_apart(every_pair(places, others), placements, kept, adjacent=around)
         if not outside:
             return verdict
         share = f"{len(outside)} of {len(placements.bases)} placements"
@@ -111,7 +111,7 @@ class Isolated:
 def _in_next(context: Context, places: Sequence[Place], excepted: Sequence[Place]) -> tuple[Place, ...]:
     """The fields of the objects before and behind that can be on a line of the fields."""
     shifts = (shift for row in context.placements.rows for shift in (-row.step, row.step))
-    near = (context.others_near(excepted, places, shift) for shift in shifts)
+    near = (context.remaining_fields_near(excepted, places, shift) for shift in shifts)
     return tuple(dict.fromkeys(place for found in near for place in found))
 
 

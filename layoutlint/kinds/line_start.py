@@ -9,9 +9,9 @@ from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import Context
-from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 
 _BREAKS = """\
 struct ring {
@@ -50,7 +50,7 @@ class LineStart:
     fields: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        need_some(self.fields)
+        need_fields(self.fields)
 
     def check(self, context: Context) -> Verdict:
         """Broken where a field begins anywhere but at the first bit of a line."""
@@ -60,9 +60,13 @@ class LineStart:
         bases = placements.in_any(inside.values())
         if not wrong:
             begins = "begins" if len(places) == 1 else "begin"
-            return judge(placements, (), f"{listing(places)} {begins} a line in every placement", places, "")
+            return judge(
+                placements, (), f"{format_places(places)} {begins} a line in every placement", places, ""
+            )
         total, line = len(placements.bases), placements.line_size
-        says = [f"{spell(p)} begins inside a line in {len(inside[p])} of {total} placements" for p in wrong]
+        says = [
+            f"{format_place(p)} begins inside a line in {len(inside[p])} of {total} placements" for p in wrong
+        ]
         message = first_few(says, "fields")
         return judge(placements, bases, message, wrong, _advice(wrong[0], line))
 

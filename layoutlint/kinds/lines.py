@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import everywhere, line_numbers, tolerated
+from layoutlint.judgement.advice import in_all_placements, line_numbers, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.parameters import need_at_least, need_some
+from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 
 _BREAKS = """\
 struct task {
@@ -78,7 +78,7 @@ class Lines:
 
     def __post_init__(self) -> None:
         if self.side is None:
-            need_some(self.fields)
+            need_fields(self.fields)
         elif self.fields:
             raise ValueError("`fields` and `side` both say which fields: one of them is enough")
         need_at_least("max", self.max, 1)
@@ -88,7 +88,7 @@ class Lines:
         places, placements = self._places(context), context.placements
         for place in places:
             if place.is_flexible:
-                raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
+                raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
         covered, line = count_lines(places, 0, 1), placements.line_size
         most = max(1, -(-covered // line)) if self.max is None else self.max
         counts = {base: count_lines(places, base, line) for base in placements.bases}
@@ -96,13 +96,13 @@ class Lines:
         total = len(placements.bases)
         says = self._says(places)
         if not bases:
-            message = f"{says} {line_numbers(counts.values())} {everywhere(total)}"
+            message = f"{says} {line_numbers(counts.values())} {in_all_placements(total)}"
             message += "" if self.max else f", as few as hold their {covered:,} bytes"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"
         message = f"{says} {number} in {len(bases)} of {total} placements, {allowed}"
-        advice = self._advice(covered, most, placements) + tolerated(len(bases), total)
+        advice = self._advice(covered, most, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, message, places, advice)
 
     def _places(self, context: Context) -> tuple[Place, ...]:
@@ -117,7 +117,7 @@ class Lines:
 
     def _says(self, places: tuple[Place, ...]) -> str:
         if self.side is None:
-            return f"{listing(places)} touch{'es' if len(places) == 1 else ''}"
+            return f"{format_places(places)} touch{'es' if len(places) == 1 else ''}"
         number = "1 field" if len(places) == 1 else f"{len(places)} fields"
         return f"the {number} of {self._of_side()} touch{'es' if len(places) == 1 else ''}"
 

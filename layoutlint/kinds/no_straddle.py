@@ -9,12 +9,12 @@ from typing import ClassVar
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines, element_starts
-from layoutlint.judgement.advice import everywhere, first_few, keep_whole, tolerated
+from layoutlint.judgement.advice import first_few, in_all_placements, keep_whole, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.line_sharing import in_elements
-from layoutlint.judgement.parameters import need_some
+from layoutlint.judgement.line_sharing import expand_elements
+from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 
 _BREAKS = """\
 struct entry {
@@ -55,7 +55,7 @@ class NoStraddle:
     fields: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        need_some(self.fields)
+        need_fields(self.fields)
 
     def check(self, context: Context) -> Verdict:
         """Broken where a field, or an element of an array that its type selects, touches several lines."""
@@ -64,8 +64,8 @@ class NoStraddle:
         whole = set(context.places(paths, or_none=True)) if len(paths) < len(self.fields) else set(places)
         for place in places:
             if place.is_flexible:
-                raise CannotTell(f"how far {spell(place)} goes is not known: it is a flexible array")
-        named = in_elements(context, places)
+                raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
+        named = expand_elements(context, places)
         as_whole = {place: named[place] in whole or not place.field.dims for place in named}
         straddling = {
             place: found
@@ -74,20 +74,20 @@ class NoStraddle:
         }
         total = len(placements.bases)
         if not straddling:
-            message = f"{_listed(places, whole)} on one line {everywhere(total)}"
+            message = f"{_listed(places, whole)} on one line {in_all_placements(total)}"
             return judge(placements, (), message, places, "")
         says = [_says(place, found, placements, as_whole[place]) for place, found in straddling.items()]
         bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
-        advice = keep_whole(worst.offset, worst.end, placements) + tolerated(len(bases), total)
+        advice = keep_whole(worst.offset, worst.end, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
 
 
 def _listed(places: tuple[Place, ...], whole: set[Place]) -> str:
     """That fields stay, or each of an array's elements."""
     if any(place.field.dims and place not in whole for place in places):
-        return f"{listing(places)}, of arrays each element, each stay"
-    return f"{listing(places)} {'stays' if len(places) == 1 else 'each stay'}"
+        return f"{format_places(places)}, of arrays each element, each stay"
+    return f"{format_places(places)} {'stays' if len(places) == 1 else 'each stay'}"
 
 
 def _straddling(place: Place, placements: Placements, is_whole: bool) -> tuple[int, ...]:
@@ -113,6 +113,8 @@ def _elements(array: Place) -> tuple[int, int]:
 def _says(place: Place, found: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
     if not is_whole:
         some = f"in {len(found)} of {len(placements.bases)} placements"
-        return f"an element of {_elements(place)[0]} bytes of {spell(place)} straddles 2 lines {some}"
+        return f"an element of {_elements(place)[0]} bytes of {format_place(place)} straddles 2 lines {some}"
     most = max(count_lines((place,), base, placements.line_size) for base in found)
-    return f"{spell(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"
+    return (
+        f"{format_place(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"
+    )

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements
-from layoutlint.judgement.advice import everywhere
+from layoutlint.judgement.advice import in_all_placements
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_at_least, need_one
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge, settle
 
 _BREAKS = """\
 struct packet {
@@ -67,7 +67,7 @@ class Offset:
         place = context.place(self.fields[0])
         if self.line is not None:
             return _on_line(place, self.line, context.placements)
-        message = f"{spell(place)} begins at {place.offset}"
+        message = f"{format_place(place)} begins at {place.offset}"
         off = place.offset - (self.at or 0)
         if not off:
             return settle(True, message, (place,), "")
@@ -80,9 +80,11 @@ def _on_line(place: Place, line: int, placements: Placements) -> Verdict:
     found = {base: (base + place.offset) // size for base in placements.bases}
     bases = placements.violating_bases(lambda base: found[base] != line)
     total = len(placements.bases)
-    begins = f"{spell(place)} begins on line"
+    begins = f"{format_place(place)} begins on line"
     if not bases:
-        return judge(placements, (), f"{begins} {line} of the object {everywhere(total)}", (place,), "")
+        return judge(
+            placements, (), f"{begins} {line} of the object {in_all_placements(total)}", (place,), ""
+        )
     wrong = sorted({found[base] for base in bases})
     message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, in {len(bases)} of {total} placements"
     advice = f"move `{place.path}` to {line * size}..{(line + 1) * size - 1}"

@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import every_pair
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, listing, settle, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, settle
 from layoutlint.model.paths import is_pattern
 
 _BREAKS = """\
@@ -63,8 +63,10 @@ class Order:
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
-            return settle(True, f"{listing(places)} stand in this order", places, "")
-        message = first_few([f"{spell(a)} does not stand before {spell(b)}" for a, b in wrong], "pairs")
+            return settle(True, f"{format_places(places)} stand in this order", places, "")
+        message = first_few(
+            [f"{format_place(a)} does not stand before {format_place(b)}" for a, b in wrong], "pairs"
+        )
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
         return settle(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
 
@@ -76,5 +78,5 @@ def _but(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[
 
 def _precedes(a: Place, b: Place) -> bool:
     if a.is_flexible and a.bit_offset < b.bit_offset:
-        raise CannotTell(f"where {spell(a)} ends is not known")
+        raise CannotTell(f"where {format_place(a)} ends is not known")
     return a.bit_offset + (a.bit_size or 0) <= b.bit_offset and (not a.is_flexible)

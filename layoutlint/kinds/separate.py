@@ -9,9 +9,15 @@ from typing import ClassVar
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import Context
-from layoutlint.judgement.line_sharing import MOST_PAIRS, NEIGHBOURS, beside, judge_apart, opposed
+from layoutlint.judgement.line_sharing import (
+    MOST_PAIRS,
+    NEIGHBOURS,
+    find_adjacent_objects,
+    find_opposed_pairs,
+    judge_apart,
+)
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
+from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern, is_within
 
 _BREAKS = """\
@@ -81,14 +87,16 @@ class Separate:
     def check(self, context: Context) -> Verdict:
         """Broken where any two fields of different groups touch a common line."""
         groups = [context.places(group) for group in self.fields]
-        found = [opposed(context, *sides) for sides in combinations(groups, 2)]
+        found = [find_opposed_pairs(context, *sides) for sides in combinations(groups, 2)]
         pairs = [pair for each in found for pair in each.pairs]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
         kept = judge(context.placements, (), _kept(groups, context.placements.unit), evidence, "")
         if all(path.startswith(TYPE) for group in self.fields for path in group):
-            pairs = context.concerned(pairs)
-        around = beside(context, self.neighbours, (pair for each in found for pair in each.across))
-        return judge_apart(pairs, context.placements, kept, around=around)
+            pairs = context.filter_own_pairs(pairs)
+        around = find_adjacent_objects(
+            context, self.neighbours, (pair for each in found for pair in each.across)
+        )
+        return judge_apart(pairs, context.placements, kept, adjacent=around)
 
 
 def _refuse_overlap(a: str, b: str) -> None:
@@ -102,4 +110,4 @@ def _refuse_overlap(a: str, b: str) -> None:
 
 
 def _kept(groups: list[tuple[Place, ...]], unit: str) -> str:
-    return f"{' and '.join(map(listing, groups))} share no {unit} in any placement"
+    return f"{' and '.join(map(format_places, groups))} share no {unit} in any placement"

@@ -19,12 +19,12 @@ from layoutlint.geometry.placement import (
     bases_shared_with_next,
     element_starts,
 )
-from layoutlint.judgement.advice import first_few, part_elements
+from layoutlint.judgement.advice import first_few, separate_elements
 from layoutlint.judgement.context import CannotTell, Context
-from layoutlint.judgement.line_sharing import NOBODY_KNOWN
-from layoutlint.judgement.parameters import need_unlike
+from layoutlint.judgement.line_sharing import UNKNOWN_NEIGHBOURS
+from layoutlint.judgement.parameters import need_distinct
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, spell
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.kinds import neighbours
 from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern
@@ -116,8 +116,8 @@ class Stride:
         for path in self.variables:
             if path.startswith("@"):
                 raise ValueError(f"`{path}`: variables go by their names here, and not by types or accesses")
-        need_unlike(self.fields, "fields")
-        need_unlike(self.against, "against")
+        need_distinct(self.fields, "fields")
+        need_distinct(self.against, "against")
         if self.array is not None and is_pattern(self.array):
             raise ValueError("`array` needs exactly one field, and no pattern")
         if self.arrays and (self.array is not None or self.fields or self.against):
@@ -135,7 +135,9 @@ class Stride:
         rows = context.placements.rows
         if not rows:
             end = context.layout.open_end
-            raise CannotTell(f"where an object ends is not known: {spell(end)}" if end else NOBODY_KNOWN)
+            raise CannotTell(
+                f"where an object ends is not known: {format_place(end)}" if end else UNKNOWN_NEIGHBOURS
+            )
         bases = tuple(sorted({base for row in rows for base in row.bases}))
         placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
         return self._judged(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
@@ -149,13 +151,13 @@ class Stride:
         element, step, count = _element(array, context.layout.struct)
         placements, line = context.placements, context.placements.line_size
         if count < 2 or not step:
-            message = f"{spell(array)} has no two elements side by side"
+            message = f"{format_place(array)} has no two elements side by side"
             return judge(placements, (), message, (array,), "")
         starts = {base: {(base + array.offset) % line} for base in placements.bases}
         at = {base: element_starts(start, step, count - 1, line) for base, start in starts.items()}
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
-        written = context.of_arrays(array, inside, self.arrays)
+        written = context.element_fields(array, inside, self.arrays)
         return self._judged(inside, placements, [(row, at)], array, written)
 
     def _judged(
@@ -226,7 +228,7 @@ _Met = tuple[Place, Place, Row]
 
 
 def _chosen(paths: tuple[str, ...], context: Context) -> tuple[Place, ...]:
-    return context.places(paths) if paths else context.others(())
+    return context.places(paths) if paths else context.remaining_fields(())
 
 
 def _near(
@@ -274,17 +276,19 @@ def _says(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
 
 def _spelled(place: Place) -> str:
     """A field of an element; an element without fields has but its bytes."""
-    return f"'s {spell(place)}" if place.path else f" at {place.extent}"
+    return f"'s {format_place(place)}" if place.path else f" at {place.extent}"
 
 
 def _element(array: Place, struct: Struct) -> tuple[Struct, int, int]:
     """What an array holds, as a struct; the bytes of each, and how many there are. Raises CannotTell."""
     member = array.field
     if not member.dims:
-        raise CannotTell(f"{spell(array)} is no array")
+        raise CannotTell(f"{format_place(array)} is no array")
     count = prod(length or 0 for length in member.dims)
     if array.is_flexible:
-        raise CannotTell(f"how large an element of {spell(array)} is, is not known: it is a flexible array")
+        raise CannotTell(
+            f"how large an element of {format_place(array)} is, is not known: it is a flexible array"
+        )
     bits = (array.bit_size or 0) // count if count else 0
     one = replace(member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left))
     fields = member.members or (one,)
@@ -293,7 +297,7 @@ def _element(array: Place, struct: Struct) -> tuple[Struct, int, int]:
 
 
 def _advice(row: Row, pairs: list[tuple[Place, Place]], line: int, is_array: bool) -> str:
-    advice = part_elements(row.step, line)
+    advice = separate_elements(row.step, line)
     if is_array:
         advice = advice.replace("the struct", "the elements", 1)
     more = _padding(row, pairs, line) if row.what in (ELEMENT, ASSUMED) else None

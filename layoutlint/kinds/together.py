@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import everywhere, keep_whole, line_numbers, tolerated
+from layoutlint.judgement.advice import in_all_placements, keep_whole, line_numbers, tolerate_advice
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, listing
+from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 
 _BREAKS = """\
 struct sem {
@@ -72,14 +72,14 @@ class Together:
         bases = placements.violating_bases(lambda base: counts[base] > 1)
         total = len(placements.bases)
         if not bases:
-            message = f"{listing(places)} are on one line {everywhere(total)}"
+            message = f"{format_places(places)} are on one line {in_all_placements(total)}"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
-        message = f"{listing(places)} are on {number} in {len(bases)} of {total} placements"
+        message = f"{format_places(places)} are on {number} in {len(bases)} of {total} placements"
         return judge(placements, bases, message, places, _advice(places, placements, len(bases)))
 
 
 def _advice(places: tuple[Place, ...], placements: Placements, violating: int) -> str:
     solid = [place for place in places if not place.is_empty]
     start, end = min(place.offset for place in solid), max(place.end for place in solid)
-    return keep_whole(start, end, placements) + tolerated(violating, len(placements.bases))
+    return keep_whole(start, end, placements) + tolerate_advice(violating, len(placements.bases))

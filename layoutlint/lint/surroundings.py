@@ -53,15 +53,15 @@ class Surrounded(Context):
     beside: Uses
     """Those of the fields beside it."""
 
-    def named(self, pattern: str) -> tuple[Place, ...]:
+    def require_fields(self, pattern: str) -> tuple[Place, ...]:
         """The fields of the embedded struct that a path means; raises NoSuchField."""
-        return tuple(moved(place, self.spot) for place in self.held.named(pattern))
+        return tuple(moved(place, self.spot) for place in self.held.require_fields(pattern))
 
     def uses(self) -> Uses:
         """The fields with declared accesses, inside and beside."""
         return {**self.inside, **self.beside}
 
-    def declared_as(self, access: str) -> tuple[Place, ...]:
+    def fields_declared_as(self, access: str) -> tuple[Place, ...]:
         """The fields beside that are declared to have an access; raises NothingDeclared."""
         return used_as(self.beside, access) or self._nothing(f"as `{access}`")
 
@@ -69,16 +69,16 @@ class Surrounded(Context):
         """Whether a field stands beside the embedded struct."""
         return not self.spot.has_inside(place.path)
 
-    def concerned(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+    def filter_own_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs of a field inside and one beside."""
         return [(a, b) for a, b in pairs if (a in self.inside) is not (b in self.inside)]
 
-    def crossing(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+    def filter_crossing_pairs(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs with a field inside; raises NothingDeclared if none has a field beside."""
         found = [(a, b) for a, b in pairs if a in self.inside or b in self.inside]
-        return found if self.concerned(found) else self._nothing("on either side")
+        return found if self.filter_own_pairs(found) else self._nothing("on either side")
 
-    def others(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
+    def remaining_fields(self, chosen: Sequence[Place]) -> tuple[Place, ...]:
         """What the container itself has beside the embedded struct, as far as it can be on a line with it.
 
         Where none of its own fields are chosen (in the next object, of those in a row), those as well.
@@ -91,11 +91,11 @@ class Surrounded(Context):
             left.append(moved(place, self.spot) for place in held.places)
         return sized(tuple(place for places in left for place in places))
 
-    def others_near(
+    def remaining_fields_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
     ) -> tuple[Place, ...]:
         """Return the others, which are all near; with those of the next object."""
-        return self.others(chosen)
+        return self.remaining_fields(chosen)
 
     def _nothing(self, what: str) -> NoReturn:
         struct = self.layout.struct
@@ -170,7 +170,7 @@ def _refuse_missing(rule: Rule, held: Context) -> None:
     """Raises NoSuchField for a field that the rule names and the embedded struct has not."""
     for path in paths_of(rule.kind):
         if not path.startswith(SELECTOR):
-            held.named(path)
+            held.require_fields(path)
 
 
 def _why_nowhere(struct: Struct, ways: list[Container]) -> str:
