@@ -72,8 +72,7 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool, hid
             yield f"{struct.tag}.{path}: at bit {place.bit_offset}, compiled {offset}"
         if place.field.is_bitfield != wanted[path].is_bitfield and not (lost and place.bit_size in (None, 8, 16, 32, 64, 128)):
             yield f"{struct.tag}.{path}: read as {'a' if place.field.is_bitfield else 'no'} bit-field"
-        is_made = place.field.aggregate is not None or bool(place.field.dims)
-        is_open = place.bit_size is None and (lost or (hides_atomics and is_made))
+        is_open = place.bit_size is None and (loses_full or hides_atomics)
         if length is not None and place.bit_size != length and not is_open:
             yield f"{struct.tag}.{path}: {place.bit_size} bits, compiled {length}"
 

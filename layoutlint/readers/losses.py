@@ -55,7 +55,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "btf", "whole-bit-field",
         "whether a bit-field as wide as its type, where such a member would stand, is one: pahole drops it",
-        "an ordinary member of the same place and size",
+        "an ordinary member of the same place and size; "
+        "its size is unknown with a gap behind it that no alignment explains",
     ),
     Loss(
         "btf", "complex",
@@ -98,7 +99,8 @@ LOSSES: tuple[Loss, ...] = (
     Loss(
         "dwarf", "bit-field-of-clang",
         "that a bit-field as wide as its type is one, where clang up to 15 compiled it",
-        "an ordinary member; under `packed`, where it starts inside a byte, the struct is unknown",
+        "an ordinary member; its size is unknown with a gap behind it that no alignment explains (it may "
+        "start inside its byte), and the struct where members overlap",
     ),
     Loss(
         "dwarf", "atomic-before-5",

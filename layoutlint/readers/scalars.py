@@ -173,20 +173,40 @@ def may_be_larger(fields: Sequence[Field], sizes: Sequence[int], bit_size: int, 
     return found
 
 
-def may_straddle(fields: Sequence[Field], bit_size: int, is_union: bool) -> list[bool]:
+def may_straddle(
+    fields: Sequence[Field], bit_size: int, is_union: bool, states_aligned: bool = True
+) -> list[bool]:
     """Which members may be bit-fields as wide as their types that end a byte later than they seem to.
 
     Clang up to 15 writes them like members, with the byte in which they begin. Where a struct is packed,
-    bit-fields without a name can stand in that byte before them; a gap that no alignment asks for shows it.
+    bit-fields without a name can stand in that byte before them: a gap that no alignment asks for shows it.
+    `states_aligned`: the input states which alignments members ask for.
     """
     if is_union:
         return [False] * len(fields)
-    return [
-        alignment.may_be_whole(field)
-        and field.bit_offset + (field.bit_size or 0) + 8 <= end
-        and not _is_explained(fields, field, end)
-        for field, end in zip(fields, _ends(fields, bit_size, is_union), strict=True)
-    ]
+    found, is_before = [], False
+    for field, end in zip(fields, _ends(fields, bit_size, is_union), strict=True):
+        is_gap = field.bit_offset + (field.bit_size or 0) + 8 <= end
+        is_strange = is_gap and not _is_explained(fields, field, end)
+        can_be = alignment.may_be_whole(field) and not field.is_bitfield
+        is_explained = not is_before and _may_be_explained(fields, field, end, states_aligned)
+        found.append(can_be and is_strange and not is_explained)
+        is_before = is_strange
+    return found
+
+
+def _may_be_explained(fields: Sequence[Field], field: Field, end: int, states_aligned: bool) -> bool:
+    """Whether the gap behind a member can be what an alignment asks for that the input does not state.
+
+    That is one of a typedef, or of a vector, which BTF takes for an array; and `#pragma pack` cuts it down.
+    """
+    gap, most = end - field.bit_offset - (field.bit_size or 0), 0
+    for other in fields:
+        if other.bit_offset == end:
+            is_open = not states_aligned or other.stands_for or other.dims
+            stated = (other.possible or other.align or 1) | other.asked
+            most = max(most, end & -end if is_open else 8 * stated)
+    return gap < min(most, end & -end)
 
 
 def _ends(fields: Sequence[Field], bit_size: int, is_union: bool) -> Iterator[int]:

@@ -207,7 +207,7 @@ class Decoder:
         bits, is_union = record.value * 8, record.kind == blob.UNION
         doubtful = scalars.may_be_larger(fields, wide, bits, is_union) if any(wide) else [False] * len(fields)
         if self._may_be_clangs:
-            straddling = scalars.may_straddle(fields, bits, is_union)
+            straddling = scalars.may_straddle(fields, bits, is_union, states_aligned=False)
             doubtful = [one or other for one, other in zip(doubtful, straddling, strict=True)]
         return [
             replace(one, bit_size=None) if is_doubtful else one
