@@ -33,7 +33,7 @@ from layoutlint.__main__ import main
 sys.argv = ["layoutlint", *{words!r}]
 main()
 """
-DWARF = "from layoutlint.readers.processes import pool; from layoutlint.readers.dwarf import collect\ncollect.Gathering._look = stuck; pool._UNIT_OF_WORK = 1; collect._PARTS = 1 << 20"
+DWARF = "from layoutlint.readers.processes import pool; from layoutlint.readers.dwarf import collect\ncollect.Collector._look_at = stuck; pool._UNIT_OF_WORK = 1; collect._PARTS = 1 << 20"
 
 RUNS = [
     # id, what is replaced by work that does not end, whether the parent does it as well, arguments

@@ -12,7 +12,7 @@ import pytest
 from layoutlint.errors import ReadError
 from layoutlint.readers.elf import compression
 from layoutlint.readers.elf import elf_file as elf
-from layoutlint.readers.elf.compression import ZLIB, ZSTD, decompressed
+from layoutlint.readers.elf.compression import ZLIB, ZSTD, decompress
 from tests.command import run
 from tests.readers.dwarf_file import elf as elf_file
 from tests.readers.test_elf import SOURCE, compressed_header, tool, written
@@ -40,7 +40,7 @@ def test_what_was_compressed_comes_back(method, text, streams, padding):
     step = -(-len(text) // streams) or 1
     parts = [text[start : start + step] for start in range(0, len(text), step)] or [b""]
     data = b"".join(map(COMPRESS[method], parts)) + padding
-    assert decompressed(method, memoryview(data), len(text)) == text
+    assert decompress(method, memoryview(data), len(text)) == text
 
 
 BAD = [
@@ -70,14 +70,14 @@ def summed(method: int, text: bytes) -> bytes:
 def test_damage_is_told(method, claim, change, message):
     data = change(summed(method, random.Random(3).randbytes(1000)))
     with pytest.raises(ValueError, match=message):
-        decompressed(method, memoryview(data), claim)
+        decompress(method, memoryview(data), claim)
 
 
 @METHODS
 def test_streams_without_contents_do_not_take_long(method):
     """A million of them in 9 MB: each costs a decompressor."""
     with pytest.raises(ValueError, match="is made of too many streams for its size"):
-        decompressed(method, memoryview(COMPRESS[method](b"") * 1_000_000), 1 * MIB)
+        decompress(method, memoryview(COMPRESS[method](b"") * 1_000_000), 1 * MIB)
 
 
 @METHODS
@@ -85,7 +85,7 @@ def test_the_best_that_a_method_can_do_is_believed(method):
     """The ratio of zeros is next to the limit, and the limit is not below it."""
     text = bytes(200 * MIB)
     data = COMPRESS[method](text)
-    assert len(text) <= compression.most(method, len(data)) <= 1.01 * len(text)
+    assert len(text) <= compression.max_content_size(method, len(data)) <= 1.01 * len(text)
 
 
 BOUNDED = """

@@ -180,15 +180,15 @@ def test_programs(compiler, flags, tmp_path, monkeypatch):
 def test_nothing_is_lost_with_a_process_that_dies(tmp_path, monkeypatch):
     """What its parent has done by then does not count: which definition is the first depends on all units."""
     path = build(tmp_path / "built", "gcc", "-gdwarf-5")
-    look = collect.Gathering._look
+    look = collect.Collector._look_at
 
-    def dying(self: collect.Gathering, unit: Unit, is_imported: bool = False) -> collect.Sight:
+    def dying(self: collect.Collector, unit: Unit, is_imported: bool = False) -> collect.Sight:
         if os.getpid() != PARENT:
             os._exit(1)
         time.sleep(0.05)
         return look(self, unit, is_imported)
 
-    monkeypatch.setattr(collect.Gathering, "_look", dying)
+    monkeypatch.setattr(collect.Collector, "_look_at", dying)
     same(path, NAMES, monkeypatch)
 
 

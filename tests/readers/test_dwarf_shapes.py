@@ -13,7 +13,7 @@ from layoutlint.readers import dwarf
 from layoutlint.readers.dwarf.format import type_recipe
 from layoutlint.readers.dwarf.format.abbreviation_tables import Tables
 from layoutlint.readers.dwarf.format.abbreviations import Format
-from layoutlint.readers.dwarf.format.constants import at
+from layoutlint.readers.dwarf.format.constants import attribute
 from layoutlint.readers.dwarf.format.word_tables import UNKNOWN, Memo, Words
 from layoutlint.readers.elf.span import Span
 
@@ -24,9 +24,9 @@ ABOUT_UNITS = {"sibling"}
 
 @pytest.mark.parametrize("module", DECODERS)
 def test_shapes_hold_every_attribute_that_is_decoded(module):
-    asked = set(re.findall(r'\bat\("(\w+)"\)', (FOLDER / f"{module}.py").read_text())) - ABOUT_UNITS
+    asked = set(re.findall(r'\battribute\("(\w+)"\)', (FOLDER / f"{module}.py").read_text())) - ABOUT_UNITS
     assert len(asked) >= 7
-    assert {name for name in asked if at(name) not in type_recipe.USED} == set()
+    assert {name for name in asked if attribute(name) not in type_recipe.USED} == set()
 
 
 @given(st.lists(st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), max_size=6), max_size=60))
@@ -71,7 +71,7 @@ def test_a_memo_has_room_for_as_many_keys_as_come(stride):
 def test_a_table_of_abbreviations_ends_with_a_zero_of_any_length(end):
     base_type = b"\x24\0\x0b\x0b\0\0"
     section = b"\x01" + base_type + end + b"\x02" + base_type + b"\0"
-    table = Tables(Span(section, 0, len(section))).at(0, Format(5, 4, 8, True))
+    table = Tables(Span(section, 0, len(section))).table(0, Format(5, 4, 8, True))
     assert [table.plan(code) is not None for code in range(4)] == [False, True, False, False]
 
 

@@ -76,7 +76,7 @@ def test_it_must_hold_an_elf_file(tmp_path, suffix, held, reason):
 
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_what_it_may_hold_is_bounded(module, tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(packed, "_FREELY", 1 << 20)
+    monkeypatch.setattr(packed, "_FREE_CONTENT_SIZE", 1 << 20)
     path = tmp_path / "ring.ko"
     path.write_bytes(PACKERS[suffix](module.read_bytes() + bytes(1 << 24)))
     with pytest.raises(ReadError, match=r"is compressed, and holds more than \d+ bytes in \d+"):

@@ -35,7 +35,7 @@ def test_find_counts_from_the_section(span, needle, position, where):
 @pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
 @pytest.mark.parametrize(("position", "text"), [(0, b""), (1, b"zone"), (3, b"ne"), (11, b"freezone"), (19, b"")])
 def test_at_ends_at_the_nul(span, position, text):
-    assert span.at(position) == text
+    assert span.string(position) == text
 
 
 @pytest.mark.parametrize(("text", "position", "message"), [
@@ -47,14 +47,14 @@ def test_at_ends_at_the_nul(span, position, text):
 ])  # fmt: skip
 def test_what_is_outside(text, position, message):
     with pytest.raises(ValueError, match=message):
-        Span(b"\0" + text + b"\0", 1, 1 + len(text)).at(position)
+        Span(b"\0" + text + b"\0", 1, 1 + len(text)).string(position)
 
 
 def test_a_plain_section_is_searched_in_the_mapping(tmp_path):
     with elf.opened(written(tmp_path, elf_file({".comment": b"zone\0", ".debug_str": STRINGS}))) as image:
         span = image.span(".debug_str")
         assert isinstance(span.text, mmap.mmap)
-        assert (len(span), span.find(b"zone\0", 2), span.at(11)) == (20, 15, b"freezone")
+        assert (len(span), span.find(b"zone\0", 2), span.string(11)) == (20, 15, b"freezone")
         assert len(image.span(".debug_line_str")) == 0
 
 
@@ -63,4 +63,4 @@ def test_a_compressed_section_is_searched_in_memory(tmp_path):
     subprocess.run([tool("objcopy"), "--compress-debug-sections=zlib", plain, small], check=True)
     with elf.opened(small) as image:
         span = image.span(".debug_str")
-        assert (len(span), span.find(b"zone\0", 2), span.at(11)) == (520, 15, b"freezone")
+        assert (len(span), span.find(b"zone\0", 2), span.string(11)) == (520, 15, b"freezone")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.dwarf.collect import Gathering
-from layoutlint.readers.dwarf.holders import Crossing
+from layoutlint.readers.dwarf.collect import Collector
+from layoutlint.readers.dwarf.holders import CrossUnitReference
 from layoutlint.readers.dwarf.selection import OtherCompiler, are_many
 from layoutlint.readers.elf.elf_file import Image
 
@@ -18,62 +18,70 @@ __all__ = ["read_elf"]
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of a file with DWARF, and of the files that hold the rest of it.
+    """Return the wanted structs of a file with DWARF, and of the files that it refers to.
 
-    Units in other languages than C are skipped and counted in the notes; a damaged unit, or one whose file
-    is not found, is an Unread and the rest is read. Raises ReadError when there is nothing that can be read.
+    Units in other languages than C are skipped and counted in the notes. A damaged unit, or one whose file is
+    missing, becomes an Unread, and the rest is read. Raises ReadError if nothing can be read.
     """
-    gathering = _gathered(image, wanted, options)
+    collector = _collect(image, wanted, options)
     return Reading(
         image.path,
         "dwarf",
         image.target,
-        _whole(gathering.selection.structs()) if image.has_wide_bytes else gathering.selection.structs(),
+        _without_bit_fields(collector.selection.structs())
+        if image.has_wide_bytes
+        else collector.selection.structs(),
         image.build_id,
-        _unread(image.path, gathering.unread),
-        (*image.notes, *gathering.notes(), *gathering.selection.notes()),
+        _unread_places(image.path, collector.unread),
+        (*image.notes, *collector.notes(), *collector.selection.notes()),
         is_kernel=image.is_kernel,
-        shuffled=gathering.shuffled,
-        names=gathering.selection.names(),
-        omissions=gathering.omissions(),
+        shuffled=collector.shuffled,
+        names=collector.selection.names(),
+        omissions=collector.omissions(),
     )
 
 
-def _whole(structs: tuple[Struct, ...]) -> tuple[Struct, ...]:
-    """Refuse what depends on the bits of a byte, where they are not eight."""
+def _without_bit_fields(structs: tuple[Struct, ...]) -> tuple[Struct, ...]:
+    """Return structs with a problem for those with bit-fields, where bytes do not have eight bits."""
     problem = "it has bit-fields, and bytes of 16 bits"
-    return tuple(replace(each, problem=problem) if _has_bits(each.fields) else each for each in structs)
+    return tuple(
+        replace(struct, problem=problem) if _has_bits(struct.fields) else struct for struct in structs
+    )
 
 
 def _has_bits(fields: tuple[Field, ...]) -> bool:
     return any(field.is_bitfield or _has_bits(field.members) for field in fields)
 
 
-def _gathered(image: Image, wanted: Wanted, options: ReadOptions) -> Gathering:
-    """What is wanted of the units. A struct that some call by a typedef goes by its tag in others."""
+def _collect(image: Image, wanted: Wanted, options: ReadOptions) -> Collector:
+    """Return a collector that has read the wanted structs.
+
+    Some units can refer by its tag to a struct that others call by a typedef, so its names are collected
+    first.
+    """
     if are_many(wanted):
         wanted = wanted.widened()
     unstated: Unstated | None = None
     while True:
-        gathering = Gathering(image, wanted, options, unstated)
+        collector = Collector(image, wanted, options, unstated)
         try:
-            gathering.read()
-        except OtherCompiler as other:
-            unstated = other.unstated
+            collector.read()
+        except OtherCompiler as error:
+            unstated = error.unstated
             continue
-        except Crossing:
+        except CrossUnitReference:
             wanted = wanted.widened()
             continue
-        meant = gathering.selection.meant()
-        if meant <= gathering.wanted.held:
-            return gathering
-        wanted = replace(wanted, held=wanted.held | meant)
+        held_names = collector.selection.held_names()
+        if held_names <= collector.wanted.held:
+            return collector
+        wanted = replace(wanted, held=wanted.held | held_names)
 
 
-def _unread(path: str, reasons: list[str]) -> tuple[Unread, ...]:
-    """Each reason once, the first few in full."""
-    distinct = list(dict.fromkeys(reasons))
-    shown = [Unread(path, why) for why in distinct[:_MOST_UNREAD]]
-    if len(distinct) > _MOST_UNREAD:
-        shown.append(Unread(path, f"and {len(distinct) - _MOST_UNREAD} more places"))
-    return tuple(shown)
+def _unread_places(path: str, reasons: list[str]) -> tuple[Unread, ...]:
+    """Return each reason once, the first few in full."""
+    unique_reasons = list(dict.fromkeys(reasons))
+    places = [Unread(path, why) for why in unique_reasons[:_MOST_UNREAD]]
+    if len(unique_reasons) > _MOST_UNREAD:
+        places.append(Unread(path, f"and {len(unique_reasons) - _MOST_UNREAD} more places"))
+    return tuple(places)

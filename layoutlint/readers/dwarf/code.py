@@ -1,7 +1,7 @@
-"""Code that no unit describes: it shows units without debug information where no symbol names their sources.
+"""Code that no unit describes: a sign of units without debug information, if no symbol names their sources.
 
-Symbols of sources are missing in a stripped file, in one that was linked with `--discard-all`, and for units
-that were optimised when they were linked. Unwind tables and symbols of functions list the code all the same.
+Symbols of sources are missing in a stripped file, in one linked with `--discard-all`, and for units optimised
+at link time. Unwind tables and symbols of functions still list the code.
 """
 
 from __future__ import annotations
@@ -21,58 +21,59 @@ from layoutlint.readers.elf.source_files import functions
 
 _EXECUTABLE: Final = 4  # SHF_EXECINSTR
 _LINKED: Final = re.compile(r"^\.(?:init|fini|i?plt(?:\..*)?|glink|stub|MIPS\.stubs|thunks?)$")
-"""Sections that linkers make, and those that hold parts of two functions of the C library."""
+"""Sections that linkers create, and sections with parts of two functions of the C library."""
 _PLACEHOLDER: Final = 8
-"""Bytes, at most, of a function of glibc's crt1.o that only returns (_dl_relocate_static_pie)."""
+"""Largest size in bytes of a function of glibc's crt1.o that only returns (_dl_relocate_static_pie)."""
 _GAP: Final = 16
-"""Bytes, at most, between it and the function where a program starts."""
+"""Largest gap in bytes between that function and the one at which a program starts."""
 _NEAR: Final = 256
-"""Bytes, at most, from where a program starts to it."""
+"""Largest distance in bytes of that function from the address at which a program starts."""
 _LIBRARY: Final = re.compile(
     r"^(?:__|_[A-Z]|_start|_init$|_fini$|_dl_relocate_static_pie$|(?:de)?register_tm_clones$|frame_dummy$"
-    r"|call_(?:weak_fn|gmon_start)$|set_(?:fast_math|precision)$|_mcleanup$|_sub_[ID]_\d|at(?:_quick_)?exit$"
+    r"|call_(?:weak_fn|gmon_start)$|set_(?:fast_math|precision)$|_mcleanup$|_sub_[ID]_\d|attribute(?:_quick_)?exit$"
     r"|pthread_atfork$|[fl]?stat(?:64)?$|fstatat(?:64)?$|mknod(?:at)?$)"
 )
-"""Functions of the compiler, and of the parts of the C library that are linked into programs even so (crt1.o,
-crtbegin.o, libc_nonshared.a, libgcc.a). Programs define none that begin with `__` or `_A` (C11, 7.1.3)."""
+"""Functions of the compiler, and of the parts of the C library that are always linked into programs
+(crt1.o, crtbegin.o, libc_nonshared.a, libgcc.a). Programs define none that begin with `__` or `_A` (C11,
+7.1.3)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Undescribed:
+class UndescribedCode:
     """Functions that no unit describes."""
 
     names: tuple[str, ...]
-    """Names, or addresses where no symbol has one."""
+    """Names, or addresses of functions without a symbol."""
     is_known: bool
     """Whether the file lists its functions."""
 
 
-NOT_KNOWN: Final = Undescribed((), False)
+NOT_KNOWN: Final = UndescribedCode((), False)
 
 
-def undescribed(image: Image, units: Iterable[Unit], by_symbols: bool) -> Undescribed:
+def find_undescribed(image: Image, units: Iterable[Unit], by_symbols: bool) -> UndescribedCode:
     """Return the functions that no unit describes. Raises ReadError for damaged tables, DAMAGE for a unit.
 
-    With `by_symbols` those count as well that symbols alone tell of, as hand-written assembler has them.
+    `by_symbols` adds functions that only symbols list, such as hand-written assembler.
     """
     sections = _Sections(image)
     if not sections.starts or not (by_symbols or sections.are_placed):
-        return Undescribed((), True)  # as in a .dwo file
-    described = _Described(_ranges(image, units), sections)
-    found = set(frames.starts(image))
-    is_known = not described.starts or any(start in described for start in found)
+        return UndescribedCode((), True)  # as in a .dwo file
+    described = _DescribedCode(_ranges(image, units), sections)
+    starts = set(frames.starts(image))
+    is_known = not described.starts or any(start in described for start in starts)
     if by_symbols and not is_known:
-        # Built without unwind tables; those that are there come with the C library.
-        found.update(each.address for each in functions(image) if each.size)
-        is_known = any(start in described for start in found)
-    lacking = (start for start in sorted(found) if start not in described)
+        # Built without unwind tables; any that exist come from the C library.
+        starts.update(function.address for function in functions(image) if function.size)
+        is_known = any(start in described for start in starts)
+    lacking = (start for start in sorted(starts) if start not in described)
     lacking = (start for start in lacking if _is_of_unit(image, sections, start))
-    return Undescribed(tuple(_named(image, list(lacking))), is_known)
+    return UndescribedCode(tuple(_function_names(image, list(lacking))), is_known)
 
 
-def _named(image: Image, starts: list[int]) -> Iterator[str]:
+def _function_names(image: Image, starts: list[int]) -> Iterator[str]:
     """Yield the names of functions, or their addresses, without those of libraries."""
-    names = {each.address: each.name for each in functions(image)} if starts else {}
+    names = {function.address: function.name for function in functions(image)} if starts else {}
     for start in starts:
         name = names.get(start, f"{start:#x}")
         if not _LIBRARY.match(name):
@@ -87,24 +88,24 @@ class _Sections:
         self._headers = sorted(headers, key=lambda header: header.address)
         self.starts = [header.address for header in self._headers]
         self.are_placed = not image.is_relocatable
-        """Whether they have addresses of their own, as they have once they are linked."""
+        """Whether they have addresses of their own, which linking gives them."""
 
-    def holding(self, address: int) -> Section | None:
-        """Return the section in which an address is, of a linked file."""
+    def section_at(self, address: int) -> Section | None:
+        """Return the section at an address of a linked file."""
         number = bisect_right(self.starts, address) - 1
         header = self._headers[number] if self.are_placed and number >= 0 else None
         return header if header is not None and address < header.address + header.size else None
 
 
-class _Described:
+class _DescribedCode:
     """The addresses that units describe."""
 
     def __init__(self, ranges: Iterable[Range], sections: _Sections) -> None:
         self.starts: list[int] = []
         self._ends: list[int] = []
         for start, end in sorted(ranges):
-            # Of functions that the linker left out, ranges remain that start in no section.
-            if end <= start or (sections.are_placed and sections.holding(start) is None):
+            # Functions that the linker dropped leave ranges that start in no section.
+            if end <= start or (sections.are_placed and sections.section_at(start) is None):
                 continue
             if self.starts and start <= self._ends[-1]:
                 self._ends[-1] = max(self._ends[-1], end)
@@ -122,16 +123,16 @@ def _ranges(image: Image, units: Iterable[Unit]) -> Iterator[Range]:
     for unit in units:
         try:
             if unit.signature is None:
-                yield from ranges.of(unit)
+                yield from ranges.read(unit)
         finally:
             unit.forget()
 
 
 def _is_of_unit(image: Image, sections: _Sections, start: int) -> bool:
-    """Whether a unit can have defined a function: it is neither the linker's nor, by its place, of crt1.o."""
+    """Return whether a unit can have defined a function: it belongs neither to the linker nor to crt1.o."""
     if not sections.are_placed:
         return True
-    section = sections.holding(start)
+    section = sections.section_at(start)
     if section is None or _LINKED.match(section.name) or start == image.entry:
         return False
     return not (image.entry < start < image.entry + _NEAR and _is_placeholder(image, start))
@@ -139,5 +140,5 @@ def _is_of_unit(image: Image, sections: _Sections, start: int) -> bool:
 
 def _is_placeholder(image: Image, start: int) -> bool:
     sizes = frames.sizes(image)
-    is_behind = 0 <= start - image.entry - sizes.get(image.entry, 0) < _GAP
-    return is_behind and sizes.get(start, 0) <= _PLACEHOLDER
+    is_next = 0 <= start - image.entry - sizes.get(image.entry, 0) < _GAP
+    return is_next and sizes.get(start, 0) <= _PLACEHOLDER

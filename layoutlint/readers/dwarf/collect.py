@@ -1,4 +1,4 @@
-"""Which units of a file are read, and from which other files: C, once each, and what C imports."""
+"""Selection of the units of a file and of other files to read: C, each once, and the units that C imports."""
 
 from __future__ import annotations
 
@@ -13,140 +13,144 @@ from layoutlint.model.reading import Omission, ReadOptions
 from layoutlint.model.structs import Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dwarf import code, omissions, producers
-from layoutlint.readers.dwarf.code import Undescribed
-from layoutlint.readers.dwarf.format.constants import at
-from layoutlint.readers.dwarf.format.forms import DAMAGE, Damaged
-from layoutlint.readers.dwarf.format.split import Parts
+from layoutlint.readers.dwarf.code import UndescribedCode
+from layoutlint.readers.dwarf.format.constants import attribute
+from layoutlint.readers.dwarf.format.forms import DAMAGE, DwarfError
+from layoutlint.readers.dwarf.format.split import SplitUnits
 from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.format.units import SPLIT, Index
 from layoutlint.readers.dwarf.omissions import Omissions, Sources, Traits
-from layoutlint.readers.dwarf.selection import Selection, said
-from layoutlint.readers.dwarf.struct_names import Called
+from layoutlint.readers.dwarf.selection import Selection, describe_damage
+from layoutlint.readers.dwarf.struct_names import StructNames
 from layoutlint.readers.elf import compiler_marks
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.source_files import source_files
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import number_for, spread
 
-_IMPORT = at("import")
+_IMPORT = attribute("import")
 _PARTS = 256
-"""Into so many parts of equal size the units are divided at least; each process takes one after another."""
+"""Least number of parts of equal size into which the units are divided; each process takes one after
+another."""
 
 _FIRST = 64
-"""Units in which typedefs are looked up beforehand; most headers come in the first of a kernel."""
+"""Units in which typedefs are looked up in advance; in a kernel, the first units include most headers."""
 
 _C, _PARTIAL, _FOREIGN, _SKELETON, _DAMAGED = range(5)
-"""What a unit turns out to be."""
-_Seen = tuple[int, str, list[int], list[int]]
+"""Kinds of units."""
+_Classification = tuple[int, str, list[int], list[int]]
 Sight = tuple[int, str, list[int], list[int], str, Traits]
-"""What a unit turns out to be, its language or file or damage, where the entries stand that are to be taken,
-and those that import other units; the mode of a compiler that shuffles, where the unit itself names one; what
-its types lack."""
+"""What is known of a unit after a look at it: its kind; its language, file or damage; the positions of
+entries to read, and of those that import units; the mode of a randomising compiler, if the unit names one;
+its traits."""
 
 
-class Gathering:
-    """Reads the units of a file, those that its skeletons stand for, and those that they import."""
+class Collector:
+    """Reads the units of a file, those of its skeletons, and those that they import."""
 
     def __init__(
         self, image: Image, wanted: Wanted, options: ReadOptions, unstated: Unstated | None = None
     ) -> None:
-        """Raises ReadError when there are no units. `unstated` is known to be left out by the compilers."""
+        """Find the units of a file. Raises ReadError without any.
+
+        `unstated` is what the compilers are known to leave out.
+        """
         suffix = "" if image.section(".debug_info") or image.section(".debug_types") else SPLIT
         self._image = image
         self.wanted = wanted
-        """With what typedefs among the held names stand for, where that was found at once."""
+        """Includes the structs of typedefs among the held names, if they were found in advance."""
         self._target = image.target
         self._options = options
         self._index = Index(image, options, suffix)
         self._unstated = self._first_unstated() if unstated is None else unstated
         if wanted.held and not self._index.has_supplement:
-            self.wanted = wanted = replace(wanted, held=wanted.held | self._meant(wanted.held))
+            self.wanted = wanted = replace(wanted, held=wanted.held | self._struct_names(wanted.held))
         self._start()
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
 
     def _first_unstated(self) -> Unstated | None:
-        """What the first compiler leaves out that a unit names; None where none does."""
+        """Return what the compiler of the first unit that names one leaves out; None without such a unit."""
         for unit in self._index.units:
             try:
-                found = producers.unstated(unit, self._target) if unit.language is None else None
-            except DAMAGE:  # which is told when the unit is read
+                unstated = producers.find_unstated(unit, self._target) if unit.language is None else None
+            except DAMAGE:  # reported when the unit is read
                 continue
             finally:
                 unit.forget()
-            if found is not None:
-                return found
+            if unstated is not None:
+                return unstated
         return None
 
     def _start(self) -> None:
-        """Nothing is read so far."""
-        self._parts = Parts(self._image, self._options)
+        """Reset everything that was read."""
+        self._split_units = SplitUnits(self._image, self._options)
         self._has_skeletons = False
         self._skipped: Counter[str] = Counter()
         self._partial: dict[Unit, bool] = {}
-        """Units whose language is that of those who import them, and whether that is C."""
+        """Partial units, which have the language of the units that import them, and whether that is C."""
         self._waiting: deque[Unit] = deque()
-        self.selection: Selection | Called = Selection(
+        self.selection: Selection | StructNames = Selection(
             self.wanted, self._target, self._unstated, self._image.is_kernel
         )
         if self.wanted.names_only:
-            self.selection = Called()
+            self.selection = StructNames()
         self.unread: list[str] = [*self._index.damaged]
-        """Places and reasons."""
+        """Positions and reasons."""
         self._omissions = Omissions()
         self.shuffled: Shuffled | None = None
-        """What units say of being built by a compiler that shuffles, and the strings of other files."""
+        """The marks of a randomising compiler in the units, and in the strings of other files."""
 
-    def _meant(self, held: frozenset[str]) -> frozenset[str]:
-        """What structs are called for which typedefs among some names stand, as the first units tell."""
-        first = Selection(Wanted(held), self._target, producers.ANYTHING)
+    def _struct_names(self, names: frozenset[str]) -> frozenset[str]:
+        """Return the names of the structs to which typedefs among some names refer, in the first units."""
+        first = Selection(Wanted(names), self._target, producers.ANYTHING)
         for unit in self._index.units[:_FIRST]:
-            with suppress(*DAMAGE):  # which is told when the unit is read
-                first.take(unit, first.look(unit))
+            with suppress(*DAMAGE):  # reported when the unit is read
+                first.read_entries(unit, first.find_entries(unit))
             unit.forget()
-            if held <= first.met():
+            if names <= first.all_names():
                 break
         for unit in self._index.units:
-            unit.home = None  # that of the first that refers to it when all are read
-        return first.met()
+            unit.home = None  # set by the first reference when all units are read
+        return first.all_names()
 
     def read(self) -> None:
-        """Reads all units. Raises ReadError where there are only such as other files import."""
+        """Read all units. Raises ReadError if the file has only partial units."""
         units = self._index.units
         if self._index.has_supplement:
-            with suppress(*DAMAGE):  # which is told where something refers to it
-                self._hear(self._index.supplement.shuffled)
+            with suppress(*DAMAGE):  # reported with the first reference to it
+                self._add_mark(self._index.supplement.shuffled)
         size = sum(unit.end - unit.offset for unit in units)
-        parts = _parts(units, size)
-        if not self._share(parts, size):
-            self._visit_all(0, [sight for part in parts for sight in self._sights(part)])
+        parts = _divide(units, size)
+        if not self._look_in_parallel(parts, size):
+            self._visit_all(0, [sight for part in parts for sight in self._look_at_part(part)])
         self._options.progress("reading DWARF", len(units), len(units))
         if len(self._partial) == len(units) and not any(self._partial.values()):
-            what = "has partial units only (dwz), which are read with the files that import them"
-            raise ReadError(self._image.path, what)
-        for part in self._parts.kept if self._has_skeletons else ():
-            self.unread += part.damaged
-            self._hear(part.shuffled)
-            for unit in part.types:
-                self._visit(unit, self._look(unit))
-        self.unread += self._parts.problems
+            reason = "has partial units only (dwz), which are read with the files that import them"
+            raise ReadError(self._image.path, reason)
+        for index in self._split_units.open_indexes if self._has_skeletons else ():
+            self.unread += index.damaged
+            self._add_mark(index.shuffled)
+            for unit in index.types:
+                self._visit(unit, self._look_at(unit))
+        self.unread += self._split_units.problems
         while self._waiting:
             unit = self._waiting.popleft()
-            self._visit(unit, self._look(unit, is_imported=True))
+            self._visit(unit, self._look_at(unit, is_imported=True))
 
     def notes(self) -> tuple[str, ...]:
-        """What was skipped, as sentences."""
+        """Return notes on the skipped units, as sentences."""
         notes = [f"skipped {_units(count)} in {name}" for name, count in sorted(self._skipped.items())]
-        alone = sum(not is_c for is_c in self._partial.values())
-        if alone:
-            notes.append(f"skipped {_units(alone, 'partial ')} that no unit in C imports")
+        unimported = sum(not is_c for is_c in self._partial.values())
+        if unimported:
+            notes.append(f"skipped {_units(unimported, 'partial ')} that no unit in C imports")
         return tuple(notes)
 
-    def _share(self, parts: list[tuple[int, int]], size: int) -> bool:
-        """Lets several processes look at parts of the units, and visits those that are looked at meanwhile.
+    def _look_in_parallel(self, parts: list[tuple[int, int]], size: int) -> bool:
+        """Look at the units in several processes, and visit those whose turn has come meanwhile.
 
-        False, and nothing is read, where one process must look at all: there is not enough of them, one died,
-        or units take their folder from whoever refers to them first (dwz).
+        Returns False, with nothing read, if one process must look at all units: there are too few, a process
+        died, or units take their folder from the first unit that refers to them (dwz).
         """
         number = 1 if self._index.has_supplement else number_for(size, self._options.jobs)
         self.selection.prepare(self._index.sections)
@@ -155,14 +159,14 @@ class Gathering:
         sights: list[Sight] = []
         kinds: set[int] = set()
         visited = 0
-        told = spread(lambda number: self._sights(parts[number]), len(parts), number)
-        with suppress(Lost), closing(told):
-            for seen in told:
-                sights += seen
-                kinds.update(sight[0] for sight in seen)
+        results = spread(lambda number: self._look_at_part(parts[number]), len(parts), number)
+        with suppress(Lost), closing(results):
+            for part_sights in results:
+                sights += part_sights
+                kinds.update(sight[0] for sight in part_sights)
                 if _PARTIAL in kinds:
                     break
-                # What skeletons stand for is looked at behind all that is here, whoever looks at that.
+                # The units of skeletons are looked at after all units of this file, as one process does it.
                 if _SKELETON not in kinds:
                     self._visit_all(visited, sights)
                     visited = len(sights)
@@ -174,146 +178,146 @@ class Gathering:
         self._start()
         return False
 
-    def _sights(self, part: tuple[int, int]) -> list[Sight]:
-        """What the units of a part turn out to be."""
+    def _look_at_part(self, part: tuple[int, int]) -> list[Sight]:
+        """Look at the units of a part."""
         units = self._index.units
         self._options.progress("reading DWARF", part[0], len(units))
-        return [self._look(unit) for unit in units[slice(*part)]]
+        return [self._look_at(unit) for unit in units[slice(*part)]]
 
     def _visit_all(self, first: int, sights: list[Sight]) -> None:
-        """Visits the units from one on, as far as they have been looked at."""
+        """Visit the units from `first` on that have been looked at."""
         for number in range(first, len(sights)):
             self._visit(self._index.units[number], sights[number])
 
-    def _look(self, unit: Unit, is_imported: bool = False) -> Sight:
-        """What a unit turns out to be."""
+    def _look_at(self, unit: Unit, is_imported: bool = False) -> Sight:
+        """Look at a unit: find out its kind, and which of its entries to read."""
         try:
-            by = compiler_marks.of_text(unit.producer)
+            mark = compiler_marks.of_text(unit.producer)
             unit.local = [] if self._options.omissions else None
-            seen = self._seen(unit, is_imported)
-            return *seen, by.mode or "" if by else "", self._traits(unit, seen[0])
+            classification = self._classify(unit, is_imported)
+            return *classification, mark.mode or "" if mark else "", self._traits(unit, classification[0])
         except DAMAGE as error:
-            reason = said(unit, getattr(error, "position", None), error)
+            reason = describe_damage(unit, getattr(error, "position", None), error)
             return _DAMAGED, reason, [], [], "", omissions.NO_TRAITS
         finally:
             unit.local = None
             unit.forget()
 
-    def _seen(self, unit: Unit, is_imported: bool) -> _Seen:
-        """What a unit turns out to be. Partial units wait until C imports them. Raises DAMAGE."""
+    def _classify(self, unit: Unit, is_imported: bool) -> _Classification:
+        """Return the kind of a unit. Partial units wait until C imports them. Raises DAMAGE."""
         if unit.is_partial and not is_imported:
             return _PARTIAL, "", [], []
         if unit.language is not None:
             return _FOREIGN, unit.language, [], []
         if (name := unit.split_file) is not None:
             return _SKELETON, name, [], []
-        hits = self.selection.look(unit)
+        hits = self.selection.find_entries(unit)
         return _C, "", hits, unit.imports[:]
 
     def _traits(self, unit: Unit, kind: int) -> Traits:
-        """Return what is seen of a unit besides its structs. Raises DAMAGE."""
+        """Return the traits of a unit, besides its structs. Raises DAMAGE."""
         is_read = kind in (_C, _FOREIGN) and unit.signature is None and not unit.is_partial
         if not (self._options.omissions and is_read and isinstance(self.selection, Selection)):
             return omissions.NO_TRAITS
         if kind == _FOREIGN:
             return unit.name, unit.language or "", self.selection.foreign(unit), -1, []
-        missing = omissions.missing_types(unit) if unit.sections.has_signatures else 0
-        local, merged = self.selection.local(unit), omissions.optimised(unit)
-        return unit.name, omissions.lack(unit), local, missing, merged
+        missing_count = omissions.missing_types(unit) if unit.sections.has_signatures else 0
+        local, merged = self.selection.local(unit), omissions.find_optimised(unit)
+        return unit.name, omissions.describe_lack(unit), local, missing_count, merged
 
     def omissions(self) -> tuple[Omission, ...]:
-        """Return what was not looked at. Raises ReadError for a damaged symbol table."""
+        """Return the parts that were not examined. Raises ReadError for a damaged symbol table."""
         if not self._options.omissions or self.unread:
-            return ()  # a part that cannot be read fails the run, and may be what seems to be missing
+            return ()  # an unreadable part fails the run, and may be the part that seems to be missing
         lines = [self._image.span(name) for name in (".debug_line_str", ".debug_line", ".debug_str")]
-        known = self.selection.places() if isinstance(self.selection, Selection) else frozenset[str]()
+        places = self.selection.places() if isinstance(self.selection, Selection) else frozenset[str]()
         sources = self._omissions.sources(source_files(self._image), lines)
-        return tuple(self._omissions.found(sources, known, self._undescribed(sources)))
+        return tuple(self._omissions.list_omissions(sources, places, self._find_undescribed_code(sources)))
 
-    def _undescribed(self, sources: Sources) -> Undescribed | None:
-        """Return the code that no unit describes, None where it tells nothing."""
+    def _find_undescribed_code(self, sources: Sources) -> UndescribedCode | None:
+        """Return the code that no unit describes; None if it proves nothing."""
         # Most of Linux has no unwind tables, and its own assembler often no debug information.
         if self._image.is_kernel or not sources.can_hide:
             return None
         try:
-            return code.undescribed(self._image, self._index.units, bool(sources.why))
+            return code.find_undescribed(self._image, self._index.units, bool(sources.why))
         except (ReadError, *DAMAGE):
             return code.NOT_KNOWN
 
     def _visit(self, unit: Unit, sight: Sight) -> None:
-        """Takes what was seen of a unit; damage is told."""
+        """Read a unit after a look at it, and record damage."""
         kind, text, hits, imports, mode, traits = sight
         self._omissions.add(traits)
         if mode:
-            self._hear(compiler_marks.of_mode(mode))
+            self._add_mark(compiler_marks.of_mode(mode))
         try:
             if kind == _PARTIAL:
                 self._partial.setdefault(unit, False)
             elif kind == _FOREIGN:
                 self._skipped[text] += 1
             elif kind == _SKELETON:
-                self._follow(unit, text)
+                self._visit_split_unit(unit, text)
             elif kind == _DAMAGED:
                 self.unread.append(text)
             elif hits or imports:
-                self._take(unit, hits, imports)
+                self._read_structs(unit, hits, imports)
         except DAMAGE as error:
-            self.unread.append(said(unit, getattr(error, "position", None), error))
+            self.unread.append(describe_damage(unit, getattr(error, "position", None), error))
         finally:
             unit.forget()
 
-    def _take(self, unit: Unit, hits: list[int], imports: list[int]) -> None:
-        self.unread += self.selection.take(unit, hits)
+    def _read_structs(self, unit: Unit, hits: list[int], imports: list[int]) -> None:
+        self.unread += self.selection.read_entries(unit, hits)
         for position in imports:
             try:
                 self._import(unit, position)
             except DAMAGE as error:
-                self.unread.append(said(unit, position, error))
+                self.unread.append(describe_damage(unit, position, error))
 
     def _import(self, unit: Unit, position: int) -> None:
-        """Lets the unit that an entry imports wait for its turn, unless it has had it."""
-        plan, behind = unit.entry(position)
+        """Queue the unit that an entry imports, unless it was read or queued before."""
+        plan, start = unit.entry(position)
         if plan is None:
             return
-        values, _ = unit.read(plan, behind)
+        values, _ = unit.read(plan, start)
         target = unit.reference(plan, values, _IMPORT)
         if target is None:
             return
-        other = target[0]
-        if (other.is_partial or other.index is not unit.index) and not self._partial.get(other):
-            self._partial[other] = True
-            self._waiting.append(other)
+        imported = target[0]
+        if (imported.is_partial or imported.index is not unit.index) and not self._partial.get(imported):
+            self._partial[imported] = True
+            self._waiting.append(imported)
 
-    def _follow(self, skeleton: Unit, name: str) -> None:
-        """Takes the unit that a skeleton stands for, and the type units that stand beside it."""
+    def _visit_split_unit(self, skeleton: Unit, name: str) -> None:
+        """Visit the unit of a skeleton, and the type units in the same file."""
         self._has_skeletons = True
-        packed = self._parts.packed(skeleton)
-        if packed is not None:
-            self._visit(packed, self._look(packed))
+        open_unit = self._split_units.find_open(skeleton)
+        if open_unit is not None:
+            self._visit(open_unit, self._look_at(open_unit))
             return
         try:
-            with self._parts.opened(skeleton, name) as (unit, index):
+            with self._split_units.open_file(skeleton, name) as (unit, index):
                 self.unread += index.damaged
-                self._hear(index.shuffled)
-                for each in (unit, *index.types):
-                    self._visit(each, self._look(each))
-            self.selection.leave()
+                self._add_mark(index.shuffled)
+                for split_unit in (unit, *index.types):
+                    self._visit(split_unit, self._look_at(split_unit))
+            self.selection.forget_places()
         except ReadError as error:
-            raise Damaged(error.reason, skeleton.offset) from error
+            raise DwarfError(error.reason, skeleton.offset) from error
 
-    def _hear(self, found: Shuffled | None) -> None:
-        self.shuffled = compiler_marks.either(self.shuffled, found)
+    def _add_mark(self, mark: Shuffled | None) -> None:
+        self.shuffled = compiler_marks.merge(self.shuffled, mark)
 
 
-def _parts(units: list[Unit], size: int) -> list[tuple[int, int]]:
-    """Runs of units, each the first and the one behind the last, of about the same size."""
+def _divide(units: list[Unit], size: int) -> list[tuple[int, int]]:
+    """Return runs of units of about the same size: the first of each, and the one after its last."""
     least = size // _PARTS
-    starts, inside = [0], 0
+    starts, part_size = [0], 0
     for number, unit in enumerate(units):
-        if inside > least:
+        if part_size > least:
             starts.append(number)
-            inside = 0
-        inside += unit.end - unit.offset
+            part_size = 0
+        part_size += unit.end - unit.offset
     return list(pairwise((*starts, len(units))))
 
 

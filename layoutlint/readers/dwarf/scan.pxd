@@ -28,11 +28,11 @@ cdef class Positions:
     cdef void add(self, Py_ssize_t position) except *
     cpdef void clear(self) except *
     @cython.locals(index=Py_ssize_t)
-    cpdef list listed(self)
+    cpdef list to_list(self)
 
 
 @cython.locals(octets="const unsigned char[::1]", end=Py_ssize_t, position=Py_ssize_t, marks=bytearray, mark=cython.int)
-cpdef set places(object octets, frozenset texts)
+cpdef set find_strings(object octets, frozenset texts)
 
 @cython.locals(start=Py_ssize_t, index=Py_ssize_t)
 cdef bint _ends_with(const unsigned char[::1] octets, Py_ssize_t end, bytes text) except -1
@@ -40,7 +40,7 @@ cdef bint _ends_with(const unsigned char[::1] octets, Py_ssize_t end, bytes text
 cdef int _mark(unsigned int first, unsigned int second, unsigned int third) noexcept
 
 @cython.locals(
-    octets="const unsigned char[::1]", table=Table, plans=list, known=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
+    octets="const unsigned char[::1]", table=Table, plans=list, plan_count=Py_ssize_t, end=Py_ssize_t, depth=Py_ssize_t,
     start=Py_ssize_t, code="unsigned long long", plan=Plan, looks_inside=bint,
 )
 cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*)
@@ -49,12 +49,12 @@ cpdef list walk(Unit unit, Py_ssize_t position, Names wanted, Positions others=*
     octets="const unsigned char[::1]", end=Py_ssize_t, start=Py_ssize_t, code="unsigned long long",
     plan=Plan,
 )
-cpdef list signed(Unit unit, Py_ssize_t position)
+cpdef list find_signature_entries(Unit unit, Py_ssize_t position)
 
-@cython.locals(is_local=bint, found=list)
-cdef Py_ssize_t _inside(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted) except -1
+@cython.locals(is_local=bint, local=list)
+cdef Py_ssize_t _collect_local(Unit unit, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted) except -1
 
-cdef void _note(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
+cdef void _collect(Unit unit, Table table, Plan plan, Py_ssize_t start, Py_ssize_t position, Names wanted, list hits, Positions others) except *
 
 @cython.locals(place="unsigned long long")
 cdef bint _is_named(Unit unit, Plan plan, Py_ssize_t position, Names names) except -1

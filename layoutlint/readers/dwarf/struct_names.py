@@ -1,4 +1,4 @@
-"""What the structs of a file are called, of which nothing else is asked."""
+"""Names of the structs of a file, for runs that need nothing else of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from layoutlint.readers.dwarf.format.forms import DAMAGE
 from layoutlint.readers.dwarf.format.sections import Sections
 from layoutlint.readers.dwarf.format.unit import NAME, Unit
 from layoutlint.readers.dwarf.scan import Names, Positions, walk
-from layoutlint.readers.dwarf.selection import entry_at, followed
+from layoutlint.readers.dwarf.selection import entry_at, resolve_typedef
 from layoutlint.readers.dwarf.types import spelling
 from layoutlint.readers.dwarf.types.spelling import TYPEDEF
 
-# Variables of C where this is compiled.
+# Variables of C if this is compiled.
 _AGGREGATE = abbreviations.AGGREGATE
 _STRUCT = type_recipe.STRUCT
-_MADE = type_recipe.MADE
+_DERIVED = type_recipe.DERIVED
 _NO, _YES, _PERHAPS = range(3)
 _TYPE = spelling.TYPE
 _ARRAY = spelling.ARRAY
@@ -27,96 +27,97 @@ _SKIP_STRING = forms.SKIP_STRING
 _DEEPEST = spelling.DEEPEST
 
 _FILES = 4
-"""Files of whose names it is known at a time which were met."""
+"""Files whose seen names are remembered at a time."""
 _NONE = Names(frozenset(), frozenset())
-"""No name: with these the walk takes all entries for others."""
+"""No name: with these the walk adds all entries to `others`."""
 
 
-class Called:
-    """Gathers the names of the structs of a file, unit after unit, as Selection gathers structs.
+class StructNames:
+    """Collects the names of the structs of a file, unit after unit, as Selection collects structs.
 
-    Typedefs that stand for a struct count, and structs that are only declared do not.
+    Typedefs of a struct count; structs that are only declared do not.
     """
 
     def __init__(self) -> None:
-        self._found: set[str] = set()
+        self._names: set[str] = set()
         self._others = Positions()
         self._others.has_typedefs = True
-        self._met = lru_cache(_FILES)(_none_met)
-        self._taken = lru_cache(_FILES)(_none_met)
+        self._seen_names = lru_cache(_FILES)(_no_names)
+        self._collected = lru_cache(_FILES)(_no_names)
 
-    def leave(self) -> None:
-        """Lets go of what is known by places in files, of which one is closed."""
-        self._met.cache_clear()
-        self._taken.cache_clear()
+    def forget_places(self) -> None:
+        """Forget everything that is known by positions, because a file is closed."""
+        self._seen_names.cache_clear()
+        self._collected.cache_clear()
 
     def prepare(self, sections: Sections) -> None:
-        """Nothing is to be looked up beforehand."""
+        """Do nothing: there are no names to look up in advance."""
 
-    def look(self, unit: Unit) -> list[int]:
-        """Where names stand in .debug_str that were not met before, each below -1 by that much; and where
-        entries stand with other names. Raises DAMAGE when all of the unit is damaged.
+    def find_entries(self, unit: Unit) -> list[int]:
+        """Return the names that are new: -1 - P for position P of .debug_str, or the position of an entry.
+
+        Raises DAMAGE if all of the unit is damaged.
         """
-        plan, _, behind = unit.root
+        plan, _, end = unit.root
         if not plan.has_children:
             return []
         others = self._others
         others.clear()
-        untold = walk(unit, behind, _NONE, others)
-        return untold + unmet(unit, others, self._met(unit.sections))
+        unclear = walk(unit, end, _NONE, others)
+        return unclear + find_new(unit, others, self._seen_names(unit.sections))
 
-    def take(self, unit: Unit, hits: Sequence[int]) -> list[str]:
-        """Takes the names. Where an entry is damaged, it has none that counts."""
-        taken = self._taken(unit.sections)
+    def read_entries(self, unit: Unit, hits: Sequence[int]) -> list[str]:
+        """Collect the names. A damaged entry has none."""
+        collected = self._collected(unit.sections)
         for hit in hits:
             try:
                 if hit >= 0:
                     name = _name(unit, hit)
-                elif taken.has(-1 - hit):
+                elif collected.has(-1 - hit):
                     continue
                 else:
-                    taken.add(-1 - hit)
+                    collected.add(-1 - hit)
                     name = unit.sections.text(-1 - hit)
             except DAMAGE:
                 continue
             if name is not None:
-                self._found.add(name)
+                self._names.add(name)
         return []
 
-    def meant(self) -> frozenset[str]:
-        """None of them is asked for."""
+    def held_names(self) -> frozenset[str]:
+        """Return no names: no structs are asked for by name."""
         return frozenset()
 
     def structs(self) -> tuple[Struct, ...]:
-        """None: their names are all that is known."""
+        """Return no structs: only their names are known."""
         return ()
 
     def notes(self) -> tuple[str, ...]:
-        """Nothing is left out."""
+        """Return no notes: nothing is left out."""
         return ()
 
     def names(self) -> frozenset[str]:
-        """What was found."""
-        return frozenset(self._found)
+        """Return the names that were collected."""
+        return frozenset(self._names)
 
 
-class Met:
-    """Which names of a file were met: by their places in .debug_str, and those that stand in entries."""
+class SeenNames:
+    """The names of a file that were seen: by their positions in .debug_str, and as texts in entries."""
 
     def __init__(self, size: int) -> None:
         self._places = bytearray(size)
         self._texts: set[bytes] = set()
 
     def has(self, place: int) -> bool:
-        """Whether the name at a place of .debug_str was met before. Raises IndexError for one outside."""
+        """Return whether the name at a position of .debug_str was seen. Raises IndexError outside of it."""
         return self._places[place] != 0
 
     def add(self, place: int) -> None:
-        """Takes down that it was."""
+        """Add the name at a position of .debug_str."""
         self._places[place] = 1
 
     def is_new_text(self, unit: Unit, position: int) -> bool:
-        """Whether no name was met before that stands at a position of a unit, as text."""
+        """Return whether the text at a position of a unit is a new name, and add it."""
         end = position
         while unit.octets[end]:
             end += 1
@@ -127,47 +128,47 @@ class Met:
         return True
 
 
-def unmet(unit: Unit, entries: Positions, met: Met) -> list[int]:
-    """Of some entries those whose names were not met before, as `Called.look` has them. Raises DAMAGE."""
-    found: list[int] = []
+def find_new(unit: Unit, entries: Positions, seen_names: SeenNames) -> list[int]:
+    """Return the entries with names that were not seen before, as `StructNames.look` does. Raises DAMAGE."""
+    hits: list[int] = []
     for index in range(entries.count):
         position = entries.places[index]
         plan = unit.enter(position)
         if plan is None:
             continue
-        behind = unit.behind
+        start = unit.next_position
         place = 0
         if plan.name_at >= 0:
-            place = unit.number(behind + plan.name_at, plan.name_width)
+            place = unit.number(start + plan.name_at, plan.name_width)
             if plan.is_indexed:
                 place = unit.string_offset(place)
-            if met.has(place):
+            if seen_names.has(place):
                 continue
-        kind = _leads_to_struct(unit, plan, behind)
+        kind = _leads_to_struct(unit, plan, start)
         if kind == _NO:
             continue
         if kind == _PERHAPS:
-            found.append(position)
+            hits.append(position)
         elif plan.name_at >= 0:
-            met.add(place)
-            found.append(-1 - place)
-        elif met.is_new_text(unit, behind + plan.text_at):
-            found.append(position)
-    return found
+            seen_names.add(place)
+            hits.append(-1 - place)
+        elif seen_names.is_new_text(unit, start + plan.text_at):
+            hits.append(position)
+    return hits
 
 
-def _leads_to_struct(unit: Unit, plan: Plan, behind: int) -> int:
-    """Whether an entry is a struct or union, or a typedef of one; _PERHAPS where it takes more to tell.
+def _leads_to_struct(unit: Unit, plan: Plan, start: int) -> int:
+    """Return whether an entry is a struct or union, or a typedef of one; _PERHAPS if deciding takes more.
 
-    One that is only declared counts where a typedef stands for it.
+    A typedef of a struct that is only declared counts.
     """
     if plan.kind == _AGGREGATE:
         return _NO if plan.is_declaration else _YES
     for _ in range(_DEEPEST):
         if plan.type_at >= 0:
-            place = unit.number(behind + plan.type_at, 4)
+            place = unit.number(start + plan.type_at, 4)
         elif plan.text_at == 0 and plan.rest_type_at >= 0:
-            place = unit.number(unit.step(behind, _SKIP_STRING) + plan.rest_type_at, 4)
+            place = unit.number(unit.skip(start, _SKIP_STRING) + plan.rest_type_at, 4)
         else:
             return _PERHAPS if _TYPE in plan.forms else _NO
         if place >= unit.end - unit.offset:
@@ -176,22 +177,22 @@ def _leads_to_struct(unit: Unit, plan: Plan, behind: int) -> int:
         if target is None:
             return _NO
         plan = target
-        behind = unit.behind
+        start = unit.next_position
         if plan.role == _STRUCT:
             return _YES
-        if plan.role != _MADE or plan.tag == _ARRAY:
+        if plan.role != _DERIVED or plan.tag == _ARRAY:
             return _NO
     return _NO
 
 
-def _none_met(sections: Sections) -> Met:
-    return Met(len(sections.strings))
+def _no_names(sections: Sections) -> SeenNames:
+    return SeenNames(len(sections.strings))
 
 
 def _name(unit: Unit, position: int) -> str | None:
-    """The name of an entry; None where that means no struct. Raises DAMAGE."""
+    """Return the name of an entry; None if it is no name of a struct. Raises DAMAGE."""
     entry = entry_at(unit, position)
     name = unit.text(entry.plan, entry.values, NAME)
     if name is None or entry.plan.tag != TYPEDEF:
         return None if entry.plan.is_declaration else name
-    return name if followed(entry, name).struct is not None else None
+    return name if resolve_typedef(entry, name).struct is not None else None

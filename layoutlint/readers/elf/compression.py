@@ -1,7 +1,7 @@
 """Compressed sections (gABI, Section Compression): zlib and zstd, in memory that their size bounds.
 
-A claim costs nothing before there are bytes for it: contents are decompressed in pieces, and a section that
-claims more than its bytes can hold is refused at once.
+A claimed size costs nothing until bytes arrive: contents are decompressed in pieces. A section that claims
+more than its bytes can hold is refused at once.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ ZLIB, ZSTD = 1, 2
 _NAMES = {ZLIB: "zlib", ZSTD: "zstd"}
 _PIECE = 1 << 18
 
-# How many bytes one byte can stand for. deflate: a length of 258 in two bits (RFC 1951, 3.2.5). zstd: a block
-# of 128 KiB in the four bytes of an RLE block (RFC 8878, 3.1.1.2).
+# Bytes that one compressed byte can hold. deflate: a length of 258 in two bits (RFC 1951, 3.2.5). zstd: a
+# block of 128 KiB in the four bytes of an RLE block (RFC 8878, 3.1.1.2).
 _MOST = {ZLIB: 1032, ZSTD: 32768}
 
 
 class _Stream(Protocol):
-    """What the decompressors of bz2, lzma and zstd have in common."""
+    """The interface that the decompressors of bz2, lzma and zstd share."""
 
     @property
     def eof(self) -> bool: ...
@@ -37,7 +37,7 @@ class _Stream(Protocol):
 
 
 class _Inflate:
-    """zlib's stream with that interface: it keeps what it has not consumed."""
+    """A zlib stream with that interface: it keeps the input that it has not consumed."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj()
@@ -58,78 +58,78 @@ class _Inflate:
         return self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
 
 
-def most(method: int, size: int) -> int:
-    """The number of bytes that `size` compressed bytes can hold at the most.
+def max_content_size(method: int, size: int) -> int:
+    """Return the largest number of bytes that `size` compressed bytes can hold.
 
-    Raises ValueError when the method (ELFCOMPRESS_*) is not known.
+    Raises ValueError for an unknown method (ELFCOMPRESS_*).
     """
     if method not in _MOST:
         raise ValueError(f"is compressed with method {method}, which is not known")
     return _MOST[method] * size
 
 
-def decompressed(method: int, data: memoryview, size: int) -> memoryview:
-    """The `size` bytes that `data` holds. Raises ValueError, for the section's name to stand before.
+def decompress(method: int, data: memoryview, size: int) -> memoryview:
+    """Return the `size` bytes that `data` holds. Raises ValueError, whose text follows the section's name.
 
-    Several streams, or frames, may follow one another, as linkers that compress side by side write them; what
-    follows the last byte is padding.
+    Several streams, or frames, may follow one another, as linkers that compress in parallel write them. Bytes
+    after the last one are padding.
     """
-    if size > most(method, len(data)):
+    if size > max_content_size(method, len(data)):
         raise ValueError(f"claims {size} bytes, more than {len(data)} bytes of {_NAMES[method]} can hold")
-    new, error = _codec(method)
-    plain, filled = room(size), 0
+    new_stream, error = _codec(method)
+    content, filled = room(size), 0
     try:
-        for piece in _pieces(data, size, new):
+        for piece in _pieces(data, size, new_stream):
             end = filled + len(piece)
             if end > size:
                 raise ValueError(f"holds more than the {size} bytes that it claims")
-            plain[filled:end] = piece
+            content[filled:end] = piece
             filled = end
-    except error as wrong:
-        raise ValueError(f"cannot be decompressed: {wrong}") from wrong
+    except error as failure:
+        raise ValueError(f"cannot be decompressed: {failure}") from failure
     if filled != size:
         raise ValueError(f"holds {filled} bytes of the {size} that it claims")
-    return memoryview(plain).toreadonly()
+    return memoryview(content).toreadonly()
 
 
 def room(size: int) -> mmap | bytearray:
-    """Zeros to write into; raises ValueError when there is no memory for them.
+    """Return zeros to write into. Raises ValueError if there is no memory for them.
 
-    Pages are not there before they are written to, and views of a mapping have a hash, unlike those of a
+    A mapping takes no pages before they are written to, and its views have a hash, unlike those of a
     bytearray. A mapping cannot be empty.
     """
     try:
         return mmap(-1, size) if size else bytearray()
-    except OSError as wrong:
-        raise ValueError(f"claims {size} bytes, for which there is no memory") from wrong
+    except OSError as failure:
+        raise ValueError(f"claims {size} bytes, for which there is no memory") from failure
 
 
-def _pieces(data: memoryview, size: int, new: Callable[[], _Stream]) -> Iterator[bytes]:
-    """What the streams hold, piece by piece, until the last one ends; no piece is longer than _PIECE."""
-    stream, made, ended = new(), 0, 0
+def _pieces(data: memoryview, size: int, new_stream: Callable[[], _Stream]) -> Iterator[bytes]:
+    """Yield what the streams hold, in pieces of at most _PIECE bytes, until the last one ends."""
+    stream, size_so_far, stream_count = new_stream(), 0, 0
     for start in range(0, len(data), _PIECE):
-        rest = bytes(data[start : start + _PIECE])
-        while rest or not (stream.needs_input or stream.eof):
-            piece = stream.decompress(rest, _PIECE)
-            made += len(piece)
+        pending = bytes(data[start : start + _PIECE])
+        while pending or not (stream.needs_input or stream.eof):
+            piece = stream.decompress(pending, _PIECE)
+            size_so_far += len(piece)
             yield piece
-            rest = b""
+            pending = b""
             if stream.eof:
-                if made >= size:
+                if size_so_far >= size:
                     return
-                ended += 1
-                if ended > 64 + size // _PIECE:
+                stream_count += 1
+                if stream_count > 64 + size // _PIECE:
                     raise ValueError("is made of too many streams for its size")
-                rest, stream = stream.unused_data, new()
+                pending, stream = stream.unused_data, new_stream()
     while piece := b"" if stream.eof else stream.decompress(b"", _PIECE):
-        made += len(piece)
+        size_so_far += len(piece)
         yield piece
-    if made and made >= size and not stream.eof:
+    if size_so_far and size_so_far >= size and not stream.eof:
         raise ValueError("ends inside a stream")
 
 
 def _codec(method: int) -> tuple[Callable[[], _Stream], type[Exception]]:
-    """What makes a stream, and what it raises; zstd is in the standard library from Python 3.14 on."""
+    """Return a constructor of streams, and the error that they raise. Python 3.14 and later include zstd."""
     if method == ZLIB:
         return _Inflate, zlib.error
     try:
@@ -140,7 +140,7 @@ def _codec(method: int) -> tuple[Callable[[], _Stream], type[Exception]]:
 
 
 def zstd() -> Any:
-    """The module `compression.zstd`, or its like for older Pythons. Raises ImportError."""
+    """Return the module `compression.zstd`, or its backport for older Pythons. Raises ImportError."""
     if sys.version_info >= (3, 14):
         from compression import zstd as module
     else:

@@ -1,6 +1,7 @@
-"""Files that hold the rest of a file's debug information, where gdb and elfutils look for them.
+"""Other files with debug information of a file, in the places that gdb and elfutils search.
 
-Supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Nothing is downloaded.
+These are separate debug files, supplementary files (dwz), and the .dwo and .dwp files of split DWARF. Nothing
+is downloaded.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ from layoutlint.readers.elf import elf_file
 from layoutlint.readers.elf.elf_file import Image
 
 _LONGEST_PATH = 4096
-"""PATH_MAX of Linux: a longer name is none, and would only lengthen the message."""
+"""PATH_MAX of Linux: no path is longer, and a longer name would only lengthen the message."""
 _DWZ = ".dwz"
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A supplementary file that another one names."""
+    """The name of a supplementary file."""
 
     name: str
     build_id: str
-    """What it must have as its build id, in hexadecimal; empty when that is not said."""
+    """Its build id in hexadecimal; empty if not stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class _DebugLink:
-    """A debug file that another one names."""
+    """The name of a separate debug file."""
 
     name: str
     crc: int
@@ -40,93 +41,93 @@ class _DebugLink:
 
 
 def debug_file(image: Image, kind: str | None, options: ReadOptions) -> Image:
-    """The file that holds the debug information of one without; it stays open as long as `image`.
+    """Return the debug file of a file without debug information; it stays open as long as `image`.
 
-    `kind` is `dwarf` or `btf`, or None for either. Build ids tell that the two belong together; where one of
-    them is missing, the checksum in .gnu_debuglink. Raises ReadError with all that was looked for, in vain.
+    `kind` is `dwarf` or `btf`, or None for either. The two belong together if their build ids agree; if one
+    has none, the checksum in .gnu_debuglink decides. Raises ReadError that lists all places searched.
     """
     link = _debug_link(image)
     places = list(dict.fromkeys(_debug_places(image, link, options.debug_dirs)))
-    wrong: list[str] = []
+    problems: list[str] = []
     for place in places:
-        if _first([place], image) is None:
+        if _first_file([place], image) is None:
             continue
         try:
-            other = image.also(place)
-            why = _not_of(image, other, link) or _without(other, kind)
+            other = image.open_related(place)
+            problem = _mismatch(image, other, link) or _lack(other, kind)
         except ReadError as error:
-            why = f"cannot be read: {error.reason}"
-        if why is None:
+            problem = f"cannot be read: {error.reason}"
+        if problem is None:
             return other
-        wrong.append(f"{place} {why}")
-    raise ReadError(image.path, _no_debug_file(kind, places, wrong))
+        problems.append(f"{place} {problem}")
+    raise ReadError(image.path, _no_debug_file(kind, places, problems))
 
 
-def _no_debug_file(kind: str | None, places: list[str], wrong: list[str]) -> str:
-    missing = kind.upper() if kind else "debug information (neither DWARF nor BTF)"
-    if wrong:
-        return f"has no {missing}, and {'; '.join(wrong)}"
-    looked = f" (there is {_looked_for(places)}; `--debug-dir` names other folders)" if places else ""
-    return f"has no {missing}; build it with `-g`, or give its vmlinux or debug file{looked}"
+def _no_debug_file(kind: str | None, places: list[str], problems: list[str]) -> str:
+    kind_name = kind.upper() if kind else "debug information (neither DWARF nor BTF)"
+    if problems:
+        return f"has no {kind_name}, and {'; '.join(problems)}"
+    searched = f" (there is {_missing_files(places)}; `--debug-dir` names other folders)" if places else ""
+    return f"has no {kind_name}; build it with `-g`, or give its vmlinux or debug file{searched}"
 
 
 def supplement(image: Image, options: ReadOptions) -> Image | None:
-    """The supplementary file that a file shares entries and strings with; None when it names none.
+    """Return the supplementary file with which a file shares entries and strings; None if it names none.
 
-    It stays open as long as `image`. Raises ReadError when it is not found or damaged, or of another build.
+    It stays open as long as `image`. Raises ReadError if it is missing, damaged, or of another build.
     """
     link = _supplement_link(image)
     if link is None:
         return None
     places = list(_supplement_places(image, link, options.debug_dirs))
-    found = _first(places, image)
-    if found is None:
-        what = f"part of its types stands in the supplementary file {link.name} (dwz), which was not found"
-        raise ReadError(image.path, f"{what}: {_looked_for(places)}")
-    other = image.also(found)
-    theirs = _supplement_id(other)
-    if link.build_id and theirs != link.build_id:
-        wrong = f"the supplementary file {found} has the build id {theirs or '??'}"
-        raise ReadError(image.path, f"{wrong}, and {link.build_id} is the one that belongs to it")
+    path = _first_file(places, image)
+    if path is None:
+        subject = f"part of its types stands in the supplementary file {link.name} (dwz), which was not found"
+        raise ReadError(image.path, f"{subject}: {_missing_files(places)}")
+    other = image.open_related(path)
+    other_id = _supplement_id(other)
+    if link.build_id and other_id != link.build_id:
+        problem = f"the supplementary file {path} has the build id {other_id or '??'}"
+        raise ReadError(image.path, f"{problem}, and {link.build_id} is the one that belongs to it")
     return other
 
 
 @contextmanager
 def split(image: Image, directory: str, name: str, options: ReadOptions) -> Iterator[Image]:
-    """The .dwo file of a skeleton unit, opened while it is needed; a kernel has thousands of them.
+    """Open the .dwo file of a skeleton unit, until the block ends; a kernel has thousands of them.
 
-    `directory` and `name` are DW_AT_comp_dir and DW_AT_dwo_name; that DW_AT_dwo_id agrees is for the caller
-    to see. Raises ReadError when it is not found or cannot be read.
+    `directory` and `name` are DW_AT_comp_dir and DW_AT_dwo_name. The caller compares DW_AT_dwo_id. Raises
+    ReadError if the file is missing or cannot be read.
     """
     places = list(_split_places(image, directory, name, options.debug_dirs))
-    found = _first(places, image)
-    if found is None:
-        raise ReadError(image.path, f"{name} (split DWARF) was not found: {_looked_for(places)}")
-    with elf_file.opened(found) as other:
+    path = _first_file(places, image)
+    if path is None:
+        raise ReadError(image.path, f"{name} (split DWARF) was not found: {_missing_files(places)}")
+    with elf_file.opened(path) as other:
         yield other
 
 
 def package(image: Image, options: ReadOptions) -> Image | None:
-    """The .dwp file that holds all .dwo files of a program, beside it; None when there is none.
+    """Return the .dwp file with all .dwo files of a program, next to it; None if there is none.
 
-    It stays open as long as `image`. Raises ReadError when it cannot be read.
+    It stays open as long as `image`. Raises ReadError if it cannot be read.
     """
     names = dict.fromkeys((image.path, os.path.realpath(image.path)))
     places = [f"{name}.dwp" for name in names]
     places += [_under(root, f"{name}.dwp") for root in options.debug_dirs for name in names]
-    found = _first(places, image)
-    return image.also(found) if found is not None else None
+    path = _first_file(places, image)
+    return image.open_related(path) if path is not None else None
 
 
 def by_build_id(build_id: str, roots: Iterable[str]) -> Iterator[str]:
-    """Where a debug file stands by its build id: xx/yyyy.debug in .build-id below each root."""
+    """Yield the paths of a debug file by its build id: .build-id/xx/yyyy.debug under each root."""
     if len(build_id) > 2:
         for root in roots:
             yield os.path.join(root, ".build-id", build_id[:2], f"{build_id[2:]}.debug")
 
 
 def _debug_link(image: Image) -> _DebugLink | None:
-    """What .gnu_debuglink holds: a name, padding to 4 bytes, and a CRC32 in the byte order of the file."""
+    """Return what .gnu_debuglink holds: a name, padding to 4 bytes, and a CRC32 in the file's byte order."""
     content = bytes(image.section(".gnu_debuglink") or b"")
     name, _, _ = content.partition(b"\0")
     end = len(name) // 4 * 4 + 8
@@ -139,7 +140,7 @@ def _debug_link(image: Image) -> _DebugLink | None:
 
 
 def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...]) -> Iterator[str]:
-    """gdb's places (Separate Debug Files), and where distributions put those of kernel modules."""
+    """Yield gdb's places (Separate Debug Files), and those of distributions for kernel modules."""
     yield from by_build_id(image.build_id or "", roots)
     name = link.name if link else ""
     for directory in _directories(image) if name else ():
@@ -154,27 +155,27 @@ def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...])
                 yield _under(root, f"{lib_modules}{module}.debug")
 
 
-def _not_of(image: Image, other: Image, link: _DebugLink | None) -> str | None:
-    """Why a debug file does not belong to a file; None when it does."""
-    ours, theirs = image.build_id, other.build_id
-    if ours and theirs:
-        different = f"has the build id {theirs}, and {ours} is the one that belongs to it"
-        return different if ours != theirs else None
+def _mismatch(image: Image, other: Image, link: _DebugLink | None) -> str | None:
+    """Return why a debug file does not belong to a file; None if it does."""
+    own_id, other_id = image.build_id, other.build_id
+    if own_id and other_id:
+        different = f"has the build id {other_id}, and {own_id} is the one that belongs to it"
+        return different if own_id != other_id else None
     if link is None:
-        return f"has no build id, and {ours} belongs to it" if ours else "shares no build id with it"
+        return f"has no build id, and {own_id} belongs to it" if own_id else "shares no build id with it"
     import zlib
 
     crc = zlib.crc32(other.content)
     return f"has the CRC32 {crc:08x}, and {link.crc:08x} belongs to it" if crc != link.crc else None
 
 
-def _without(other: Image, kind: str | None) -> str | None:
-    missing = not other.has(kind) if kind else other.debug_information is None
-    return f"has no {kind.upper() if kind else 'debug information'} either" if missing else None
+def _lack(other: Image, kind: str | None) -> str | None:
+    is_missing = not other.has(kind) if kind else other.debug_information is None
+    return f"has no {kind.upper() if kind else 'debug information'} either" if is_missing else None
 
 
 def _supplement_link(image: Image) -> _Link | None:
-    """What .gnu_debugaltlink (dwz, up to DWARF 4) or .debug_sup (DWARF 5, section 7.3.6) names."""
+    """Return the link in .gnu_debugaltlink (dwz, up to DWARF 4) or .debug_sup (DWARF 5, section 7.3.6)."""
     old = bytes(image.section(".gnu_debugaltlink") or b"")
     if old:
         name, _, build_id = old.partition(b"\0")
@@ -184,16 +185,16 @@ def _supplement_link(image: Image) -> _Link | None:
 
 
 def _debug_sup(image: Image) -> tuple[bool, bytes, bytes]:
-    """Whether the file is itself a supplement, the name of its supplement, and the checksum of both."""
+    """Return whether the file itself is a supplement, its supplement's name, and the checksum of both."""
     content = bytes(image.section(".debug_sup") or b"")
-    name, _, rest = content[3:].partition(b"\0")
+    name, _, tail = content[3:].partition(b"\0")
     length, shift, position = 0, 0, 0
-    while position < len(rest) and shift < 64:
-        length |= (rest[position] & 0x7F) << shift
+    while position < len(tail) and shift < 64:
+        length |= (tail[position] & 0x7F) << shift
         shift, position = shift + 7, position + 1
-        if rest[position - 1] < 0x80:
+        if tail[position - 1] < 0x80:
             break
-    checksum = rest[position : position + length]
+    checksum = tail[position : position + length]
     if len(checksum) != length:
         raise ReadError(image.path, "section .debug_sup ends inside its checksum")
     return content[2:3] == b"\1", name, checksum
@@ -205,49 +206,49 @@ def _supplement_id(other: Image) -> str | None:
 
 
 def _supplement_places(image: Image, link: _Link, roots: tuple[str, ...]) -> Iterator[str]:
-    there = [os.path.normpath(os.path.join(directory, link.name)) for directory in _directories(image)]
-    yield from there
+    paths = [os.path.normpath(os.path.join(directory, link.name)) for directory in _directories(image)]
+    yield from paths
     parts = [part for part in link.name.split("/") if part not in ("", ".")]
     if _DWZ in parts:
-        below = parts[parts.index(_DWZ) :]
-        yield from (os.path.join(root, *below) for root in roots)
+        parts_below = parts[parts.index(_DWZ) :]
+        yield from (os.path.join(root, *parts_below) for root in roots)
     else:
-        yield from (_under(root, path) for root in roots for path in there)
+        yield from (_under(root, path) for root in roots for path in paths)
     yield from by_build_id(link.build_id, roots)
 
 
 def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...]) -> Iterator[str]:
-    whole = os.path.normpath(os.path.join(directory, name))
-    if os.path.isabs(whole):
-        yield whole
-    for beside in _directories(image):
-        yield os.path.normpath(os.path.join(beside, name))
-        yield os.path.join(beside, os.path.basename(name))
+    path = os.path.normpath(os.path.join(directory, name))
+    if os.path.isabs(path):
+        yield path
+    for folder in _directories(image):
+        yield os.path.normpath(os.path.join(folder, name))
+        yield os.path.join(folder, os.path.basename(name))
     for root in roots:
-        yield _under(root, whole)
+        yield _under(root, path)
         yield os.path.join(root, os.path.basename(name))
 
 
 def _directories(image: Image) -> list[str]:
-    """The folder in which a file stands, and the one in which it really does."""
+    """Return the folder of a file's path, and that of the path with symbolic links resolved."""
     paths = (os.path.abspath(image.path), os.path.realpath(image.path))
     return list(dict.fromkeys(os.path.dirname(path) for path in paths))
 
 
 def _under(root: str, path: str) -> str:
-    """A path as it stands below another root."""
+    """Return a path moved under another root."""
     return os.path.join(root, os.path.abspath(path).lstrip("/"))
 
 
-def _first(places: Iterable[str], image: Image) -> str | None:
-    """The first that is a file, and not `image` itself: never a device, which could be read without end."""
+def _first_file(places: Iterable[str], image: Image) -> str | None:
+    """Return the first regular file that is not `image` itself. A device could be read without end."""
     for place in places:
         if len(place) < _LONGEST_PATH and os.path.isfile(place) and not os.path.samefile(place, image.path):
             return place
     return None
 
 
-def _looked_for(places: Iterable[str]) -> str:
+def _missing_files(places: Iterable[str]) -> str:
     return f"no {', no '.join(dict.fromkeys(places))}"
 
 

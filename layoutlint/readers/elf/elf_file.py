@@ -26,20 +26,19 @@ if TYPE_CHECKING:
 Data = bytes | bytearray | memoryview
 
 _DAMAGE = (struct.error, ValueError, OverflowError, IndexError)
-"""What reading damaged headers and sections raises."""
+"""Exceptions that damaged headers and sections raise."""
 
-_COPIED = 1 << 20
-"""Bytes of a file that is read instead of mapped: that takes no longer."""
+_LARGEST_COPY = 1 << 20
+"""Largest file, in bytes, that is read instead of mapped; reading one of this size takes no longer."""
 
 _SHF_COMPRESSED = 0x800
-_UNPACKED_FREELY = 1 << 28
-_UNPACKED_TIMES = 100
-"""All sections of a file may decompress to that many bytes, or to that many times the file.
+_FREE_CONTENT_SIZE = 1 << 28
+_LARGEST_RATIO = 100
+"""Limits for all decompressed sections of a file together: this many bytes, or this many times the file.
 
-Debug information shrinks to a third or a tenth; what shrinks to a hundredth holds nothing.
-"""
+Debug information shrinks to a third or a tenth. Data that shrinks to a hundredth holds nothing."""
 
-# e_machine (elf.h) of the machines that are known here, or whose objects can be read at least.
+# e_machine (elf.h) of machines in TARGETS, and of others whose objects can be read.
 _NAMES: Final = {
     2: "EM_SPARC", 3: "EM_386", 4: "EM_68K", 8: "EM_MIPS", 15: "EM_PARISC", 18: "EM_SPARC32PLUS",
     20: "EM_PPC", 21: "EM_PPC64", 22: "EM_S390", 40: "EM_ARM", 41: "EM_ALPHA", 42: "EM_SH",
@@ -52,7 +51,7 @@ _NAMES: Final = {
 }  # fmt: skip
 
 _WIDE_BYTES: Final = {141: "EM_TI_C2000", 142: "EM_TI_C5500"}
-"""Machines whose bytes have 16 bits; a pointer has half as many of them as elsewhere."""
+"""Machines with bytes of 16 bits; their pointers have half as many bytes as elsewhere."""
 
 # Machine, class, little-endian -> name of the TARGETS row.
 _MACHINES: dict[tuple[str, int, bool], str] = {
@@ -77,7 +76,7 @@ _MACHINES: dict[tuple[str, int, bool], str] = {
     ("EM_SPARCV9", 64, False): "sparc64",
 }
 
-# Sections that only the macros and linker scripts of Linux make: modinfo, exported symbols, BUG(),
+# Sections that only macros and linker scripts of Linux create: modinfo, exported symbols, BUG(),
 # alternatives, static keys, per-CPU data.
 _KERNEL_SECTIONS = frozenset((
     ".modinfo", ".gnu.linkonce.this_module", "__ksymtab", "__ksymtab_gpl", "__ksymtab_strings", "__kcrctab",
@@ -88,81 +87,84 @@ _KERNEL_PREFIX = "___ksymtab"
 
 
 class Image:
-    """An opened ELF file; valid inside `opened` only."""
+    """An open ELF file; valid only inside `opened`."""
 
     def __init__(self, path: str, mapped: mmap.mmap) -> None:
         self.path = path
         self.notes: tuple[str, ...] = ()
-        """What had to be assumed of the machine, for the user."""
+        """Assumptions about the machine, for the user."""
         self._mapping = mapped
-        self._mapped = memoryview(mapped).toreadonly()
+        self._view = memoryview(mapped).toreadonly()
         self._cache: dict[str, tuple[memoryview, ...]] = {}
-        self._unpacked = 0
+        self._decompressed_size = 0
         self._symbols: dict[int, array[int]] = {}
         self._others = ExitStack()
-        found = headers.parse(mapped)
-        self._headers = found.sections
-        self.little_endian: bool = found.little_endian
-        self.bits: int = found.bits
-        self._machine = _machine(found.machine)
-        self.has_wide_bytes: bool = found.machine in _WIDE_BYTES
+        parsed = headers.parse(mapped)
+        self._headers = parsed.sections
+        self.little_endian: bool = parsed.little_endian
+        self.bits: int = parsed.bits
+        self._machine = _machine(parsed.machine)
+        self.has_wide_bytes: bool = parsed.machine in _WIDE_BYTES
         """Whether sizes and offsets count bytes of 16 bits."""
         self.target = self._target()
-        self.is_relocatable: bool = found.is_relocatable
-        self.entry: int = found.entry
-        """Where a program starts; 0 where it does not start by itself."""
+        self.is_relocatable: bool = parsed.is_relocatable
+        self.entry: int = parsed.entry
+        """Address at which a program starts; 0 for a file that is no program."""
 
     @cached_property
     def build_id(self) -> str | None:
-        """The GNU build id in hexadecimal, None when there is none (as in object files)."""
+        """The GNU build id in hexadecimal; None without one, as in object files."""
         notes = [header for header in self._headers if header.type == headers.NOTE]
         self._refuse_overlap("notes", notes)
         order = "<" if self.little_endian else ">"
-        found = (_gnu_build_id(bytes(self._raw(header)), order) for header in notes)
-        return next((build_id for build_id in found if build_id is not None), None)
+        build_ids = (_gnu_build_id(bytes(self._raw(header)), order) for header in notes)
+        return next((build_id for build_id in build_ids if build_id is not None), None)
 
     @property
     def content(self) -> memoryview:
         """The whole file."""
-        return self._mapped
+        return self._view
 
     @property
     def headers(self) -> tuple[Section, ...]:
-        """What the section headers say."""
+        """The section headers."""
         return self._headers
 
     def raw(self, header: Section) -> memoryview:
-        """What stands in the file for a section. Raises ReadError when the file ends inside it."""
+        """Return the bytes of a section as the file has them. Raises ReadError if the file ends inside it."""
         return self._raw(header)
 
     def holds_content(self, header: Section) -> bool:
-        """Whether the file has the contents of a section, which memory alone has of `.bss`."""
+        """Return whether the file has the contents of a section; `.bss` has contents only in memory."""
         return header.type != headers.NOBITS
 
     @property
     def has_dwarf(self) -> bool:
-        """Whether there is a .debug_info (or .zdebug_info, or .debug_info.dwo) with something in it."""
+        """Whether a .debug_info (or .zdebug_info, .debug_info.dwo, .debug_types) has contents."""
         names = (".debug_info", ".zdebug_info", ".debug_info.dwo", ".debug_types")
         return any(self._holds(name) for name in names)
 
     @property
     def has_btf(self) -> bool:
-        """Whether there is a .BTF with something in it."""
+        """Whether a .BTF has contents."""
         return self._holds(".BTF")
 
     def has(self, reader: str) -> bool:
-        """Whether there is something for a reader, `dwarf` or `btf`."""
+        """Return whether there is debug information for a reader, `dwarf` or `btf`."""
         return self.has_dwarf if reader == "dwarf" else self.has_btf
 
     @property
     def debug_information(self) -> str | None:
-        """`dwarf`, which tells more, else `btf`; None when there is neither."""
+        """`dwarf`, which states more, else `btf`; None without both."""
         return next((reader for reader in ("dwarf", "btf") if self.has(reader)), None)
 
     @property
     def is_kernel(self) -> bool:
-        """Whether this is Linux: an image, a module or one of its objects, told by its section names."""
-        return any(h.name in _KERNEL_SECTIONS or h.name.startswith(_KERNEL_PREFIX) for h in self._headers)
+        """Whether this is Linux: an image, a module or one of its objects, by its section names."""
+        return any(
+            header.name in _KERNEL_SECTIONS or header.name.startswith(_KERNEL_PREFIX)
+            for header in self._headers
+        )
 
     def lacks_relocations(self, name: str) -> bool:
         """Return whether an object file has a section of this name that no table relocates.
@@ -172,71 +174,75 @@ class Image:
         if not self.is_relocatable or name.endswith(".dwo"):
             return False
         return any(
-            _is_named(header, name) and header.size and not self._tables.has(index)
+            _is_named(header, name) and header.size and not self._relocation_tables.has(index)
             for index, header in enumerate(self._headers)
         )
 
     def section(self, name: str) -> memoryview | None:
-        """The contents of the first section of this name, None when there is none.
+        """Return the contents of the first section of this name, None without one.
 
-        Decompressed, and relocated in an object file; else mapped, not copied. It cannot be written to.
-        Raises ReadError when the file ends inside it or it cannot be decompressed.
+        They are decompressed, and in an object file relocated; otherwise mapped, not copied. They are read-
+        only. Raises ReadError if the file ends inside the section or it cannot be decompressed.
         """
         return next(iter(self.sections(name)), None)
 
     def sections(self, name: str) -> tuple[memoryview, ...]:
-        """The contents of all sections of this name: COMDAT groups of object files have several.
+        """Return the contents of all sections of this name; COMDAT groups of object files have several.
 
-        `.debug_x` also finds `.zdebug_x`. Raises as `section` does.
+        `.debug_x` also matches `.zdebug_x`. Raises ReadError as `section` does.
         """
         if name not in self._cache:
-            with self._foreign(name):
-                found = [
+            with self._reports_damage(name):
+                matches = [
                     (index, header)
                     for index, header in enumerate(self._headers)
                     if _is_named(header, name) and header.type != headers.NOBITS
                 ]
-                self._refuse_overlap(f"sections {name}", [header for _, header in found])
-                self._cache[name] = tuple(self._content(*section) for section in found)
+                self._refuse_overlap(f"sections {name}", [header for _, header in matches])
+                self._cache[name] = tuple(self._content(*section) for section in matches)
         return self._cache[name]
 
     def span(self, name: str) -> Span:
-        """The first section of this name, for searching it where it stands; empty when there is none.
+        """Return the first section of this name as a searchable span; an empty span without one.
 
-        Raises as `section` does.
+        Raises ReadError as `section` does.
         """
         return next(self.spans(name), Span(b"", 0, 0))
 
     def spans(self, name: str) -> Iterator[Span]:
-        """All sections of this name, likewise."""
-        named = (h for h in self._headers if _is_named(h, name) and h.type != headers.NOBITS)
-        for header, content in zip(named, self.sections(name), strict=True):
+        """Yield all sections of this name as searchable spans. Raises ReadError as `section` does."""
+        matches = (
+            candidate
+            for candidate in self._headers
+            if _is_named(candidate, name) and candidate.type != headers.NOBITS
+        )
+        for header, content in zip(matches, self.sections(name), strict=True):
             if not isinstance(content.obj, mmap.mmap):
-                yield Span(b"", 0, 0)  # only the empty section stands in no mapping
+                yield Span(b"", 0, 0)  # only an empty section is in no mapping
             elif content.obj is not self._mapping:
                 yield Span(content.obj, 0, len(content))
             else:
                 yield Span(self._mapping, header.offset, header.offset + header.size)
 
-    def also(self, path: str) -> Image:
-        """Another file that stays open as long as this one. Raises ReadError as `opened` does."""
+    def open_related(self, path: str) -> Image:
+        """Open another file that stays open as long as this one. Raises ReadError as `opened` does."""
         return self._others.enter_context(opened(path))
 
     def close(self) -> None:
-        """Lets go of the mapping, as far as nobody holds a part of it, and of the files opened with it."""
+        """Release the mapping, unless something still uses a part of it, and close related files."""
         self._others.close()
         self._cache.clear()
         try:
-            self._mapped.release()
+            self._view.release()
         except BufferError:
-            return  # the mapping goes with the last view of it
+            return  # the last view of the mapping releases it
 
     def _target(self) -> Target:
         name = _MACHINES.get((self._machine, self.bits, self.little_endian))
         if name is not None:
             return target_named(name)
         generic = f"unknown{self.bits}-{'le' if self.little_endian else 'be'}"
-        target = next(t for t in TARGETS if t.name == generic)
+        target = next(row for row in TARGETS if row.name == generic)
         lines = f"assuming cache lines of {target.line_size} bytes"
         self.notes = (f"machine {self._machine} is not known: {lines}",)
         if self.has_wide_bytes:
@@ -245,34 +251,36 @@ class Image:
         return target
 
     def _holds(self, name: str) -> bool:
-        return any(h.name == name and h.size and h.type != headers.NOBITS for h in self._headers)
+        return any(
+            header.name == name and header.size and header.type != headers.NOBITS for header in self._headers
+        )
 
     def _raw(self, header: Section) -> memoryview:
         end = header.offset + header.size
-        if end > len(self._mapped):
-            there = len(self._mapped)
-            what = f"section {header.name} ends at {end:#x}, the file at {there:#x}"
-            raise ReadError(self.path, f"truncated: {what}")
-        return self._mapped[header.offset : end]
+        if end > len(self._view):
+            length = len(self._view)
+            reason = f"section {header.name} ends at {end:#x}, the file at {length:#x}"
+            raise ReadError(self.path, f"truncated: {reason}")
+        return self._view[header.offset : end]
 
     def _content(self, index: int, header: Section) -> memoryview:
         data = self._raw(header)
         if header.flags & _SHF_COMPRESSED:
-            data = self._decompressed(header.name, data, *self._compression(data))
+            data = self._decompress(header.name, data, *self._compression(data))
         elif header.name.startswith(".zdebug"):
-            # "ZLIB" and the size, big-endian, as binutils wrote it before there was SHF_COMPRESSED.
+            # "ZLIB" and the size, big-endian: written by binutils before SHF_COMPRESSED existed.
             if len(data) < 12 or bytes(data[:4]) != b"ZLIB":
                 raise ReadError(self.path, f"section {header.name} does not start with ZLIB and its size")
             from layoutlint.readers.elf import compression
 
             size = int.from_bytes(data[4:12], "big")
-            data = self._decompressed(header.name, data, compression.ZLIB, size, 12)
+            data = self._decompress(header.name, data, compression.ZLIB, size, 12)
         if not self.is_relocatable:
             return data
-        return self._relocated(index, data)
+        return self._relocate(index, data)
 
     def _compression(self, data: memoryview) -> tuple[int, int, int]:
-        """Method, size and length of the header (Elf32_Chdr, Elf64_Chdr)."""
+        """Return the method, the size, and the length of the header (Elf32_Chdr, Elf64_Chdr)."""
         order = "<" if self.little_endian else ">"
         if self.bits == 64:
             method, _, size, _ = struct.unpack_from(order + "IIQQ", data)
@@ -280,46 +288,46 @@ class Image:
         method, size, _ = struct.unpack_from(order + "III", data)
         return method, size, 12
 
-    def _decompressed(self, name: str, data: memoryview, method: int, size: int, header: int) -> memoryview:
-        self._unpacked += size
-        if self._unpacked > max(_UNPACKED_FREELY, _UNPACKED_TIMES * len(self._mapped)):
-            what = f"section {name} claims {size} bytes, too many for a file of {len(self._mapped)}"
-            raise ReadError(self.path, f"{what}; `objcopy --decompress-debug-sections` shows what it holds")
+    def _decompress(self, name: str, data: memoryview, method: int, size: int, header: int) -> memoryview:
+        self._decompressed_size += size
+        if self._decompressed_size > max(_FREE_CONTENT_SIZE, _LARGEST_RATIO * len(self._view)):
+            reason = f"section {name} claims {size} bytes, too many for a file of {len(self._view)}"
+            raise ReadError(self.path, f"{reason}; `objcopy --decompress-debug-sections` shows what it holds")
         from layoutlint.readers.elf import compression  # few files compress their sections
 
         try:
-            return compression.decompressed(method, data[header:], size)
+            return compression.decompress(method, data[header:], size)
         except ValueError as error:
             raise ReadError(self.path, f"section {name} {error}") from error
 
     @cached_property
-    def _tables(self) -> Tables:
+    def _relocation_tables(self) -> Tables:
         from layoutlint.readers.elf import relocation  # for object files and modules
 
         return relocation.Tables(self._headers, self.bits)
 
-    def _relocated(self, index: int, data: memoryview) -> memoryview:
+    def _relocate(self, index: int, data: memoryview) -> memoryview:
         from layoutlint.readers.elf import compression, relocation  # for object files and modules
 
-        tables = self._tables.of(index)
+        tables = self._relocation_tables.tables(index)
         if not tables:
             return data
         self._refuse_overlap("relocation tables", tables)
-        changed = compression.room(len(data))
-        changed[:] = data
+        relocated = compression.room(len(data))
+        relocated[:] = data
         for table in tables:
             has_addends = table.type == headers.RELA
             shape = relocation.Shape(self._machine, self.bits, self.little_endian, has_addends)
-            relocation.apply(changed, self._raw(table), self._symbol_values(table.link), shape)
-        return memoryview(changed).toreadonly()
+            relocation.apply(relocated, self._raw(table), self._symbol_values(table.link), shape)
+        return memoryview(relocated).toreadonly()
 
-    def _refuse_overlap(self, what: str, sections: list[Section]) -> None:
-        """A small file could otherwise ask for the same bytes thousands of times."""
-        if sum(section.size for section in sections) > len(self._mapped) and len(sections) > 1:
-            raise ReadError(self.path, f"its {len(sections)} {what} are larger than the file")
+    def _refuse_overlap(self, plural: str, sections: list[Section]) -> None:
+        """Raise ReadError if sections overlap: a small file could name the same bytes thousands of times."""
+        if sum(section.size for section in sections) > len(self._view) and len(sections) > 1:
+            raise ReadError(self.path, f"its {len(sections)} {plural} are larger than the file")
 
     def _symbol_values(self, index: int) -> array[int]:
-        """The values of the symbols in a table, which all sections have in common."""
+        """Return the values of the symbols in a table; all sections share them."""
         if index not in self._symbols:
             from layoutlint.readers.elf import relocation
 
@@ -329,7 +337,7 @@ class Image:
         return self._symbols[index]
 
     @contextmanager
-    def _foreign(self, name: str) -> Iterator[None]:
+    def _reports_damage(self, name: str) -> Iterator[None]:
         try:
             yield
         except _DAMAGE as error:
@@ -338,24 +346,24 @@ class Image:
 
 @contextmanager
 def opened(path: str) -> Iterator[Image]:
-    """An ELF file for reading. Raises ReadError when it is none, or its headers are damaged."""
-    before = _state(path)
+    """Open an ELF file for reading. Raises ReadError for other files and for damaged headers."""
+    state = _state(path)
     image = _image(path)
     try:
         yield image
     except ReadError as error:
-        _refuse_changed(path, before, error)
+        _refuse_changed(path, state, error)
         raise
     finally:
         image.close()
-    _refuse_changed(path, before)
+    _refuse_changed(path, state)
 
 
 _State = tuple[int, int, int, int]
 
 
 def _state(path: str) -> _State | None:
-    """Which file it is, and what is different once somebody has written to it."""
+    """Return the file's identity, and values that change when somebody writes to it; None without a file."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -363,10 +371,10 @@ def _state(path: str) -> _State | None:
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _refuse_changed(path: str, before: _State | None, error: ReadError | None = None) -> None:
-    """Raise ReadError for a file that was written to; what another took the place of is read as it was."""
-    now = _state(path)
-    if now is not None and before is not None and now[:2] == before[:2] and now != before:
+def _refuse_changed(path: str, earlier: _State | None, error: ReadError | None = None) -> None:
+    """Raise ReadError if the file was written to. A file that was replaced is still read as it was."""
+    current = _state(path)
+    if current is not None and earlier is not None and current[:2] == earlier[:2] and current != earlier:
         raise ReadError(path, CHANGED) from error
 
 
@@ -376,10 +384,10 @@ def _image(path: str) -> Image:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise ReadError(path, "the file is empty")
-            mapped = _mapped(path, file.fileno(), size)
+            mapped = _map_file(path, file.fileno(), size)
             if mapped[:8].startswith(packed.STARTS):
                 mapped.close()
-                mapped = packed.unpacked(path, file, size)
+                mapped = packed.unpack(path, file, size)
         return Image(path, mapped)
     except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
@@ -387,22 +395,25 @@ def _image(path: str) -> Image:
         raise ReadError(path, files.why(error)) from error
 
 
-def _mapped(path: str, file: int, size: int) -> mmap.mmap:
-    """The content of a file: a small one is copied, as whoever reads a mapping dies when the file shrinks."""
-    if size > _COPIED:
+def _map_file(path: str, file: int, size: int) -> mmap.mmap:
+    """Return the content of a file.
+
+    A small one is copied: a mapping crashes its reader when the file shrinks.
+    """
+    if size > _LARGEST_COPY:
         guard(path, size)
         return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
-    copied = mmap.mmap(-1, size)
+    mapping = mmap.mmap(-1, size)
     filled = 0
-    with memoryview(copied) as view:
+    with memoryview(mapping) as view:
         while filled < size:
-            with view[filled:] as rest:
-                some = os.readv(file, [rest])
-            if not some:
+            with view[filled:] as unfilled:
+                count = os.readv(file, [unfilled])
+            if not count:
                 raise ReadError(path, CHANGED)
-            filled += some
+            filled += count
     os.lseek(file, 0, os.SEEK_SET)
-    return copied
+    return mapping
 
 
 def _machine(number: int) -> str:
@@ -419,7 +430,7 @@ def _is_named(header: Section, name: str) -> bool:
 
 
 def _gnu_build_id(notes: bytes, order: str) -> str | None:
-    """The first NT_GNU_BUILD_ID; names and contents are padded to 4 bytes (gABI, Note Section)."""
+    """Return the first NT_GNU_BUILD_ID; names and contents are padded to 4 bytes (gABI, Note Section)."""
     position = 0
     while position + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from(order + "III", notes, position)

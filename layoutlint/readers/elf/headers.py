@@ -1,6 +1,6 @@
-"""The headers of ELF files (gABI, chapter 4), checked against the length of the file.
+"""Headers of ELF files (gABI, chapter 4), checked against the length of the file.
 
-pyelftools' ELFFile takes longer to import than most inputs to read, and reads section names without bound.
+Importing pyelftools' ELFFile takes longer than reading most inputs, and it reads section names of any length.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SECTION_64, _SECTION_32 = "IIQQQQIIQQ", "IIIIIIIIII"
 _FILE_64, _FILE_32 = "HHIQ8xQI6xHHH", "HHII4xII6xHHH"
 _IN_SECTION_0 = 0xFFFF  # SHN_XINDEX
 _LONGEST_NAME = 256
-"""Sections of longer names exist (of C++ templates), and none is asked for."""
+"""Bytes. Longer section names exist (of C++ templates), but no reader needs them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The part of a section header that is needed; positions and sizes in bytes."""
+    """The fields of a section header that the readers need; positions and sizes in bytes."""
 
     name: str
     type: int
@@ -34,7 +34,7 @@ class Section:
     link: int
     info: int
     address: int
-    """Where it stands in memory; 0 in an object file."""
+    """Address in memory; 0 in an object file."""
     align: int
     entry_size: int
     """Bytes of each entry of a table."""
@@ -42,21 +42,21 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """What the headers of a file say."""
+    """The headers of one file."""
 
     bits: int
     little_endian: bool
     machine: int
     """e_machine."""
     is_relocatable: bool
-    """Whether this is an object file, whose sections are to be relocated."""
+    """Whether this is an object file, whose sections need relocation."""
     entry: int
-    """Where a program starts (e_entry); 0 where it does not start by itself."""
+    """Address at which a program starts (e_entry); 0 for a file that is no program."""
     sections: tuple[Section, ...]
 
 
 def parse(content: mmap) -> Headers:
-    """The headers of a file. Raises ValueError where they are damaged, or there are none."""
+    """Return the headers of a file. Raises ValueError if they are damaged or missing."""
     if content[:4] != b"\x7fELF":
         raise ValueError("the magic number is missing")
     if len(content) < 52 or content[4] not in (1, 2) or content[5] not in (1, 2):
@@ -66,10 +66,10 @@ def parse(content: mmap) -> Headers:
     shape = struct.Struct(order + (_FILE_64 if bits == 64 else _FILE_32))
     if len(content) < 16 + shape.size:
         raise ValueError("the file ends inside its header")
-    kind, machine, _, start, table, _, entry, count, names = shape.unpack_from(content, 16)
+    file_type, machine, _, start, table, _, entry, count, names = shape.unpack_from(content, 16)
     section = struct.Struct(order + (_SECTION_64 if bits == 64 else _SECTION_32))
-    found = tuple(_sections(content, section, (table, entry, count, names))) if table else ()
-    return Headers(bits, little_endian, machine, kind == _OBJECT, start, found)
+    sections = tuple(_sections(content, section, (table, entry, count, names))) if table else ()
+    return Headers(bits, little_endian, machine, file_type == _OBJECT, start, sections)
 
 
 def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, int]) -> Iterator[Section]:
@@ -88,11 +88,11 @@ def _sections(content: mmap, shape: struct.Struct, place: tuple[int, int, int, i
     _, _, _, _, start, size, *_ = shape.unpack_from(content, table + names * entry)
     end = min(start + size, len(content)) if names else 0
     for number in range(count):
-        name, kind, flags, address, offset, length, link, info, align, each = shape.unpack_from(
+        name, kind, flags, address, offset, length, link, info, align, entry_size = shape.unpack_from(
             content, table + number * entry
         )
-        called = _name(content, start + name, end)
-        yield Section(called, kind, flags, offset, length, link, info, address, align, each)
+        text = _name(content, start + name, end)
+        yield Section(text, kind, flags, offset, length, link, info, address, align, entry_size)
 
 
 def _name(content: mmap, start: int, end: int) -> str:

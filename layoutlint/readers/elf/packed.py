@@ -1,4 +1,4 @@
-"""Whole ELF files that are compressed, as distributions install modules: .ko.gz, .ko.xz, .ko.zst."""
+"""ELF files that are compressed as a whole, as distributions install modules: .ko.gz, .ko.xz, .ko.zst."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any, BinaryIO
 from layoutlint.errors import ReadError
 
 STARTS = _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
-"""How such files start (RFC 1952; The .xz File Format, 2.1.1.1; RFC 8878, 3.1.1)."""
+"""First bytes of these files (RFC 1952; The .xz File Format, 2.1.1.1; RFC 8878, 3.1.1)."""
 _ELF = b"\x7fELF"
-_FREELY = 1 << 28
-_TIMES = 100
-"""A file may hold that many bytes, or that many times its own size; modules shrink to a third."""
+_FREE_CONTENT_SIZE = 1 << 28
+_LARGEST_RATIO = 100
+"""Limits for the content: this many bytes, or this many times the file. Modules shrink to a third."""
 _PIECE = 1 << 20
 
 _Opener = Callable[[BinaryIO], AbstractContextManager[Any]]
 
 
-def unpacked(path: str, file: BinaryIO, size: int) -> mmap.mmap:
-    """What a compressed file of `size` bytes holds, in memory.
+def unpack(path: str, file: BinaryIO, size: int) -> mmap.mmap:
+    """Return the content of a compressed file of `size` bytes, in memory.
 
-    Raises ReadError when it cannot be decompressed, holds too much, or no ELF file.
+    Raises ReadError if it cannot be decompressed, is too large, or is no ELF file.
     """
     pieces: list[bytes] = []
-    length, most = 0, max(_FREELY, _TIMES * size)
+    length, limit = 0, max(_FREE_CONTENT_SIZE, _LARGEST_RATIO * size)
     for piece in _pieces(path, file):
         if not length and not piece.startswith(_ELF):
             raise ReadError(path, "is compressed, and what it holds is no ELF file")
         length += len(piece)
-        if length > most:
-            raise ReadError(path, f"is compressed, and holds more than {most} bytes in {size}")
+        if length > limit:
+            raise ReadError(path, f"is compressed, and holds more than {limit} bytes in {size}")
         pieces.append(piece)
     if not pieces:
         raise ReadError(path, "is compressed, and holds nothing")
@@ -55,7 +55,7 @@ def _pieces(path: str, file: BinaryIO) -> Iterator[bytes]:
 
 
 def _codec(path: str, file: BinaryIO) -> tuple[_Opener, tuple[type[Exception], ...]]:
-    """What opens a file that starts like this one, and what that raises for a damaged one."""
+    """Return a function that opens a file that starts like this one, and the errors of a damaged one."""
     start = file.read(max(map(len, STARTS)))
     file.seek(0)
     if start.startswith(_GZIP):

@@ -16,7 +16,7 @@ cimport cython
     recipe=cython.uint,
     width=cython.uint,
     value=cython.ulonglong,
-    there=cython.ulonglong,
+    old_value=cython.ulonglong,
     byte=cython.ulonglong,
     index=cython.uint,
 )

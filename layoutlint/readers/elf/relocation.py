@@ -1,10 +1,11 @@
 """Relocation of the debug sections of object files (.o, .ko), whole tables at a time.
 
-pyelftools relocates one entry at a time through its parser, which takes minutes on a large module. Only what
-stands in debug sections is handled here: absolute values, and RISC-V's and LoongArch's sums of differences.
+pyelftools relocates one entry at a time through its parser, which takes minutes on a large module. This
+module handles only the relocations of debug sections: absolute values, and the sums of differences of RISC-V
+and LoongArch.
 
-`carry_out` goes over millions of entries and is compiled where that is possible (types: relocation.pxd).
-It writes only the low bytes of what it adds up, so that numbers without bounds and those of 64 bits agree.
+`carry_out` loops over millions of entries and is compiled if possible (types: relocation.pxd). It writes only
+the low bytes of its sums, so that unbounded numbers and those of 64 bits agree.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from layoutlint.readers.elf.headers import Section
 
 _SET, _ADD, _SUB = 0x10, 0x20, 0x40
 _IGNORED = (0x80, 0)
-"""Thread-local offsets and hints to the linker: nothing that a layout is read from."""
+"""Thread-local offsets and hints to the linker: no layout depends on them."""
 
 Recipe = tuple[int, int]
 _SUMS_RISCV: dict[int, Recipe] = {
@@ -89,13 +90,13 @@ _RECIPES: dict[str, dict[int, Recipe]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the tables of a file are laid out."""
+    """The format of a file's relocation tables."""
 
     machine: str
     bits: int
     little_endian: bool
     has_addends: bool
-    """Whether addends stand in the table (RELA) or in the section itself (REL)."""
+    """Whether the table has the addends (RELA), or the section itself (REL)."""
 
 
 _CREL = 0x40000014
@@ -109,70 +110,70 @@ _WORD, _HALF = 1 << 64, 1 << 32
 class Tables:
     """The relocation tables of an object file, by the section that each relocates.
 
-    A table states its section (sh_info), its symbols (sh_link) and the size of its entries. It is named after
-    its section, behind `.rel` or `.rela` (gABI, Special Sections). Where these contradict one another the
-    section is refused: values that are not relocated look like good ones.
+    A table states its section (sh_info), its symbols (sh_link) and the size of its entries. Its name is that
+    of its section with `.rel` or `.rela` in front (gABI, Special Sections). A section whose tables contradict
+    this is refused: values that are not relocated look like good ones.
     """
 
     def __init__(self, sections: tuple[Section, ...], bits: int) -> None:
         self._sections = sections
         self._bits = bits
-        self._stated: dict[int, list[Section]] = {}
+        self._by_section: dict[int, list[Section]] = {}
         self._problems: dict[str, str] = {}
-        """What is wrong with tables that are named after a section, by its name."""
-        self._names = {_plain(section.name) for section in sections}
+        """Problems of tables that are named after a section, by its name."""
+        self._names = {_uncompressed_name(section.name) for section in sections}
         for table in sections:
-            named = _named_by(table.name)
-            problem = None if named is None else _mismatch(sections, table, named)
+            target_name = _target_name(table.name)
+            problem = None if target_name is None else _mismatch(sections, table, target_name)
             if problem is not None:
-                self._problems.setdefault(named or "", problem)
+                self._problems.setdefault(target_name or "", problem)
             if table.type in _TABLES:
-                self._stated.setdefault(table.info, []).append(table)
+                self._by_section.setdefault(table.info, []).append(table)
 
-    def of(self, index: int) -> list[Section]:
+    def tables(self, index: int) -> list[Section]:
         """Return the tables of a section. Raises ValueError for damage."""
         name = self._sections[index].name
-        problem = self._problems.get(_plain(name))
+        problem = self._problems.get(_uncompressed_name(name))
         if problem is not None:
             raise ValueError(problem)
-        found = self._stated.get(index, [])
-        for table in found:
-            named = _named_by(table.name)
-            if named is not None and named != _plain(name) and named in self._names:
+        tables = self._by_section.get(index, [])
+        for table in tables:
+            target_name = _target_name(table.name)
+            if target_name in self._names and target_name != _uncompressed_name(name):
                 raise ValueError(f"{table.name} claims to relocate {name}")
             _refuse_damage(self._sections, table, self._bits)
-        return found
+        return tables
 
     def has(self, index: int) -> bool:
         """Return whether anything relocates a section."""
-        return any(table.size for table in self._stated.get(index, ()))
+        return any(table.size for table in self._by_section.get(index, ()))
 
 
-def _plain(name: str) -> str:
+def _uncompressed_name(name: str) -> str:
     """Return a name without the `z` of compressed sections."""
     return ".debug" + name[7:] if name.startswith(".zdebug") else name
 
 
-def _named_by(name: str) -> str | None:
+def _target_name(name: str) -> str | None:
     """Return the section that a relocation table is named after; None for other names."""
     prefix = next((prefix for prefix in _PREFIXES if name.startswith(f"{prefix}.")), None)
-    return None if prefix is None else _plain(name[len(prefix) :])
+    return None if prefix is None else _uncompressed_name(name[len(prefix) :])
 
 
-def _mismatch(sections: tuple[Section, ...], table: Section, named: str) -> str | None:
-    """Return how the header of a table contradicts its name, None where it does not."""
+def _mismatch(sections: tuple[Section, ...], table: Section, target_name: str) -> str | None:
+    """Return how the header of a table contradicts its name; None if they agree."""
     if table.type not in _TABLES:
         return f"{table.name} has the type {table.type:#x}, which is not that of a relocation table"
     if table.info >= len(sections):
         return f"{table.name} claims to relocate section {table.info} of {len(sections)}"
-    other = sections[table.info].name
-    if _plain(other) == named:
+    target_section = sections[table.info].name
+    if _uncompressed_name(target_section) == target_name:
         return None
-    return f"{table.name} claims to relocate {other or f'section {table.info}'}"
+    return f"{table.name} claims to relocate {target_section or f'section {table.info}'}"
 
 
 def _refuse_damage(sections: tuple[Section, ...], table: Section, bits: int) -> None:
-    """Refuse a table whose header no assembler writes."""
+    """Raise ValueError for a table whose header no assembler writes."""
     if table.type == _CREL:
         raise ValueError(f"{table.name} is in the CREL format, which is not read; build without `--crel`")
     expected = (3 if table.type == headers.RELA else 2) * bits // 8
@@ -189,9 +190,9 @@ def _refuse_damage(sections: tuple[Section, ...], table: Section, bits: int) -> 
 
 
 def apply(data: bytearray | mmap, table: memoryview, values: array[int], shape: Shape) -> None:
-    """Carries out a relocation table on a section, in place; `values` are those of the symbols.
+    """Carry out a relocation table on a section, in place; `values` are those of the symbols.
 
-    Raises ValueError for a relocation that is not known or points outside; those before it are done then.
+    Raises ValueError for an unknown relocation or one outside the section; those before it are then done.
     """
     step = 3 if shape.has_addends else 2
     entry = step * shape.bits // 8
@@ -203,18 +204,18 @@ def apply(data: bytearray | mmap, table: memoryview, values: array[int], shape: 
         mask = 0xFF  # the upper 24 bits hold data of R_SPARC_OLO10 (SPARC ABI, 64-bit relocation types)
     for start in range(0, len(table), entry * _ENTRIES_AT_ONCE):
         words = _entries(table[start : start + entry * _ENTRIES_AT_ONCE], shape)
-        bad = carry_out(data, words, values, recipes, shift, mask, shape.has_addends, shape.little_endian)
-        if bad >= 0:
-            offset, kind = words[bad * step], words[bad * step + 1] & mask
+        failure = carry_out(data, words, values, recipes, shift, mask, shape.has_addends, shape.little_endian)
+        if failure >= 0:
+            offset, kind = words[failure * step], words[failure * step + 1] & mask
             if kind >= len(recipes) or not recipes[kind]:
                 raise ValueError(f"relocation type {kind} of {shape.machine} is not known")
             raise ValueError(f"a relocation at {offset:#x} points outside")
 
 
 def symbol_values(symbols: memoryview, bits: int, little_endian: bool) -> array[int]:
-    """The value of each symbol: the second of three words of Elf64_Sym, and of four of Elf32_Sym.
+    """Return the value of each symbol: word 2 of 3 in Elf64_Sym, word 2 of 4 in Elf32_Sym.
 
-    Raises ValueError when the table ends inside a symbol.
+    Raises ValueError if the table ends inside a symbol.
     """
     step = 3 if bits == 64 else 4
     if len(symbols) % (step * bits // 8):
@@ -232,9 +233,9 @@ def carry_out(
     has_addends: bool,
     little_endian: bool,
 ) -> int:
-    """Carries out the entries in `words`; the number of the first that cannot be, or -1.
+    """Carry out the entries in `words`; return the number of the first that cannot be, or -1.
 
-    `recipes` has a byte for each type: what to do, and on how many bytes; 0 for types that are not known.
+    `recipes` has a byte for each type: the operation and the number of bytes; 0 for unknown types.
     """
     size = len(data)
     symbols = len(values)
@@ -255,23 +256,23 @@ def carry_out(
         if has_addends:
             value += words[position + 2]
         if recipe >= _ADD or not has_addends:
-            there = 0
+            old_value = 0
             for index in range(width):
                 byte = data[offset + (index if little_endian else width - 1 - index)]
-                there |= byte << 8 * index
-            value = there - value if recipe >= _SUB else there + value
+                old_value |= byte << 8 * index
+            value = old_value - value if recipe >= _SUB else old_value + value
         for index in range(width):
             data[offset + (index if little_endian else width - 1 - index)] = value >> 8 * index & 0xFF
     return -1
 
 
 def _recipes(machine: str) -> bytes:
-    known = {0: _IGNORED, **_RECIPES.get(machine, {})}
-    return bytes(sum(known.get(kind, (0, 0))) for kind in range(max(known) + 1))
+    recipes = {0: _IGNORED, **_RECIPES.get(machine, {})}
+    return bytes(sum(recipes.get(kind, (0, 0))) for kind in range(max(recipes) + 1))
 
 
 def _entries(table: memoryview, shape: Shape) -> array[int]:
-    """Offset, symbol with type, and addend (if there is one) of each entry."""
+    """Return the offset, the symbol with its type, and the addend (if there is one) of each entry."""
     words = _words(table, shape.bits, shape.little_endian)
     if shape.machine == "EM_MIPS" and shape.bits == 64:
         if not shape.has_addends:
@@ -283,7 +284,7 @@ def _entries(table: memoryview, shape: Shape) -> array[int]:
 
 
 def _mips64(info: int, little_endian: bool) -> int:
-    """MIPS64 packs three types into r_info (64-bit ELF Object File Specification, 2.9)."""
+    """Return r_info with one type: MIPS64 packs three (64-bit ELF Object File Specification, 2.9)."""
     if little_endian:
         symbol, types = info % _HALF, int.from_bytes((info >> 32).to_bytes(4, "little"))
     else:
@@ -294,7 +295,7 @@ def _mips64(info: int, little_endian: bool) -> int:
 
 
 def _words(content: memoryview, bits: int, little_endian: bool) -> array[int]:
-    """Words of the file's width and byte order as numbers of 64 bits."""
+    """Return words of the file's width and byte order as numbers of 64 bits."""
     words = array("Q" if bits == 64 else "I")
     words.frombytes(content)
     if little_endian != (sys.byteorder == "little"):

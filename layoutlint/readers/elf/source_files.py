@@ -1,8 +1,8 @@
 """Source files of the translation units in an ELF file, as its symbol table names them.
 
 Compilers name the source file of a unit in a symbol of type STT_FILE (gABI, Symbol Table). Linkers keep these
-symbols, and write the name of the object file where an object has lost its own. Units that were compiled
-without debug information have their names here as well.
+symbols, and write the name of the object file for an object without one. Units compiled without debug
+information are named here as well.
 """
 
 from __future__ import annotations
@@ -28,44 +28,41 @@ class SourceFile:
     name: str
     """The file, without its folder."""
     has_typed_symbols: bool
-    """Whether local functions or objects follow: compilers state types, assemblers only where told to."""
+    """Whether local functions or objects follow. Compilers state these types, assemblers only on request."""
 
 
 def source_files(image: Image) -> tuple[SourceFile, ...] | None:
-    """Return the files in the order in which they were linked; None without a symbol table.
-
-    Raises ReadError for a damaged table.
-    """
+    """Return the files in the order in which they were linked; None without a symbol table."""
     table = _table(image, SYMBOLS)
     if table is None:
         return None
     is_64 = image.bits == 64
-    size, at = (_SIZE_64, _INFO_64) if is_64 else (_SIZE_32, _INFO_32)
+    size, info_offset = (_SIZE_64, _INFO_64) if is_64 else (_SIZE_32, _INFO_32)
     content, strings = image.raw(table), image.raw(image.headers[table.link])
-    kinds = bytes(content[: table.info * size])[at::size]  # copied first: strides of memory views are slow
+    kinds = bytes(content[: table.info * size])[info_offset::size]  # copied: strides of views are slow
     order: Literal["little", "big"] = "little" if image.little_endian else "big"
-    found = []
+    files = []
     start = kinds.find(_FILE)
     while start >= 0:
         end = kinds.find(_FILE, start + 1)
-        stop = end if end >= 0 else len(kinds)
+        last = end if end >= 0 else len(kinds)
         name = int.from_bytes(content[start * size : start * size + 4], order)
-        has_typed = max(kinds.find(_OBJECT, start, stop), kinds.find(_FUNCTION, start, stop)) >= 0
+        has_typed = max(kinds.find(_OBJECT, start, last), kinds.find(_FUNCTION, start, last)) >= 0
         text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
-        found.append(SourceFile(text.decode(errors="replace").rpartition("/")[2], has_typed))
+        files.append(SourceFile(text.decode(errors="replace").rpartition("/")[2], has_typed))
         start = end
-    return tuple(found)
+    return tuple(files)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that a symbol names."""
+    """A function named by a symbol."""
 
     name: str
     address: int
-    """Where it starts; in an object file, from the start of its section."""
+    """Its address; in an object file, relative to its section."""
     size: int
-    """In bytes, 0 where the symbol does not tell."""
+    """In bytes; 0 if the symbol does not state it."""
 
 
 def functions(image: Image) -> Iterator[Function]:
@@ -81,8 +78,8 @@ def functions(image: Image) -> Iterator[Function]:
     shape = struct.Struct(order + ("IBxHQQ" if image.bits == 64 else "IIIBxH"))
     content = image.raw(table)
     for entry in shape.iter_unpack(content[: len(content) // shape.size * shape.size]):
-        name, *rest = entry
-        kind, section, address, size = rest if image.bits == 64 else (*rest[2:], *rest[:2])
+        name, *numbers = entry
+        kind, section, address, size = numbers if image.bits == 64 else (*numbers[2:], *numbers[:2])
         if kind & 0xF == _FUNCTION[0] and 0 < section < len(image.headers):
             text = bytes(strings[name : name + _LONGEST]).partition(b"\0")[0]
             yield Function(text.decode(errors="replace"), address, size)

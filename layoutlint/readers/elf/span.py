@@ -1,4 +1,4 @@
-"""A part of a file that can be searched without being copied: memoryviews have no `find`, mappings have."""
+"""Part of a file that can be searched without a copy: memoryviews have no `find`, mappings have."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from mmap import mmap
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A section of strings, where it stands: in the mapped file, or in memory once it was decompressed."""
+    """A section of strings, in the mapped file, or in memory if it was decompressed."""
 
     text: bytes | mmap
-    """What holds the section, and much else where it is the mapping."""
+    """The object that holds the section; a mapping holds the whole file."""
     start: int
     """Where the section starts in `text`, in bytes."""
     end: int
-    """One past its last byte in `text`."""
+    """The position after its last byte in `text`."""
 
     def __len__(self) -> int:
         return self.end - self.start
 
     def find(self, needle: bytes, position: int = 0) -> int:
-        """Where `needle` next stands whole, at or behind `position`, in bytes; -1 for nowhere."""
-        found = self.text.find(needle, self.start + max(position, 0), self.end)
-        return found - self.start if found >= 0 else -1
+        """Return the next position of `needle`, at `position` or later, in bytes; -1 if there is none."""
+        place = self.text.find(needle, self.start + max(position, 0), self.end)
+        return place - self.start if place >= 0 else -1
 
     @property
     def octets(self) -> memoryview:
-        """The bytes of the section; the mapping stays as long as they do."""
+        """The bytes of the section; they keep the mapping alive."""
         return memoryview(self.text)[self.start : self.end]
 
-    def at(self, position: int) -> bytes:
-        """The string at a position, up to its NUL. Raises ValueError when it is outside, or does not end."""
+    def string(self, position: int) -> bytes:
+        """Return the string at a position, up to its NUL.
+
+        Raises ValueError if it is outside or does not end.
+        """
         start = self.start + position
         if not self.start <= start < self.end:
             raise ValueError(f"{position:#x} is outside the section, which has {len(self):#x} bytes")

@@ -1,4 +1,4 @@
-"""Abbreviation tables: where the abbreviations of a unit stand, and the plans of those that are met."""
+"""Abbreviation tables of units, and the plans that are made of abbreviations on first use."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Final
 
 from layoutlint.readers.dwarf.format import abbreviations, forms
 from layoutlint.readers.dwarf.format.abbreviations import Format, Plan
-from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.dwarf.format.word_tables import Words
 from layoutlint.readers.elf.elf_file import Data
 from layoutlint.readers.elf.span import Span
 
 _IMPLICIT = forms.IMPLICIT
 _LARGEST_CODE = 1 << 16
-"""Producers number abbreviations densely; a table with a larger code is not believed."""
+"""Producers number abbreviations densely; a table with a larger code counts as damaged."""
 _WIDEST = 21
-"""Bits in front of the last byte of the widest code that is read."""
+"""Bits before the last byte of the widest code that is read."""
 _PACKED = 8
 """Bytes in a word."""
-_KEPT: Final = 64
-"""Tables kept at a time: units that share one follow one another."""
+_MOST_TABLES: Final = 64
+"""Tables remembered at a time; units that share one follow one another."""
 
 _STARTS = array("q", [0]) * (_LARGEST_CODE + 1)
-"""Where a table is put together, before as much of it is kept as there is."""
+"""Space in which a table is built before its used part is copied."""
 
 
 class Plans:
@@ -34,10 +34,10 @@ class Plans:
         self._shape = shape
         self._words = Words()
         self._plans: list[Plan | None] = []
-        """By the number of the words that an abbreviation is packed into."""
+        """Plans by the number of the words that hold an abbreviation."""
 
-    def of(self, start: int, end: int) -> Plan:
-        """The plan of the abbreviation that stands from its tag up to `end`. Raises Damaged."""
+    def plan(self, start: int, end: int) -> Plan:
+        """Return the plan of the abbreviation from its tag up to `end`. Raises DwarfError."""
         number = self._number(start, end)
         while number >= len(self._plans):
             self._plans.append(None)
@@ -47,7 +47,7 @@ class Plans:
         return plan
 
     def _number(self, start: int, end: int) -> int:
-        """The number of these bytes: that of how many they are, and of words of eight."""
+        """Return the number of these bytes: the number of their length and of their words of eight bytes."""
         count = 1 + (end - start + _PACKED - 1) // _PACKED
         if count > len(self._words.stack):
             self._words.grow(count)
@@ -65,54 +65,55 @@ class Plans:
 class Table:
     """The abbreviations of a unit, by code."""
 
-    def __init__(self, data: Data, offset: int, known: Plans) -> None:
+    def __init__(self, data: Data, offset: int, plans: Plans) -> None:
         self._data = data
-        self._known = known
+        self._shared_plans = plans
         self.plans: list[Plan | None] = [None]
-        """The plans that were asked for."""
+        """The plans that were read so far."""
         self._starts = array("q")
-        """Where each abbreviation's tag stands, by code; 0 for none: a code stands before each."""
-        self._divide(offset)
+        """Positions of the abbreviations' tags, by code; 0 for unused codes, because a code precedes each
+        tag."""
+        self._find_abbreviations(offset)
 
     def plan(self, code: int) -> Plan | None:
-        """The plan of a code, None for one that is not in the table. Raises Damaged."""
+        """Return the plan of a code, None if the table does not have it. Raises DwarfError."""
         plan = self.plans[code] if code < len(self.plans) else None
         if plan is None:
             if code >= len(self.plans) or self._starts[code] == 0:
                 return None
             start = self._starts[code]
-            plan = self._known.of(start, self._behind(start))
-            if not plan.is_indirect:  # of the others each entry has a plan of its own
+            plan = self._shared_plans.plan(start, self._skip_abbreviation(start))
+            if not plan.is_indirect:  # otherwise each entry has its own plan
                 self.plans[code] = plan
         return plan
 
-    def _divide(self, position: int) -> None:
+    def _find_abbreviations(self, position: int) -> None:
         data, starts = self._data, _STARTS
         largest = 0
         while True:
             code = data[position]
             position += 1
             shift = 7
-            while code >> shift:  # the highest bit of the last byte says that another one follows
+            while code >> shift:  # a set highest bit means that another byte follows
                 if shift > _WIDEST:
-                    raise Damaged("an abbreviation code of more than four bytes is not believed")
+                    raise DwarfError("an abbreviation code of more than four bytes is not believed")
                 code += (data[position] - 1) << shift
                 position += 1
                 shift += 7
             if code > _LARGEST_CODE:
-                raise Damaged(f"abbreviation code {code:#x} is not believed")
-            if code == 0:  # however many bytes it takes
+                raise DwarfError(f"abbreviation code {code:#x} is not believed")
+            if code == 0:  # in any number of bytes
                 break
             while largest < code:
                 largest += 1
                 starts[largest] = 0
             starts[code] = position
-            position = self._behind(position)
+            position = self._skip_abbreviation(position)
         self.plans = [None] * (largest + 1)
         self._starts = _STARTS[: largest + 1]
 
-    def _behind(self, position: int) -> int:
-        """The position behind an abbreviation whose tag stands at a position."""
+    def _skip_abbreviation(self, position: int) -> int:
+        """Return the position after an abbreviation, from that of its tag."""
         data = self._data
         while data[position] > 127:
             position += 1
@@ -124,7 +125,7 @@ class Table:
                     position += 1
             form = data[position + 1]
             position += 2
-            if form > 127 or form == _IMPLICIT:  # the rest of a vendor's form, or the constant itself
+            if form > 127 or form == _IMPLICIT:  # the rest of a vendor's form, or the constant
                 while data[position] > 127:
                     position += 1
                 position += 1
@@ -140,17 +141,17 @@ class Tables:
         self._plans: dict[Format, Plans] = {}
         self._tables: dict[tuple[Format, int], Table] = {}
 
-    def at(self, offset: int, shape: Format) -> Table:
-        """The table at `offset`. Raises Damaged, and IndexError where the section ends inside it."""
+    def table(self, offset: int, shape: Format) -> Table:
+        """Return the table at `offset`. Raises DwarfError, and IndexError if the section ends inside it."""
         key = shape, offset
         table = self._tables.get(key)
         if table is None:
             if not 0 <= offset < len(self._data):
-                raise Damaged(f"the abbreviation table at {offset:#x} is outside .debug_abbrev")
-            if len(self._tables) > _KEPT:
+                raise DwarfError(f"the abbreviation table at {offset:#x} is outside .debug_abbrev")
+            if len(self._tables) > _MOST_TABLES:
                 self._tables.clear()
-            known = self._plans.get(shape)
-            if known is None:
-                known = self._plans[shape] = Plans(self._data, shape)
-            table = self._tables[key] = Table(self._data, offset, known)
+            plans = self._plans.get(shape)
+            if plans is None:
+                plans = self._plans[shape] = Plans(self._data, shape)
+            table = self._tables[key] = Table(self._data, offset, plans)
         return table

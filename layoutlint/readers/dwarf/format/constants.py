@@ -1,7 +1,7 @@
-"""The numbers behind the names of DWARF (DWARF 5, sections 7.5.1 to 7.5.6, and GNU's extensions).
+"""Numbers of DWARF's attributes, tags, forms and unit types (DWARF 5, sections 7.5.1 to 7.5.6, and GNU's).
 
-Those that are used here. pyelftools, with which the tests compare them, has them all, but brings its parsers
-along, which takes longer than reading a small file.
+Only those that layoutlint uses. pyelftools has all of them, and the tests compare the two, but importing its
+parsers takes longer than reading a small file.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ UNITS: Final = {
 }  # fmt: skip
 
 
-def at(name: str) -> int:
-    """The number of `DW_AT_name`."""
+def attribute(name: str) -> int:
+    """Return the number of `DW_AT_name`."""
     return ATTRIBUTES[name]
 
 
 def tag(name: str) -> int:
-    """The number of `DW_TAG_name`."""
+    """Return the number of `DW_TAG_name`."""
     return TAGS[name]
 
 
 def form(name: str) -> int:
-    """The number of `DW_FORM_name`."""
+    """Return the number of `DW_FORM_name`."""
     return FORMS[name]

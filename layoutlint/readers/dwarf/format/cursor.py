@@ -1,12 +1,12 @@
-"""Numbers and forms where they stand in a section."""
+"""Numbers and forms at positions of a section."""
 
 from __future__ import annotations
 
 from layoutlint.readers.dwarf.format import forms
-from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.elf.elf_file import Data
 
-# Variables of C where this is compiled; names of another module would be objects.
+# Variables of C if this is compiled; names of another module would be objects.
 _SKIP_ULEB = forms.SKIP_ULEB
 _SKIP_STRING = forms.SKIP_STRING
 _SKIP_BLOCK = forms.SKIP_BLOCK
@@ -15,19 +15,19 @@ _SKIP_BLOCK2 = forms.SKIP_BLOCK2
 
 
 class Cursor:
-    """Reads a section of a byte order; positions count from its start."""
+    """Reads a section in its byte order; positions count from its start."""
 
     def __init__(self, data: Data, is_little: bool) -> None:
         self.data = data
         self.octets = data
-        """The same, as compiled code reads it."""
+        """The same bytes, as compiled code reads them."""
         self.size = len(data)
         self.is_little = is_little
-        self.behind = 0
-        """The position behind what was read last, where its length is not fixed."""
+        self.next_position = 0
+        """The position after the value that was read last, if its length is not fixed."""
 
     def number(self, position: int, width: int) -> int:
-        """An unsigned number of at most 8 bytes. Raises IndexError where the section ends inside it."""
+        """Return an unsigned number of at most 8 bytes. Raises IndexError if the section ends inside it."""
         value = 0
         if self.is_little and width == 4:  # most are of this width
             value = self.octets[position + 3]
@@ -43,13 +43,16 @@ class Cursor:
         return value
 
     def value(self, position: int, width: int) -> int:
-        """An unsigned number of a width, or a LEB128 where that is below zero. Raises as they do."""
+        """Return an unsigned number of `width` bytes, or a LEB128 number if `width` is negative.
+
+        Raises as `number` and `uleb` do.
+        """
         return self.number(position, width) if width >= 0 else self.uleb(position)
 
     def uleb(self, position: int) -> int:
-        """An unsigned LEB128 number of at most 64 bits; `behind` is then the position behind it.
+        """Return an unsigned LEB128 number of at most 64 bits; `next_position` is then the position after it.
 
-        Raises IndexError where the section ends inside it, Damaged for a larger one.
+        Raises IndexError if the section ends inside it, DwarfError for a larger number.
         """
         value = 0
         for shift in range(0, 64, 7):
@@ -59,12 +62,15 @@ class Cursor:
             if byte < 0x80:
                 if shift == 63 and byte > 1:
                     break
-                self.behind = position
+                self.next_position = position
                 return value
-        raise Damaged("a LEB128 number of more than 64 bits", position)
+        raise DwarfError("a LEB128 number of more than 64 bits", position)
 
-    def step(self, position: int, kind: int) -> int:
-        """The position behind a form without fixed size; `kind` is its SKIP code. Raises as `uleb` does."""
+    def skip(self, position: int, kind: int) -> int:
+        """Return the position after a form of variable size;
+
+        `kind` is its SKIP code. Raises as `uleb` does.
+        """
         if kind == _SKIP_ULEB:
             while self.octets[position] > 127:
                 position += 1
@@ -75,11 +81,11 @@ class Cursor:
             return position + 1
         if kind == _SKIP_BLOCK:
             size = self.uleb(position)
-            position = self.behind
+            position = self.next_position
         else:
             width = 1 if kind == _SKIP_BLOCK1 else 2 if kind == _SKIP_BLOCK2 else 4
             size = self.number(position, width)
             position += width
         if size > self.size - position:
-            raise Damaged("a block ends behind its section", position)
+            raise DwarfError("a block ends behind its section", position)
         return position + size

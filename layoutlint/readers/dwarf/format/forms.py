@@ -1,4 +1,4 @@
-"""Attribute forms: how many bytes each takes, and its value (DWARF 5, section 7.5.6)."""
+"""Attribute forms: the bytes of each, and its value (DWARF 5, section 7.5.6)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from layoutlint.readers.dwarf.format.constants import form
 from layoutlint.readers.elf.elf_file import Data
 
 
-class Damaged(Exception):
+class DwarfError(Exception):
     """The debug information contradicts itself or ends early; `position` is in its section."""
 
     def __init__(self, reason: str, position: int | None = None) -> None:
@@ -19,12 +19,12 @@ class Damaged(Exception):
         self.position = position
 
 
-class Missing(Damaged):
-    """A file that much refers to is not there; said once, and not of each place."""
+class MissingFile(DwarfError):
+    """A file that is referred to in many places is missing; reported once for all places."""
 
 
-DAMAGE: Final = (Damaged, IndexError, struct.error, OverflowError)
-"""What reading past the end or into nonsense raises."""
+DAMAGE: Final = (DwarfError, IndexError, struct.error, OverflowError)
+"""Exceptions raised by reading past the end or into nonsense."""
 
 
 STRING: Final = form("string")
@@ -53,7 +53,7 @@ NUMBERS: Final = frozenset(
 )
 """Forms of unsigned numbers of at most 8 bytes."""
 
-# Steps over forms of no fixed size: the negative numbers that `scan.walk` knows.
+# SKIP codes: how to skip a form of variable size.
 SKIP_ULEB: Final = -1
 SKIP_STRING: Final = -2
 SKIP_BLOCK1: Final = -3
@@ -61,7 +61,7 @@ SKIP_BLOCK2: Final = -4
 SKIP_BLOCK4: Final = -5
 SKIP_BLOCK: Final = -6
 SKIP_INDIRECT: Final = -7
-"""Of a form that each entry states; `Unit.enter` gives plans without any."""
+"""For a form that each entry states; plans returned by `Unit.enter` have none."""
 
 _FIXED: Final = {
     form(name): size
@@ -99,8 +99,8 @@ _LENGTHS: Final = {form("block1"): 1, form("block2"): 2, form("block4"): 4}
 
 
 @lru_cache(1 << 8)
-def step(number: int, version: int, offset_size: int, address_size: int) -> int:
-    """Bytes that a form takes; below zero a SKIP code. Raises Damaged for an unknown form."""
+def form_size(number: int, version: int, offset_size: int, address_size: int) -> int:
+    """Return the bytes of a form; a negative number is a SKIP code. Raises DwarfError for an unknown form."""
     size = _FIXED.get(number)
     if size is not None:
         return size
@@ -113,12 +113,12 @@ def step(number: int, version: int, offset_size: int, address_size: int) -> int:
     if number in _VARIABLE:
         return _VARIABLE[number]
     if number == INDIRECT:
-        raise Damaged("DW_FORM_indirect where a form must be stated")
-    raise Damaged(f"attribute form {number:#x} is not known")
+        raise DwarfError("DW_FORM_indirect where a form must be stated")
+    raise DwarfError(f"attribute form {number:#x} is not known")
 
 
 def uleb(data: Data, position: int) -> tuple[int, int]:
-    """An unsigned LEB128 number and the position behind it."""
+    """Return an unsigned LEB128 number and the position after it."""
     result = shift = 0
     while True:
         byte = data[position]
@@ -128,11 +128,11 @@ def uleb(data: Data, position: int) -> tuple[int, int]:
             return result, position
         shift += 7
         if shift > 70:
-            raise Damaged("a LEB128 number does not end", position)
+            raise DwarfError("a LEB128 number does not end", position)
 
 
 def sleb(data: Data, position: int) -> tuple[int, int]:
-    """A signed LEB128 number and the position behind it."""
+    """Return a signed LEB128 number and the position after it."""
     start = position
     result, position = uleb(data, position)
     bits = 7 * (position - start)
@@ -140,12 +140,12 @@ def sleb(data: Data, position: int) -> tuple[int, int]:
 
 
 def string_end(data: Data, position: int) -> int:
-    """Where the terminating zero of an inline string stands."""
+    """Return the position of the NUL that ends an inline string."""
     if isinstance(data, bytes | bytearray):
         end = data.find(0, position)
         if end >= 0:
             return end
-        raise Damaged("a string does not end", position)
+        raise DwarfError("a string does not end", position)
     size = 64
     while True:
         end = bytes(data[position : position + size]).find(0)
@@ -154,11 +154,11 @@ def string_end(data: Data, position: int) -> int:
         if position + size >= len(data):
             break
         size *= 4
-    raise Damaged("a string does not end", position)
+    raise DwarfError("a string does not end", position)
 
 
 def variable(data: Data, position: int, number: int, order: str) -> tuple[int | bytes, int]:
-    """The value of a form without fixed size, strings and blocks as bytes, and the position behind it."""
+    """Return the value of a form of variable size (strings and blocks as bytes) and the position after it."""
     if number == STRING:
         end = string_end(data, position)
         return bytes(data[position:end]), end + 1
@@ -174,5 +174,5 @@ def variable(data: Data, position: int, number: int, order: str) -> tuple[int | 
         length = int.from_bytes(data[position:start], order)  # type: ignore[arg-type]
     end = start + length
     if end > len(data):
-        raise Damaged("a block ends behind its section", position)
+        raise DwarfError("a block ends behind its section", position)
     return bytes(data[start:end]), end

@@ -1,4 +1,4 @@
-"""The languages of units: C is read, others are named."""
+"""Languages of units: layoutlint reads C, and names the others in notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME_OF_C: Final = 3  # DW_LNAME_C of DWARF 6
 
 
 def foreign(language: object, name: object) -> str | None:
-    """The language that the attributes mean; None for C, for assembler, and where none is stated."""
+    """Return the language that the attributes state; None for C, assembler, and no statement."""
     if language is None:
         return None if name is None or name == _NAME_OF_C else "another language"
     if language in _C or language in ASSEMBLERS:

@@ -1,4 +1,4 @@
-"""The indexes of .dwp packages: which parts of its sections belong to which unit.
+"""Indexes of .dwp packages: the parts of the shared sections that belong to each unit.
 
 Version 2 is GNU's, for DWARF 4 (gcc.gnu.org/wiki/DebugFissionDWP); version 5 is in DWARF 5, section 7.3.5.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.elf.elf_file import Image
 
 _INFO: Final = 1
@@ -19,18 +19,18 @@ _ABBREV: Final = 3
 _LINE: Final = 4
 _STRINGS: Final = 6
 _MOST_COLUMNS: Final = 8
-"""Sections that a unit can have a part of."""
+"""Sections of which a unit can have a part."""
 _HEADER: Final = 16
 
 Extent = tuple[int, int]
-"""Where a unit's part of a section starts and ends."""
+"""The start and the end of a unit's part of a section."""
 Row = dict[int, Extent]
 """The parts of one unit, by the number of the section."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of the shared sections belongs to a unit; positions in the unit count from there."""
+    """The start of a unit's part of each shared section; positions in the unit count from there."""
 
     abbrev: int
     line: int
@@ -39,10 +39,10 @@ class Part:
 
 
 class Package:
-    """The rows of both indexes, by where the units stand."""
+    """The rows of both indexes, by the positions of the units."""
 
     def __init__(self, image: Image) -> None:
-        """Raises Damaged for an index that contradicts itself."""
+        """Read both indexes. Raises DwarfError for one that contradicts itself."""
         rows = [row for name in (".debug_cu_index", ".debug_tu_index") for row in _rows(image, name)]
         self._rows = {
             ".debug_info.dwo": sorted(((*row[_INFO], row) for row in rows if _INFO in row), key=_place),
@@ -50,7 +50,7 @@ class Package:
         }
 
     def part(self, section: str, position: int) -> Part | None:
-        """What belongs to the unit at a position of a section; None where no row has it."""
+        """Return the parts of the unit at a position of a section; None if no row covers it."""
         rows = self._rows[section]
         index = bisect_right(rows, position, key=_place) - 1
         if index < 0 or position >= rows[index][1]:
@@ -64,22 +64,22 @@ def _place(row: tuple[int, int, Row]) -> int:
 
 
 def _rows(image: Image, name: str) -> list[Row]:
-    """The rows of an index; none where the section is missing or empty."""
+    """Return the rows of an index; none if the section is missing or empty."""
     data = image.section(name)
     if not data:
         return []
     if len(data) < _HEADER:
-        raise Damaged(f"{name} ends inside its header")
+        raise DwarfError(f"{name} ends inside its header")
     cursor = Cursor(data, image.little_endian)
     # four bytes in version 2; in version 5 two, and two of padding
     if cursor.number(0, 4) != 2 and cursor.number(0, 2) != 5:
-        raise Damaged(f"{name} has version {cursor.number(0, 2)}, which is not read")
+        raise DwarfError(f"{name} has version {cursor.number(0, 2)}, which is not read")
     columns, units, slots = (cursor.number(position, 4) for position in (4, 8, 12))
-    ids = _HEADER + slots * 12  # behind the hash table: a signature and a row of each slot
+    ids = _HEADER + slots * 12  # after the hash table: a signature and a row for each slot
     starts = ids + columns * 4
     sizes = starts + units * columns * 4
     if columns > _MOST_COLUMNS or (units and not columns) or sizes + units * columns * 4 > len(data):
-        raise Damaged(f"{name} ends inside its table of {units} units and {columns} sections")
+        raise DwarfError(f"{name} ends inside its table of {units} units and {columns} sections")
     kinds = [cursor.number(ids + column * 4, 4) for column in range(columns)]
     rows = []
     for unit in range(units):

@@ -1,4 +1,4 @@
-"""Split DWARF: the units that skeletons stand for, in a package or in files of their own."""
+"""Split DWARF: the units to which skeletons refer, in a package or in files of their own."""
 
 from __future__ import annotations
 
@@ -17,66 +17,67 @@ _LONGEST_PATH = 4096
 """PATH_MAX of Linux."""
 
 
-class Parts:
-    """Where the skeletons of a file lead to; of thousands of .dwo files one at a time is open."""
+class SplitUnits:
+    """The units of a file's skeletons. Of thousands of .dwo files, only one at a time is open."""
 
     def __init__(self, image: Image, options: ReadOptions) -> None:
         self._image = image
         self._options = options
         self.problems: list[str] = []
-        """Why the package could not be read."""
+        """Reasons why the package could not be read."""
 
     @cached_property
-    def kept(self) -> tuple[Index, ...]:
-        """What has the units of many skeletons: the file itself (`-gsplit-dwarf=single`), and its package."""
-        found = []
+    def open_indexes(self) -> tuple[Index, ...]:
+        """The indexes with units of many skeletons: the file itself (`-gsplit-dwarf=single`), its package."""
+        indexes = []
         if self._image.section(f".debug_info{SPLIT}"):
-            found.append(Index(self._image, self._options, SPLIT))
+            indexes.append(Index(self._image, self._options, SPLIT))
         try:
             package = debug_files.package(self._image, self._options)
             if package is not None:
-                found.append(Index(package, self._options, SPLIT, f"{package.path}: "))
+                indexes.append(Index(package, self._options, SPLIT, f"{package.path}: "))
         except ReadError as error:
             self.problems.append(str(error))
-        return tuple(found)
+        return tuple(indexes)
 
-    def packed(self, skeleton: Unit) -> Unit | None:
-        """The unit of a skeleton, from what stays open; None where it is not there. Raises Damaged."""
-        found = next((part.split[each] for part in self.kept if (each := _id(skeleton)) in part.split), None)
-        if found is not None:
-            found.skeleton = skeleton
-        return found
+    def find_open(self, skeleton: Unit) -> Unit | None:
+        """Return the unit of a skeleton in an index that stays open; None without one. Raises DwarfError."""
+        split_id = _split_id(skeleton)
+        unit = next((index.split[split_id] for index in self.open_indexes if split_id in index.split), None)
+        if unit is not None:
+            unit.skeleton = skeleton
+        return unit
 
     @contextmanager
-    def opened(self, skeleton: Unit, name: str) -> Iterator[tuple[Unit, Index]]:
-        """The unit of a skeleton and all units of the .dwo file that it names.
+    def open_file(self, skeleton: Unit, name: str) -> Iterator[tuple[Unit, Index]]:
+        """Open the .dwo file that a skeleton names: the unit of the skeleton, and the index of all units.
 
-        Raises ReadError when the file is not found, or is not of this build.
+        Raises ReadError if the file is missing, or is of another build.
         """
         if max(len(name), len(skeleton.comp_dir)) > _LONGEST_PATH:
             raise ReadError(self._image.path, f"names a .dwo file by {len(name)} characters")
         with debug_files.split(self._image, skeleton.comp_dir, name, self._options) as image:
             index = Index(image, self._options, SPLIT, f"{image.path}: ")
             try:
-                unit = index.split.get(_id(skeleton))
+                unit = index.split.get(_split_id(skeleton))
                 if unit is None:
-                    raise ReadError(self._image.path, _not_of(image, index, skeleton))
+                    raise ReadError(self._image.path, _mismatch(image, index, skeleton))
                 unit.skeleton = skeleton
                 yield unit, index
             finally:
                 index.close()
 
 
-def _id(skeleton: Unit) -> int:
-    found = skeleton.split_id
-    return -1 if found is None else found
+def _split_id(skeleton: Unit) -> int:
+    split_id = skeleton.split_id
+    return -1 if split_id is None else split_id
 
 
-def _not_of(image: Image, index: Index, skeleton: Unit) -> str:
+def _mismatch(image: Image, index: Index, skeleton: Unit) -> str:
     if index.damaged:
         return index.damaged[0]
     if not index.units:
         return f"{image.path} holds no split DWARF (.debug_info{SPLIT})"
-    there = ", ".join(f"{split_id:#018x}" for split_id in list(index.split)[:3]) or "none"
-    wanted = "none" if skeleton.split_id is None else f"{skeleton.split_id:#018x}"
-    return f"{image.path} has the unit id {there}, and {wanted} is the one that belongs to it"
+    ids = ", ".join(f"{split_id:#018x}" for split_id in list(index.split)[:3]) or "none"
+    expected = "none" if skeleton.split_id is None else f"{skeleton.split_id:#018x}"
+    return f"{image.path} has the unit id {ids}, and {expected} is the one that belongs to it"

@@ -22,10 +22,10 @@ cdef class Unit(Cursor):
     @cython.locals(code="unsigned long long", table=Table, plan=Plan)
     cpdef Plan enter(self, Py_ssize_t position)
     @cython.locals(position=Py_ssize_t, size=Py_ssize_t, stated="unsigned long long", start=Py_ssize_t)
-    cdef Plan _direct(self, Plan plan, Py_ssize_t position)
+    cdef Plan _enter_indirect(self, Plan plan, Py_ssize_t position)
     @cython.locals(kind=Py_ssize_t)
-    cpdef Py_ssize_t over(self, Plan plan, Py_ssize_t position) except -1
+    cpdef Py_ssize_t skip_attributes(self, Plan plan, Py_ssize_t position) except -1
     @cython.locals(child=Plan, place=Py_ssize_t, index=Py_ssize_t, kind=Py_ssize_t, depth=Py_ssize_t)
-    cpdef Py_ssize_t past(self, Plan plan, Py_ssize_t position) except -1
+    cpdef Py_ssize_t skip_entry(self, Plan plan, Py_ssize_t position) except -1
     @cython.locals(sibling="unsigned long long")
-    cdef Py_ssize_t _sibling(self, Py_ssize_t position, Py_ssize_t at, Py_ssize_t width) except -1
+    cdef Py_ssize_t _sibling(self, Py_ssize_t position, Py_ssize_t reference_at, Py_ssize_t width) except -1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from layoutlint.readers.dwarf.format import abbreviations, file_table, forms, unit_header
 from layoutlint.readers.dwarf.format.abbreviation_tables import Table
 from layoutlint.readers.dwarf.format.abbreviations import Plan
-from layoutlint.readers.dwarf.format.constants import at, tag
+from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import Damaged, variable
+from layoutlint.readers.dwarf.format.forms import DwarfError, variable
 from layoutlint.readers.dwarf.format.languages import ASSEMBLERS, foreign
 from layoutlint.readers.dwarf.format.sections import Sections, string
 from layoutlint.readers.dwarf.format.type_recipe import Pair
@@ -20,42 +20,64 @@ from layoutlint.readers.elf.elf_file import Data
 if TYPE_CHECKING:
     from layoutlint.model.ctype import CType
     from layoutlint.readers.dwarf.format.package import Part
-    from layoutlint.readers.dwarf.format.units import Index
 
-NAME: Final = at("name")
-_SIBLING: Final = at("sibling")
-_LANGUAGE: Final = at("language")
+NAME: Final = attribute("name")
+_SIBLING: Final = attribute("sibling")
+_LANGUAGE: Final = attribute("language")
 _LANGUAGE_NAME: Final = 0x90  # DW_AT_language_name of DWARF 6
-_COMP_DIR: Final = at("comp_dir")
-_PRODUCER: Final = at("producer")
-_STMT_LIST: Final = at("stmt_list")
-_STR_OFFSETS_BASE: Final = at("str_offsets_base")
-_DWO_NAMES: Final = (at("dwo_name"), at("GNU_dwo_name"))
-_SPLIT_ID: Final = at("GNU_dwo_id")
+_COMP_DIR: Final = attribute("comp_dir")
+_PRODUCER: Final = attribute("producer")
+_STMT_LIST: Final = attribute("stmt_list")
+_STR_OFFSETS_BASE: Final = attribute("str_offsets_base")
+_DWO_NAMES: Final = (attribute("dwo_name"), attribute("GNU_dwo_name"))
+_SPLIT_ID: Final = attribute("GNU_dwo_id")
 _IDS_IN_HEADERS: Final = 5
-"""The version of DWARF from which on unit headers have the id."""
+"""The first version of DWARF with the id in unit headers."""
 _PARTIAL_UNIT: Final = tag("partial_unit")
 
 Values = dict[int, int | bytes]
 """The attributes of one entry by number; strings and blocks inside the entry as bytes."""
 
 
+class UnitIndex(Protocol):
+    """All units of a file, as a unit uses them to resolve its references."""
+
+    order: Literal["little", "big"]
+    where: str
+    is_split: bool
+    key: int
+    sections: Sections
+
+    @property
+    def supplement(self) -> UnitIndex:
+        """The units of the supplementary file (dwz). Raises DwarfError without one."""
+
+    def unit_at(self, position: int) -> Unit:
+        """Return the unit at a position of .debug_info. Raises DwarfError."""
+
+    def find_type(self, signature: int) -> tuple[Unit, int]:
+        """Return the type unit with a signature, and the position of its type. Raises DwarfError."""
+
+    def has_type(self, signature: int) -> bool:
+        """Return whether there is a type unit with this signature."""
+
+
 class Unit(Cursor):
     """One unit; positions count from the start of its section."""
 
     def __init__(
-        self, sections: Sections, index: Index, section: str, data: Data, offset: int, part: Part | None
+        self, sections: Sections, index: UnitIndex, section: str, data: Data, offset: int, part: Part | None
     ) -> None:
         self.sections = sections
         self.index = index
         self.section = section
-        """The name of the section that `data` is."""
+        """The name of the section with `data`."""
         super().__init__(data, index.order == "little")
         self.offset = offset
         self.is_shared = False
         """Whether other units refer to this one."""
         self.key = index.key << 40
-        """Tells its positions from those of other sections: twice a position is added to it."""
+        """Distinguishes its positions from those of other sections: twice a position is added to it."""
         self.spellings: dict[int, CType] = {}
         """Types already spelled, by position."""
         self._paths: dict[object, str | None] = {None: None}
@@ -65,53 +87,53 @@ class Unit(Cursor):
         self._files: tuple[file_table.Files | None] | None = None
         self._string_table: tuple[int, int] | None = None
         self.part = part
-        """What of a package belongs to the unit; None outside of packages."""
+        """The unit's parts of a package's sections; None outside of packages."""
         self.skeleton: Unit | None = None
-        """What stands for this unit in the program, and has its files."""
+        """The skeleton of this unit in the program, which has its files."""
         self.home: str | None = None
-        """The compilation directory of a unit that refers to this one, for want of its own (dwz)."""
+        """The compilation directory of a unit that refers to this one, which has none of its own (dwz)."""
         self.imports: list[int] = []
-        """Where the entries stand that import units, as far as the unit was walked."""
+        """Positions of the entries that import units, as far as the unit was walked."""
         self.local: list[int] | None = None
-        """Where structs stand that are local to functions; None where they are not looked for."""
-        read = unit_header.read(self, section, offset)
-        self.end, self.first, self.type, self.shape = read.end, read.first, read.type, read.shape
-        self.signature, self.type_offset = read.signature, read.type_offset
-        self.abbrev_offset = read.abbrev_offset + (0 if part is None else part.abbrev)
-        self._split_id = read.split_id
+        """Positions of structs that are local to functions; None if they are not searched for."""
+        header = unit_header.read(self, section, offset)
+        self.end, self.first, self.type, self.shape = header.end, header.first, header.type, header.shape
+        self.signature, self.type_offset = header.signature, header.type_offset
+        self.abbrev_offset = header.abbrev_offset + (0 if part is None else part.abbrev)
+        self._split_id = header.split_id
 
     @property
     def table(self) -> Table:
-        """The abbreviations. Raises Damaged."""
+        """The abbreviations. Raises DwarfError."""
         if self._table is None:
-            self._table = self.sections.tables.at(self.abbrev_offset, self.shape)
+            self._table = self.sections.tables.table(self.abbrev_offset, self.shape)
         return self._table
 
     @property
     def root(self) -> tuple[Plan, Values, int]:
-        """The root entry: its plan, its attributes, what is behind them. Raises Damaged."""
+        """The root entry: its plan, its attributes, the position after them. Raises DwarfError."""
         if self._root is None:
             plan = self.enter(self.first)
             if plan is None:
-                raise Damaged("the unit has no root entry", self.first)
-            values, position = self.read(plan, self.behind)
+                raise DwarfError("the unit has no root entry", self.first)
+            values, position = self.read(plan, self.next_position)
             self._root = plan, values, position
         return self._root
 
     @property
     def language(self) -> str | None:
-        """None for C, for assembler and where none is stated; else the language. Raises Damaged."""
+        """The language; None for C, for assembler and if none is stated. Raises DwarfError."""
         values = self.root[1]
         return foreign(values.get(_LANGUAGE), values.get(_LANGUAGE_NAME))
 
     @property
     def is_assembler(self) -> bool:
-        """Return whether it is assembler, which defines no structs. Raises Damaged."""
+        """Whether it is assembler, which defines no structs. Raises DwarfError."""
         return self.root[1].get(_LANGUAGE) in ASSEMBLERS
 
     @property
     def is_partial(self) -> bool:
-        """Whether it has the language of those that import it, and counts for them only. Raises Damaged."""
+        """Whether it is only read through units that import it, in their language. Raises DwarfError."""
         plan, values, _ = self.root
         if plan.tag != _PARTIAL_UNIT and self.type != "DW_UT_partial":
             return False
@@ -119,32 +141,32 @@ class Unit(Cursor):
 
     @property
     def split_file(self) -> str | None:
-        """The name of the .dwo file that holds what this skeleton stands for; None for an ordinary unit.
+        """The name of the .dwo file with the unit of this skeleton; None for an ordinary unit.
 
-        Raises Damaged.
+        Raises DwarfError.
         """
         plan, values, _ = self.root
         for number in () if self.index.is_split else _DWO_NAMES:
             if number in values:
                 return self.text(plan, values, number)
         if self.type == "DW_UT_skeleton" and not self.index.is_split:
-            raise Damaged("a skeleton unit that names no .dwo file", self.offset)
+            raise DwarfError("a skeleton unit that names no .dwo file", self.offset)
         return None
 
     @property
     def split_id(self) -> int | None:
-        """What a skeleton and the unit that it stands for have in common; None for other units."""
+        """The id that a skeleton and its unit share; None for other units."""
         if self._split_id is None and self.shape.version < _IDS_IN_HEADERS:
             try:
-                found = self.root[1].get(_SPLIT_ID)
-            except (Damaged, IndexError, struct.error):
-                return None  # what is damaged is said when the unit is read
-            return found if isinstance(found, int) else None
+                split_id = self.root[1].get(_SPLIT_ID)
+            except (DwarfError, IndexError, struct.error):
+                return None  # damage is reported when the unit is read
+            return split_id if isinstance(split_id, int) else None
         return self._split_id
 
     @property
     def name(self) -> str:
-        """The source file, relative to the compilation directory when inside it; empty for type units."""
+        """The source file, relative to the compilation directory if inside it; empty for type units."""
         if self._name is None:
             plan, values, _ = self.root
             name = self.text(plan, values, NAME)
@@ -153,21 +175,21 @@ class Unit(Cursor):
 
     @property
     def producer(self) -> bytes:
-        """What compiled it, where that stands in the unit itself; empty elsewhere. Raises Damaged."""
+        """The compiler, if the unit itself holds that text; empty otherwise. Raises DwarfError."""
         plan, values, _ = self.root
         text = values.get(_PRODUCER)
         return text if isinstance(text, bytes) and plan.forms[_PRODUCER] == forms.STRING else b""
 
     @property
     def comp_dir(self) -> str:
-        """The compilation directory, empty when the unit does not say. Raises Damaged."""
+        """The compilation directory, empty if the unit states none. Raises DwarfError."""
         plan, values, _ = self.root
-        own = self.text(plan, values, _COMP_DIR)
-        return own or (self.home or "" if self.skeleton is None else self.skeleton.comp_dir)
+        directory = self.text(plan, values, _COMP_DIR)
+        return directory or (self.home or "" if self.skeleton is None else self.skeleton.comp_dir)
 
     @property
     def files(self) -> file_table.Files | None:
-        """The files that DW_AT_decl_file counts; None when the unit has no line table. Raises Damaged."""
+        """The files that DW_AT_decl_file indexes; None without a line table. Raises DwarfError."""
         if self.skeleton is not None:
             return self.skeleton.files
         if self._files is None:
@@ -185,10 +207,10 @@ class Unit(Cursor):
             offset += 0 if self.part is None else self.part.line
             return file_table.Files(sections.line, offset, self.comp_dir, strings)
         except IndexError as error:
-            raise Damaged(f"the line table at {offset:#x} ends early", self.first) from error
+            raise DwarfError(f"the line table at {offset:#x} ends early", self.first) from error
 
     def path(self, number: object) -> str | None:
-        """The file that a DW_AT_decl_file means; None for none. Raises Damaged."""
+        """Return the file of a DW_AT_decl_file; None for none. Raises DwarfError."""
         if number not in self._paths:
             if self.files is None or not isinstance(number, int):
                 return None
@@ -196,14 +218,14 @@ class Unit(Cursor):
         return self._paths[number]
 
     def enter(self, position: int) -> Plan | None:
-        """The plan of an entry, None for a closing null entry; `behind` is then where its attributes start.
+        """Return the plan of an entry, None for a null entry; its attributes start at `next_position`.
 
-        Raises Damaged.
+        Raises DwarfError.
         """
         if not self.first <= position < self.end:
-            raise Damaged("a reference leaves its unit", position)
+            raise DwarfError("a reference leaves its unit", position)
         code = self.octets[position]
-        self.behind = position + 1
+        self.next_position = position + 1
         if code > 127:
             code = self.uleb(position)
         if code == 0:
@@ -213,14 +235,14 @@ class Unit(Cursor):
         if plan is None:
             plan = table.plan(code)
         if plan is None:
-            raise Damaged(f"abbreviation code {code} is not in the table", position)
-        return self._direct(plan, self.behind) if plan.is_indirect else plan
+            raise DwarfError(f"abbreviation code {code} is not in the table", position)
+        return self._enter_indirect(plan, self.next_position) if plan.is_indirect else plan
 
-    def _direct(self, plan: Plan, position: int) -> Plan:
-        """Return the plan of an entry that states forms itself; its attributes start at a position.
+    def _enter_indirect(self, plan: Plan, position: int) -> Plan:
+        """Return the plan of an entry that states its forms; its attributes start at a position.
 
-        The form stands before the value: its bytes are attributes without a number, which nothing reads.
-        Raises Damaged.
+        The form precedes the value: its bytes become attributes without a number, which nothing reads. Raises
+        DwarfError.
         """
         start = position
         pairs: list[Pair] = []
@@ -229,43 +251,43 @@ class Unit(Cursor):
             first = len(pairs)
             if form == forms.INDIRECT:
                 stated = self.uleb(position)
-                pairs += [(0, forms.DATA1, 1)] * (self.behind - position)
+                pairs += [(0, forms.DATA1, 1)] * (self.next_position - position)
                 abbreviations.add(number, stated, self.shape, pairs, constants)
             else:
                 pairs.append((number, form, width))
             for _, _, size in pairs[first:]:
-                position = position + size if size >= 0 else self.step(position, size)
-        self.behind = start
-        return plan.direct(pairs, constants)
+                position = position + size if size >= 0 else self.skip(position, size)
+        self.next_position = start
+        return plan.with_forms(pairs, constants)
 
     def entry(self, position: int) -> tuple[Plan | None, int]:
-        """The plan of an entry (None for a closing null entry) and where its attributes start."""
+        """Return the plan of an entry (None for a null entry) and the start of its attributes."""
         plan = self.enter(position)
-        return plan, self.behind
+        return plan, self.next_position
 
     def read(self, plan: Plan, position: int) -> tuple[Values, int]:
-        """The attributes of an entry, and the position behind them. Raises Damaged."""
+        """Return the attributes of an entry, and the position after them. Raises DwarfError."""
         values: Values = dict(plan.constants)
         for decoder, numbers, form in plan.parts:
             if decoder is not None:
                 if position + decoder.size > self.end:
-                    raise Damaged("an entry ends behind its unit", position)
+                    raise DwarfError("an entry ends behind its unit", position)
                 values.update(zip(numbers, decoder.unpack_from(self.data, position), strict=True))
                 position += decoder.size
             else:
                 values[numbers[0]], position = variable(self.data, position, form, self.index.order)
         if position > self.end:
-            raise Damaged("an entry ends behind its unit", position)
+            raise DwarfError("an entry ends behind its unit", position)
         return values, position
 
-    def after(self, plan: Plan, values: Values, position: int) -> int:
-        """The position behind an entry and its children; `position` is behind its attributes."""
+    def skip_children(self, plan: Plan, values: Values, position: int) -> int:
+        """Return the position after an entry and its children; `position` is the end of its attributes."""
         if not plan.has_children:
             return position
         sibling = values.get(_SIBLING)
         if isinstance(sibling, int) and plan.forms.get(_SIBLING) in forms.REF_UNIT:
             if not position < self.offset + sibling <= self.end:
-                raise Damaged("DW_AT_sibling points backwards or outside", position)
+                raise DwarfError("DW_AT_sibling points backwards or outside", position)
             return self.offset + sibling
         depth = 1
         while depth:
@@ -277,37 +299,37 @@ class Unit(Cursor):
                 depth += child.has_children
         return position
 
-    def over(self, plan: Plan, position: int) -> int:
-        """The position behind the attributes of an entry, from where they start. Raises as `step` does."""
+    def skip_attributes(self, plan: Plan, position: int) -> int:
+        """Return the end of the attributes of an entry, from their start. Raises as `skip` does."""
         if plan.size >= 0:
             return position + plan.size
         for kind in plan.steps:
-            position = position + kind if kind >= 0 else self.step(position, kind)
+            position = position + kind if kind >= 0 else self.skip(position, kind)
         return position
 
-    def past(self, plan: Plan, position: int) -> int:
-        """The position behind an entry and its children; `position` is where its attributes start.
+    def skip_entry(self, plan: Plan, position: int) -> int:
+        """Return the position after an entry and its children; `position` is the start of its attributes.
 
-        Raises Damaged.
+        Raises DwarfError.
         """
         depth = 0
         while True:
             if not plan.has_children:
-                position = self.over(plan, position)
+                position = self.skip_attributes(plan, position)
             elif plan.sibling_at >= 0:
                 position = self._sibling(position, plan.sibling_at, plan.sibling_width)
             elif plan.sibling_step >= 0:
                 place = position
                 for index in range(plan.sibling_step):
                     kind = plan.steps[index]
-                    place = place + kind if kind >= 0 else self.step(place, kind)
+                    place = place + kind if kind >= 0 else self.skip(place, kind)
                 position = self._sibling(place, 0, plan.sibling_width)
             else:
-                position = self.over(plan, position)
+                position = self.skip_attributes(plan, position)
                 depth += 1
             while depth:
                 child = self.enter(position)
-                position = self.behind
+                position = self.next_position
                 if child is not None:
                     plan = child
                     break
@@ -315,29 +337,29 @@ class Unit(Cursor):
             if not depth:
                 return position
 
-    def _sibling(self, position: int, at: int, width: int) -> int:
-        """The sibling that a reference at `position + at` names."""
-        sibling = self.number(position + at, width)
+    def _sibling(self, position: int, reference_at: int, width: int) -> int:
+        """Return the sibling to which a reference at `position + at` points."""
+        sibling = self.number(position + reference_at, width)
         if sibling > self.end - self.offset or self.offset + sibling <= position:
-            raise Damaged("DW_AT_sibling points backwards or outside", position)
+            raise DwarfError("DW_AT_sibling points backwards or outside", position)
         return self.offset + sibling
 
     def children(self, plan: Plan, position: int) -> Iterator[tuple[Plan, Values, int]]:
-        """Plan, attributes and position behind them of each child of an entry."""
+        """Yield the plan, the attributes and their end of each child of an entry."""
         while plan.has_children:
             child, position = self.entry(position)
             if child is None:
                 return
             values, position = self.read(child, position)
             yield child, values, position
-            position = self.after(child, values, position)
+            position = self.skip_children(child, values, position)
 
     def text(self, plan: Plan, values: Values, number: int) -> str | None:
-        """The string that an attribute means; None when there is no such attribute. Raises Damaged."""
+        """Return the string of an attribute; None without the attribute. Raises DwarfError."""
         value = values.get(number)
         if value is None:
             return None
-        form = plan.forms.get(number, forms.IMPLICIT)  # in the abbreviation itself, where no string can be
+        form = plan.forms.get(number, forms.IMPLICIT)  # a constant of the abbreviation is no string
         if form == forms.STRING and isinstance(value, bytes):
             return value.decode(errors="replace")
         if isinstance(value, bytes):
@@ -345,7 +367,7 @@ class Unit(Cursor):
         return self.string(form, value)
 
     def string(self, form: int, value: int) -> str:
-        """The string that a number of a form means. Raises Damaged."""
+        """Return the string that a number of a form refers to. Raises DwarfError."""
         if form == forms.STRP:
             return self.sections.text(value)
         if form in forms.STRX:
@@ -354,11 +376,11 @@ class Unit(Cursor):
             return string(self.sections.line_strings, value, ".debug_line_str")
         if form in forms.STR_ELSEWHERE:
             return self.index.supplement.sections.text(value)
-        raise Damaged(f"a name of form {form:#x}")
+        raise DwarfError(f"a name of form {form:#x}")
 
     @property
     def string_table(self) -> tuple[int, int]:
-        """Where the unit's part of .debug_str_offsets starts, and where it ends at the latest."""
+        """The start and the largest possible end of the unit's part of .debug_str_offsets."""
         if self._string_table is None:
             self._string_table = self._strings()
         return self._string_table
@@ -367,57 +389,57 @@ class Unit(Cursor):
         data, width = self.sections.string_offsets, self.shape.offset_size
         start = self.root[1].get(_STR_OFFSETS_BASE, 0 if self.shape.version < 5 else 2 * width)
         if not isinstance(start, int) or start > len(data):
-            raise Damaged("DW_AT_str_offsets_base is outside .debug_str_offsets", self.first)
+            raise DwarfError("DW_AT_str_offsets_base is outside .debug_str_offsets", self.first)
         if self.part is not None:
             first, end = self.part.strings or (0, 0)
             return first + start, min(end, len(data))
         if self.shape.version < 5:
             return start, len(data)
-        # A length, a version and padding stand before the table (DWARF 5, section 7.26).
+        # A length, a version and padding precede the table (DWARF 5, section 7.26).
         length = int.from_bytes(data[max(0, start - 4 - width) : max(0, start - 4)], self.index.order)
         return start, min(len(data), start - 4 + length)
 
     def string_offset(self, number: int) -> int:
-        """Where in .debug_str the string of a number stands. Raises Damaged."""
+        """Return the position in .debug_str of the string with an index. Raises DwarfError."""
         start, end = self.string_table
         position = start + number * self.shape.offset_size
         if position + self.shape.offset_size > end:
-            raise Damaged(f"string number {number} is outside .debug_str_offsets")
+            raise DwarfError(f"string number {number} is outside .debug_str_offsets")
         return int.from_bytes(
             self.sections.string_offsets[position : position + self.shape.offset_size], self.index.order
         )
 
     def reference(self, plan: Plan, values: Values, number: int) -> tuple[Unit, int] | None:
-        """The unit and position that an attribute refers to; None when there is no such attribute."""
+        """Return the unit and position that an attribute refers to; None without the attribute."""
         value = values.get(number)
         if value is None:
             return None
         form = plan.forms.get(number)
         if not isinstance(value, int) or form is None:
-            raise Damaged("a reference that is none")
+            raise DwarfError("a reference that is none")
         return self.refer(form, value)
 
     def refer(self, form: int, value: int) -> tuple[Unit, int]:
-        """The unit and position that a reference of a form means. Raises Damaged."""
+        """Return the unit and position that a reference of a form points to. Raises DwarfError."""
         if form in forms.REF_UNIT:
             if value > self.size:
-                raise Damaged("a reference leaves its unit")
+                raise DwarfError("a reference leaves its unit")
             return self, self.offset + value
         if form == forms.REF_ADDR:
-            unit, position = self.index.holding(value), value
+            unit, position = self.index.unit_at(value), value
         elif form == forms.REF_SIG8:
-            unit, position = self.index.signed(value)
+            unit, position = self.index.find_type(value)
         elif form in forms.REF_ELSEWHERE:
-            unit, position = self.index.supplement.holding(value), value
+            unit, position = self.index.supplement.unit_at(value), value
         else:
-            raise Damaged(f"a reference of form {form:#x}")
+            raise DwarfError(f"a reference of form {form:#x}")
         unit.is_shared = unit.is_shared or unit is not self
         if unit.home is None and form != forms.REF_SIG8:
             unit.home = self.comp_dir
         return unit, position
 
     def forget(self) -> None:
-        """Lets go of what was remembered, unless other units refer to this one."""
+        """Drop what was remembered, unless other units refer to this one."""
         if not self.is_shared:
             self.spellings.clear()
             self._paths = {None: None}

@@ -9,44 +9,44 @@ from typing import Final
 from layoutlint.readers.dwarf.format.abbreviations import Format
 from layoutlint.readers.dwarf.format.constants import UNITS
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import Damaged
+from layoutlint.readers.dwarf.format.forms import DwarfError
 
 _TYPES: Final = {number: f"DW_UT_{name}" for name, number in UNITS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands before the root entry of a unit; positions count from the start of the section."""
+    """The header of a unit; positions count from the start of the section."""
 
     end: int
-    """Behind the unit."""
+    """The position after the unit."""
     first: int
-    """Where the root entry starts."""
+    """The position of the root entry."""
     type: str
     """As DWARF 5 names it; up to DWARF 4 `DW_UT_compile` or `DW_UT_type`."""
     shape: Format
     abbrev_offset: int
     split_id: int | None = None
-    """What a skeleton and the unit that it stands for have in common, from DWARF 5 on."""
+    """The id that a skeleton and its unit share, since DWARF 5."""
     signature: int | None = None
     type_offset: int | None = None
-    """Of a type unit, where the type stands, from the start of the unit."""
+    """The position of a type unit's type, from the start of the unit."""
 
 
 def read(cursor: Cursor, section: str, offset: int) -> Header:
-    """The header of the unit at `offset` of a section of this name. Raises Damaged."""
+    """Return the header of the unit at `offset` of a section of this name. Raises DwarfError."""
     position, width = offset + 4, 4
     length = _number(cursor, offset, offset, 4)
     if length == 0xFFFFFFFF:
         length, width, position = _number(cursor, offset, position, 8), 8, position + 8
     elif length >= 0xFFFFFFF0:
-        raise Damaged(f"the reserved unit length {length:#x}", offset)
+        raise DwarfError(f"the reserved unit length {length:#x}", offset)
     if length > cursor.size - position:
-        raise Damaged(f"a unit of {length:#x} bytes ends behind its section", offset)
+        raise DwarfError(f"a unit of {length:#x} bytes ends behind its section", offset)
     end = position + length
     version = _number(cursor, offset, position, 2)
     if not 2 <= version <= 5:
-        raise Damaged(f"DWARF version {version} is not read", offset)
+        raise DwarfError(f"DWARF version {version} is not read", offset)
     position += 2
     kind = "DW_UT_type" if section.startswith(".debug_types") else "DW_UT_compile"
     if version >= 5:
@@ -56,12 +56,12 @@ def read(cursor: Cursor, section: str, offset: int) -> Header:
         abbrev_offset = _number(cursor, offset, position + 2, width)
         position += 2 + width
     else:
-        # up to DWARF 4 the abbreviation offset stands before the address size
+        # up to DWARF 4 the abbreviation offset precedes the address size
         abbrev_offset = _number(cursor, offset, position, width)
         address_size = _number(cursor, offset, position + width, 1)
         position += width + 1
     if address_size not in (1, 2, 4, 8):
-        raise Damaged(f"addresses of {address_size} bytes", offset)
+        raise DwarfError(f"addresses of {address_size} bytes", offset)
     shape = _shape(version, width, address_size, cursor.is_little)
     if kind in ("DW_UT_type", "DW_UT_split_type"):
         signature, place = _number(cursor, offset, position, 8), _number(cursor, offset, position + 8, width)
@@ -74,11 +74,11 @@ def read(cursor: Cursor, section: str, offset: int) -> Header:
 
 @lru_cache(1 << 6)
 def _shape(version: int, offset_size: int, address_size: int, is_little: bool) -> Format:
-    """One object for all units of a kind: they are compared, and tables are looked up by them."""
+    """Return one object for all units of a format: formats are compared, and are keys of tables."""
     return Format(version, offset_size, address_size, is_little)
 
 
 def _number(cursor: Cursor, unit: int, position: int, width: int) -> int:
     if position + width > cursor.size:
-        raise Damaged("the section ends inside a unit header", unit)
+        raise DwarfError("the section ends inside a unit header", unit)
     return cursor.number(position, width)

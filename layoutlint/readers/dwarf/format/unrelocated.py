@@ -1,11 +1,11 @@
-"""Object files whose relocation tables are gone: their offsets are all 0, which many sections allow."""
+"""Detection of object files whose relocation tables are missing: then all offsets are 0."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from layoutlint.readers.dwarf.format import forms
-from layoutlint.readers.dwarf.format.constants import at, tag
+from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.forms import DAMAGE
 from layoutlint.readers.elf.elf_file import Image
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from layoutlint.readers.dwarf.format.unit import Unit
 
-_STMT_LIST: Final = at("stmt_list")
-_STR_OFFSETS_BASE: Final = at("str_offsets_base")
+_STMT_LIST: Final = attribute("stmt_list")
+_STR_OFFSETS_BASE: Final = attribute("str_offsets_base")
 _COMPILE_UNIT: Final = tag("compile_unit")
 _STRINGS: Final = (forms.STRP, forms.LINE_STRP)
 _MISSING: Final = (
@@ -27,7 +27,7 @@ _MOST_UNITS: Final = 1 << 6
 
 
 def problem(image: Image, section: str, units: list[Unit]) -> str | None:
-    """Return why the units of a section cannot be read; None where nothing is certain.
+    """Return why the units of a section cannot be read; None if nothing is certain.
 
     Tools that resolve relocations (eu-strip --reloc-debug-sections) leave offsets that differ, and so does an
     assembler that keeps addends in the section (REL). Only offsets that cannot all be 0 prove the loss.
@@ -43,7 +43,7 @@ def problem(image: Image, section: str, units: list[Unit]) -> str | None:
 
 
 def _has_one_string(unit: Unit) -> bool:
-    """Return whether entries of a unit have several strings of one section, which all stand at its start.
+    """Return whether entries of a unit have several strings of one section, all at its start.
 
     A unit has different strings for its producer, its folder and its name, and so do the members of a struct.
     """
@@ -74,14 +74,14 @@ def _strings(unit: Unit) -> Iterator[tuple[int, int]]:
 
 
 def _shares_all(units: list[Unit]) -> bool:
-    """Return whether several compilations have one abbreviation table and one line table."""
+    """Return whether several compilations share one abbreviation table and one line table."""
     first = [(unit.abbrev_offset, _line_table(unit)) for unit in units]
-    known = [pair for pair in first if pair[1] is not None]
-    return len(known) > 1 and set(known) == {(0, 0)}
+    offsets = [pair for pair in first if pair[1] is not None]
+    return len(offsets) > 1 and set(offsets) == {(0, 0)}
 
 
 def _line_table(unit: Unit) -> int | bytes | None:
-    """Return where the line table of a compilation starts; None for other units and for damaged ones."""
+    """Return the position of a compilation's line table; None for other units and for damaged ones."""
     try:
         plan, values, _ = unit.root
     except DAMAGE:
@@ -90,7 +90,7 @@ def _line_table(unit: Unit) -> int | bytes | None:
 
 
 def _has_one_offset(unit: Unit) -> bool:
-    """Return whether the table of string offsets of a unit has several, which are all 0."""
+    """Return whether a unit's table of string offsets has several entries, all 0."""
     try:
         _, values, _ = unit.root
         if unit.shape.version >= 5 and _STR_OFFSETS_BASE not in values:
@@ -103,7 +103,7 @@ def _has_one_offset(unit: Unit) -> bool:
 
 
 def _has_one_path(unit: Unit) -> bool:
-    """Return whether a line table of DWARF 5 has the name of its folder for its first file."""
+    """Return whether a line table of DWARF 5 has the same name for its folder and its first file."""
     try:
         files = unit.files
         if files is None or not files.find(0):

@@ -6,19 +6,19 @@ cdef unsigned long long _ALL, _FACTOR, _UNKNOWN
 @cython.final
 cdef class Words:
     cdef unsigned long long _seed
-    cdef unsigned long long[::1] _kept, _starts, _slots
+    cdef unsigned long long[::1] _sequences, _starts, _slots
     cdef public unsigned long long[::1] stack
     cdef Py_ssize_t _end, _count, _mask
 
     cpdef grow(self, Py_ssize_t count)
-    @cython.locals(slot=Py_ssize_t, known=Py_ssize_t)
+    @cython.locals(slot=Py_ssize_t, number=Py_ssize_t)
     cpdef Py_ssize_t number(self, Py_ssize_t start, Py_ssize_t end) except -1
     @cython.locals(value="unsigned long long", index=Py_ssize_t)
     cdef unsigned long long _hash(
         self, unsigned long long[::1] words, Py_ssize_t start, Py_ssize_t end
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
-        place=Py_ssize_t, index=Py_ssize_t, kept="unsigned long long[::1]", stack="unsigned long long[::1]",
+        place=Py_ssize_t, index=Py_ssize_t, sequences="unsigned long long[::1]", stack="unsigned long long[::1]",
     )
     cdef bint _equals(
         self, Py_ssize_t number, Py_ssize_t start, Py_ssize_t end
@@ -28,7 +28,7 @@ cdef class Words:
         self, Py_ssize_t start, Py_ssize_t end, Py_ssize_t slot
     ) except -1
     @cython.locals(number=Py_ssize_t, slot=Py_ssize_t)
-    cdef void _spread(self) except *
+    cdef void _double_slots(self) except *
 
 
 @cython.final
@@ -39,9 +39,9 @@ cdef class Memo:
 
     cpdef void begin(self, unsigned long long first, unsigned long long end) except *
     cpdef void begin_all(self) except *
-    @cython.locals(slot=Py_ssize_t, other="unsigned long long")
+    @cython.locals(slot=Py_ssize_t, stored="unsigned long long")
     cpdef unsigned long long recall(self, unsigned long long key) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(slot=Py_ssize_t)
     cpdef void keep(self, unsigned long long key, unsigned long long number) except *
     @cython.locals(slots="unsigned long long[::1]", slot=Py_ssize_t, count=Py_ssize_t)
-    cdef void _spread(self) except *
+    cdef void _double_slots(self) except *

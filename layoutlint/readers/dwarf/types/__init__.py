@@ -1,1 +1,1 @@
-"""DWARF's types: members, names, places, and which are the same."""
+"""Types in DWARF: their members, spellings and declarations, and numbers for equal types."""

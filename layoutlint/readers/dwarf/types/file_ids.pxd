@@ -12,15 +12,15 @@ cdef Py_ssize_t _WORDS
 @cython.final
 cdef class Paths:
     cdef Words _places
-    cdef unsigned long long[::1] _known, _turns
+    cdef unsigned long long[::1] _path_numbers, _turns
     cdef dict _numbers, _texts
     cdef object _unit
     cdef Files _files
     cdef unsigned long long _origin, _turn
 
-    @cython.locals(place=Py_ssize_t, known="unsigned long long")
-    cpdef unsigned long long of(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
-    cpdef void leave(self) except *
+    @cython.locals(place=Py_ssize_t, entry="unsigned long long")
+    cpdef unsigned long long path_number(self, Unit unit, unsigned long long number) except? 0xFFFFFFFFFFFFFFFF
+    cpdef void forget_places(self) except *
     cdef void _begin(self, Unit unit) except *
     @cython.locals(files=Files, stack="unsigned long long[::1]")
     cdef Py_ssize_t _place(self, unsigned long long number) except -1

@@ -1,4 +1,4 @@
-"""Numbers for the files in which types are declared, by which those of different units compare."""
+"""Numbers for the files in which types are declared, comparable between units."""
 
 from __future__ import annotations
 
@@ -9,59 +9,59 @@ from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.format.word_tables import Words
 
 _FILES = 1 << 12
-"""A unit's own numbers of files behind this are looked up every time."""
+"""A unit's own numbers of files above this are looked up every time."""
 _NUMBERS = 1 << 32
-"""More than there are paths."""
+"""More than the number of paths."""
 _PLACES = 1 << 48
-"""A name's place behind this is kept as text."""
+"""A name at a position above this is kept as text."""
 _FORM = 48
-"""The bits of a name's form stand above those of its place."""
+"""The bits for a name's form are above those for its position."""
 _WORDS = 3
-"""Words that tell two files apart."""
+"""Words that distinguish two files."""
 
 
 class Paths:
-    """Equal paths have equal numbers, whichever numbers the units give them."""
+    """Assigns equal numbers to equal paths, whatever numbers the units use."""
 
     def __init__(self) -> None:
         self._places = Words()
-        """Where the names of a file and its folder stand, which is cheaper to tell than the path."""
-        self._known = array("Q", bytes(8 * _FILES))
-        """One more than the number of the path, by that of these places; 0 for one that is not known."""
+        """Positions of the names of a file and its folder, which are cheaper to compare than paths."""
+        self._path_numbers = array("Q", bytes(8 * _FILES))
+        """One more than the number of the path, by the number of these positions; 0 if unknown."""
         self._numbers: dict[str | None, int] = {}
-        """Of the paths."""
+        """Numbers of paths."""
         self._texts: dict[tuple[int, bytes], int] = {}
-        """Numbers of names by where they are from: line tables, or sections (compilation directories)."""
+        """Numbers of texts by their origin: line tables, or sections (compilation directories)."""
         self._unit: Unit | None = None
-        """The unit that was asked about last."""
+        """The unit of the last call."""
         self._files: Files | None = None
         """Its files."""
         self._origin = 0
-        """Stands for its sections and its compilation directory."""
+        """The number of its sections and its compilation directory."""
         self._turns = array("Q", bytes(8 * _FILES))
-        """The numbers of paths, by the unit's own numbers of files; above those which unit that was."""
+        """The numbers of paths, by the unit's own numbers of files; the upper bits identify the unit."""
         self._turn = 0
-        """The how manieth unit that is."""
+        """The number of this unit, counted from 1."""
 
-    def of(self, unit: Unit, number: int) -> int:
-        """The number of the file that a unit's own number means. Raises Damaged, IndexError."""
+    def path_number(self, unit: Unit, number: int) -> int:
+        """Return the number of the path with a unit's own file number. Raises DwarfError, IndexError."""
         if self._unit is not unit:
             self._begin(unit)
         if number < _FILES and self._turns[number] // _NUMBERS == self._turn:
             return self._turns[number] % _NUMBERS
         place = self._place(number)
-        while place >= len(self._known):
-            self._known = array("Q", bytes(self._known) + bytes(8 * len(self._known)))
-        known = self._known[place]
-        if known == 0:
-            known = 1 + self._numbers.setdefault(unit.path(number), len(self._numbers))
-            self._known[place] = known
+        while place >= len(self._path_numbers):
+            self._path_numbers = array("Q", bytes(self._path_numbers) + bytes(8 * len(self._path_numbers)))
+        entry = self._path_numbers[place]
+        if entry == 0:
+            entry = 1 + self._numbers.setdefault(unit.path(number), len(self._numbers))
+            self._path_numbers[place] = entry
         if number < _FILES:
-            self._turns[number] = self._turn * _NUMBERS + known - 1
-        return known - 1
+            self._turns[number] = self._turn * _NUMBERS + entry - 1
+        return entry - 1
 
-    def leave(self) -> None:
-        """Lets go of the unit, whose file is closed."""
+    def forget_places(self) -> None:
+        """Forget the unit, because its file is closed."""
         self._unit = self._files = None
 
     def _begin(self, unit: Unit) -> None:
@@ -73,7 +73,7 @@ class Paths:
         self._turn += 1
 
     def _place(self, number: int) -> int:
-        """The number of where the names of a file and its folder stand."""
+        """Return the number of the positions of a file's name and its folder's."""
         files, stack = self._files, self._places.stack
         if files is None or not files.find(number):
             return self._places.number(0, 0)

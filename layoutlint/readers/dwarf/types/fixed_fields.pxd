@@ -7,7 +7,7 @@ cdef int _SKIP_STRING
 
 
 @cython.final
-cdef class Plain:
+cdef class FixedFields:
     cdef public Py_ssize_t size, name_at, type_at, file_at, line_at, location_at, size_at
     cdef public Py_ssize_t name_width, file_width, line_width, location_width, size_width
     cdef public bint has_text, is_indexed, is_plain, is_whole, is_member
@@ -23,7 +23,7 @@ cdef class Plain:
 
 
 @cython.final
-cdef class Plains:
-    cdef dict _known
+cdef class FixedFieldsTable:
+    cdef dict _by_plan
 
-    cpdef Plain of(self, Unit unit, Plan plan)
+    cpdef FixedFields find(self, Unit unit, Plan plan)

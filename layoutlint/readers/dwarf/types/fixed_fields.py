@@ -1,4 +1,4 @@
-"""Plain entries: what counts of most members and types stands at fixed places, and is read alone."""
+"""Fields at fixed offsets, where most members and types keep all their attributes; only these are read."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from typing import Final
 
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.abbreviations import Format, Plan
-from layoutlint.readers.dwarf.format.constants import at
-from layoutlint.readers.dwarf.format.forms import SKIP_STRING, Damaged
+from layoutlint.readers.dwarf.format.constants import attribute
+from layoutlint.readers.dwarf.format.forms import SKIP_STRING, DwarfError
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
 
-_TYPE: Final = at("type")
-_FILE: Final = at("decl_file")
-_LINE: Final = at("decl_line")
-_LOCATION: Final = at("data_member_location")
-_SIGNATURE: Final = at("signature")
-_SIZE: Final = at("byte_size")
+_TYPE: Final = attribute("type")
+_FILE: Final = attribute("decl_file")
+_LINE: Final = attribute("decl_line")
+_LOCATION: Final = attribute("data_member_location")
+_SIGNATURE: Final = attribute("signature")
+_SIZE: Final = attribute("byte_size")
 _SPECIAL: Final = {
-    *(at("bit_size"), at("bit_offset"), at("data_bit_offset"), at("alignment"), at("declaration")),
-    *(at("encoding"), at("GNU_vector")),
+    *(attribute("bit_size"), attribute("bit_offset"), attribute("data_bit_offset"), attribute("alignment")),
+    *(attribute("declaration"), attribute("encoding"), attribute("GNU_vector")),
 }
-"""What layouts depend on, and only few members and types have."""
+"""Attributes that affect layouts, and that few members and types have."""
 _WIDEST: Final = 4
-"""Bytes of a number of bytes that has room for as many bits."""
+"""Bytes of the widest location that is read; as a number of bits it still fits into 64."""
 _MOST: Final = 1 << 12
 """Abbreviations remembered at a time; the structs of a kernel have 300."""
-_SKIP_STRING = SKIP_STRING  # a variable of C where this is compiled
+_SKIP_STRING = SKIP_STRING  # a variable of C if this is compiled
 
 
-class Plain:
-    """Where the attributes of one abbreviation's entries stand.
+class FixedFields:
+    """Offsets of the attributes of one abbreviation's entries.
 
-    Offsets count from behind the abbreviation code, or from behind the name where its text comes first; -1 is
-    for an attribute that is missing, or is a constant of the abbreviation.
+    Offsets count from the end of the abbreviation code, or of the name if its text comes first. -1 stands for
+    an attribute that is missing, or is a constant of the abbreviation.
     """
 
     def __init__(self, plan: Plan, shape: Format) -> None:
         self.size = 0
-        """Bytes of all attributes but the text."""
+        """Bytes of all attributes without the text."""
         self.has_text = False
         """Whether the entry starts with the text of its name."""
         self.is_indexed = False
-        """Whether the name is a number of .debug_str_offsets, else a place in .debug_str."""
+        """Whether the name is an index into .debug_str_offsets, else a position in .debug_str."""
         self.name_at = self.type_at = self.file_at = self.line_at = self.location_at = self.size_at = -1
         self.name_width = self.file_width = self.line_width = self.location_width = self.size_width = 0
         self.file = plan.constants.get(_FILE)
-        """The constant, None for none; so are the next three."""
+        """The constant, None without one; so are the next three."""
         self.byte_size = plan.constants.get(_SIZE)
         self.line = plan.constants.get(_LINE)
         self.location = plan.constants.get(_LOCATION, 0)
         count = sum(len(numbers) for _, numbers, _ in plan.parts)
         self.is_plain = count == len({*plan.forms, *plan.constants}) - len(plan.constants)
-        """Whether name and type can be read. No attribute comes twice then."""
+        """Whether name and type can be read. Then no attribute comes twice."""
         for number, form in plan.forms.items():
-            width = forms.step(form, shape.version, shape.offset_size, shape.address_size)
+            width = forms.form_size(form, shape.version, shape.offset_size, shape.address_size)
             self.is_plain = self._find(number, form, width) and self.is_plain
         if not plan.constants.keys().isdisjoint((NAME, _TYPE, _SIGNATURE)):
             self.is_plain = False
         self.is_whole = self.is_plain and _SPECIAL.isdisjoint({*plan.forms, *plan.constants})
-        """Whether all can be read that counts."""
+        """Whether all attributes that matter can be read."""
         self.is_member = self.is_whole and self.type_at >= 0 and not plan.has_children
-        """Whether that is so for a member."""
+        """Whether all attributes of a member can be read."""
 
     def _find(self, number: int, form: int, width: int) -> bool:
-        """Where an attribute stands that comes next; whether it can be read, or stepped over."""
+        """Note the offset of the next attribute; return whether it can be read, or skipped."""
         place = self.size
         if number == NAME and form == forms.STRING:
             self.has_text = place == 0
@@ -91,14 +91,17 @@ class Plain:
         return form in forms.NUMBERS
 
     def start(self, unit: Unit, position: int) -> int:
-        """Where offsets count from in an entry whose attributes start at a position. Raises Damaged."""
-        start = unit.step(position, _SKIP_STRING) if self.has_text else position
+        """Return the position from which offsets count, for attributes that start at `position`.
+
+        Raises DwarfError.
+        """
+        start = unit.skip(position, _SKIP_STRING) if self.has_text else position
         if start + self.size > unit.end:
-            raise Damaged("an entry ends behind its unit", position)
+            raise DwarfError("an entry ends behind its unit", position)
         return start
 
     def name(self, unit: Unit, position: int, start: int) -> str | None:
-        """The name of an entry, None for none. Raises Damaged."""
+        """Return the name of an entry, None without one. Raises DwarfError."""
         if self.has_text:
             return bytes(unit.data[position : start - 1]).decode(errors="replace")
         if self.name_at < 0:
@@ -107,13 +110,13 @@ class Plain:
         return unit.sections.text(unit.string_offset(place) if self.is_indexed else place)
 
     def target(self, unit: Unit, start: int) -> int:
-        """Where in the unit the type stands that an entry refers to; what is no type is told there."""
+        """Return the position of the type that an entry refers to, which may be invalid."""
         return unit.offset + unit.number(start + self.type_at, 4)
 
     def layout(self, unit: Unit, position: int) -> Values:
-        """The size and the reference of a type, all of its attributes that its layout is decoded from.
+        """Return the size and the reference of a type, from which its layout is decoded.
 
-        Raises Damaged.
+        Raises DwarfError.
         """
         start = self.start(unit, position)
         values: Values = {} if self.byte_size is None else {_SIZE: self.byte_size}
@@ -124,17 +127,17 @@ class Plain:
         return values
 
 
-class Plains:
-    """What is known of the abbreviations of entries that were met."""
+class FixedFieldsTable:
+    """The offsets of attributes, by abbreviation."""
 
     def __init__(self) -> None:
-        self._known: dict[Plan, Plain] = {}
+        self._by_plan: dict[Plan, FixedFields] = {}
 
-    def of(self, unit: Unit, plan: Plan) -> Plain:
-        """Where the attributes of an abbreviation's entries stand."""
-        known = self._known.get(plan)
-        if known is None:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            known = self._known[plan] = Plain(plan, unit.shape)
-        return known
+    def find(self, unit: Unit, plan: Plan) -> FixedFields:
+        """Return the offsets of an abbreviation's attributes."""
+        fixed = self._by_plan.get(plan)
+        if fixed is None:
+            if len(self._by_plan) >= _MOST:
+                self._by_plan.clear()
+            fixed = self._by_plan[plan] = FixedFields(plan, unit.shape)
+        return fixed

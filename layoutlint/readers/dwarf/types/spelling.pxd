@@ -1,16 +1,16 @@
 cimport cython
 
 from layoutlint.readers.dwarf.format.abbreviations cimport Plan
-from layoutlint.readers.dwarf.types.fixed_fields cimport Plain, Plains
+from layoutlint.readers.dwarf.types.fixed_fields cimport FixedFields, FixedFieldsTable
 from layoutlint.readers.dwarf.format.unit cimport Unit
 
 cdef long long _FUNCTION, _TYPEDEF
-cdef int _MADE
+cdef int _DERIVED
 
 
 @cython.final
 cdef class Type:
-    cdef readonly object spelling, bit_size, align, aggregate, possible, plain
+    cdef readonly object spelling, bit_size, align, aggregate, possible, plain_align
     cdef readonly tuple dims, members, stands_for
     cdef readonly Py_ssize_t field_count
     cdef readonly bint calls
@@ -18,18 +18,18 @@ cdef class Type:
 
 @cython.final
 cdef class Spelling:
-    cdef public Plains plains
+    cdef public FixedFieldsTable fixed_fields
 
-    @cython.locals(plain=Plain)
-    cdef of(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    @cython.locals(fixed=FixedFields)
+    cdef spell_target(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
     @cython.locals(plan=Plan)
-    cpdef at(self, Unit unit, Py_ssize_t position, int depth=*)
-    cdef _spell(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
-    @cython.locals(plain=Plain)
-    cdef _named(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
-    cdef _array(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    cpdef spell(self, Unit unit, Py_ssize_t position, int depth=*)
+    cdef _spell_entry(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    @cython.locals(fixed=FixedFields)
+    cdef _spell_named(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    cdef _spell_array(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
     @cython.locals(position=Py_ssize_t, inner=Py_ssize_t, child=Plan)
-    cdef _parameters(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
+    cdef _spell_parameters(self, Unit unit, Plan plan, Py_ssize_t start, int depth)
 
 
 cdef bint _has(Plan plan, number) except -1

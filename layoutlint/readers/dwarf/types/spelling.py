@@ -1,4 +1,4 @@
-"""Types of DWARF entries: what they are, how they are spelled, how long their arrays are."""
+"""Types of DWARF entries: their spellings, the lengths of their arrays, and the decoded `Type`."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers import scalars
 from layoutlint.readers.dwarf.format import type_recipe
 from layoutlint.readers.dwarf.format.abbreviations import Plan
-from layoutlint.readers.dwarf.format.constants import at, tag
-from layoutlint.readers.dwarf.format.forms import REFERENCES, Damaged
+from layoutlint.readers.dwarf.format.constants import attribute, tag
+from layoutlint.readers.dwarf.format.forms import REFERENCES, DwarfError
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
-from layoutlint.readers.dwarf.types.fixed_fields import Plains
+from layoutlint.readers.dwarf.types.fixed_fields import FixedFieldsTable
 
 DEEPEST: Final = 100
-"""Types that refer to one another further than this go in a circle."""
+"""Longer chains of types that refer to one another form a circle."""
 
-TYPE: Final = at("type")
-BYTE_SIZE: Final = at("byte_size")
-ALIGNMENT: Final = at("alignment")
-SIGNATURE: Final = at("signature")
-_COUNT: Final = at("count")
-_UPPER_BOUND: Final = at("upper_bound")
-_LOWER_BOUND: Final = at("lower_bound")
-_PROTOTYPED: Final = at("prototyped")
-GNU_VECTOR: Final = at("GNU_vector")
+TYPE: Final = attribute("type")
+BYTE_SIZE: Final = attribute("byte_size")
+ALIGNMENT: Final = attribute("alignment")
+SIGNATURE: Final = attribute("signature")
+_COUNT: Final = attribute("count")
+_UPPER_BOUND: Final = attribute("upper_bound")
+_LOWER_BOUND: Final = attribute("lower_bound")
+_PROTOTYPED: Final = attribute("prototyped")
+GNU_VECTOR: Final = attribute("GNU_vector")
 
 STRUCT: Final = tag("structure_type")
 UNION: Final = tag("union_type")
@@ -36,10 +36,10 @@ POINTER: Final = tag("pointer_type")
 ARRAY: Final = tag("array_type")
 _SUBRANGE: Final = tag("subrange_type")
 FUNCTION: Final = tag("subroutine_type")
-# Variables of C where this is compiled; names that other modules import are objects.
+# Variables of C if this is compiled; names that other modules import are objects.
 _FUNCTION = FUNCTION
 _TYPEDEF = TYPEDEF
-_MADE = type_recipe.MADE
+_DERIVED = type_recipe.DERIVED
 ATOMIC: Final = tag("atomic_type")
 _PARAMETER: Final = tag("formal_parameter")
 _MORE: Final = tag("unspecified_parameters")
@@ -52,13 +52,13 @@ QUALIFIERS: Final = {
     **dict.fromkeys(type_recipe.TRANSPARENT, ""),
 }
 KEYWORDS: Final[dict[int, Aggregate]] = {STRUCT: "struct", UNION: "union"}
-_TAGGED: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
+_TAG_KEYWORDS: Final = {STRUCT: "struct", UNION: "union", ENUM: "enum"}
 _LONGEST: Final = 1 << 14
 """Characters of a type's spelling; types that repeat one another can need more than any memory has."""
 COMPUTED: Final = -1
 """Stands for an array length that is an expression or a variable."""
 _MINUS_ONE: Final = (1 << 64) - 1
-"""-1 in a form of eight bytes, as no array has so many elements."""
+"""-1 in a form of eight bytes; no array has so many elements."""
 _ALL_ONES: Final = (0xFF, 0xFFFF, 0xFFFFFFFF)
 
 _BASES: Final = {
@@ -70,19 +70,19 @@ _BASES: Final = {
 }  # fmt: skip
 
 
-def tagged(keyword: str, name: str | None) -> CType:
-    """The spelling of a struct, union or enum."""
+def spell_tag(keyword: str, name: str | None) -> CType:
+    """Return the spelling of a struct, union or enum."""
     return CType(f"{keyword} {name}" if name is not None else keyword + " {...}")
 
 
-def dimensions(unit: Unit, plan: Plan, behind: int) -> tuple[int | None, ...]:
-    """Return the lengths of an array, outermost first: None for a flexible one, COMPUTED for a variable one.
+def dimensions(unit: Unit, plan: Plan, end: int) -> tuple[int | None, ...]:
+    """Return the lengths of an array, outermost first:
 
-    Raises Damaged.
+    None for a flexible one, COMPUTED for a variable one.
     """
     return tuple(
         _length(unit, child, values)
-        for child, values, _ in unit.children(plan, behind)
+        for child, values, _ in unit.children(plan, end)
         if child.tag == _SUBRANGE
     )
 
@@ -108,8 +108,8 @@ def _bound(unit: Unit, plan: Plan, values: Values, value: int) -> int:
     """Return a bound of an array, which a form of no stated sign can hold (DWARF 5, section 7.5.5).
 
     GCC writes a bound as an unsigned number as wide as its type, and up to GCC 7 gave `[0]` the upper bound
-    -1: all ones in the width of an address. In a narrower form these bits are a large number. Raises Damaged
-    where they can be either.
+    -1: all ones in the width of an address. In a narrower form these bits are a large number. Raises
+    DwarfError if they can be either.
     """
     address_bits = 8 * unit.shape.address_size
     if value in (_MINUS_ONE, (1 << address_bits) - 1):
@@ -118,29 +118,29 @@ def _bound(unit: Unit, plan: Plan, values: Values, value: int) -> int:
         index = unit.reference(plan, values, TYPE)
         size = None if index is None else _byte_size(*index)
         if size is not None and value == (1 << 8 * size) - 1:
-            raise Damaged(f"an array bound of {value:#x}, which can be -1 in an index of {size} bytes")
+            raise DwarfError(f"an array bound of {value:#x}, which can be -1 in an index of {size} bytes")
     return value
 
 
 def _byte_size(unit: Unit, position: int) -> int | None:
-    """Return the size in bytes that the entry at a position states. Raises Damaged."""
-    plan, behind = unit.entry(position)
-    size = None if plan is None else unit.read(plan, behind)[0].get(BYTE_SIZE)
+    """Return the size in bytes that the entry at a position states. Raises DwarfError."""
+    plan, start = unit.entry(position)
+    size = None if plan is None else unit.read(plan, start)[0].get(BYTE_SIZE)
     return size if isinstance(size, int) else None
 
 
 def _has(plan: Plan, number: int) -> bool:
-    """Whether the entries of an abbreviation have an attribute."""
+    """Return whether the entries of an abbreviation have an attribute."""
     return number in plan.forms or number in plan.constants
 
 
 class Type:
-    """A type as a field can have it; equal ones are the same object, so that identity compares them."""
+    """The type of a field; equal ones are the same object, so identity compares them."""
 
     def __init__(
         self, spelling: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None,
         dims: tuple[int | None, ...], members: tuple[Field, ...], field_count: int, calls: bool,
-        stands_for: tuple[CType, ...], possible: int, plain: int,
+        stands_for: tuple[CType, ...], possible: int, plain_align: int,
     ) -> None:  # fmt: skip
         self.spelling = spelling
         self.bit_size = bit_size
@@ -153,120 +153,127 @@ class Type:
         self.calls = calls
         """Whether it, or the element of an array, is a pointer to a function."""
         self.stands_for = stands_for
-        """What it, or the element of an array, is a typedef of; of equal types that of the first."""
+        """The types of which it, or the element of an array, is a typedef; equal types have those of the
+        first."""
         self.possible = possible
-        """The alignments that it can have, as `Field.possible`."""
-        self.plain = plain
-        """The alignment without what a typedef states; 0 where none states one."""
+        """The possible alignments, as `Field.possible`."""
+        self.plain_align = plain_align
+        """The alignment without that stated by a typedef; 0 if none states one."""
 
 
 class Spelling:
-    """How the types of a file are spelled; pointees are not opened, so that it ends with the first name."""
+    """Spells the types of a file. Pointees stay unopened, so a spelling ends with the first name."""
 
     def __init__(self) -> None:
-        self.plains = Plains()
+        self.fixed_fields = FixedFieldsTable()
 
-    def of(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
-        """The type that an entry's DW_AT_type means; `void` when it has none. Raises Damaged."""
-        plain = self.plains.of(unit, plan)
-        if plain.is_plain:
-            if plain.type_at < 0:
+    def spell_target(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+        """Return the spelling of an entry's DW_AT_type; `void` without one. Raises DwarfError."""
+        fixed = self.fixed_fields.find(unit, plan)
+        if fixed.is_plain:
+            if fixed.type_at < 0:
                 return CType("void")
-            return self.at(unit, plain.target(unit, plain.start(unit, start)), depth)
+            return self.spell(unit, fixed.target(unit, fixed.start(unit, start)), depth)
         target = unit.reference(plan, unit.read(plan, start)[0], TYPE)
-        return CType("void") if target is None else self.at(*target, depth)
+        return CType("void") if target is None else self.spell(*target, depth)
 
-    def at(self, unit: Unit, position: int, depth: int = 0) -> CType:
-        """The spelling of the type at a position. Raises Damaged."""
-        known = unit.spellings.get(position)
-        if known is None:
+    def spell(self, unit: Unit, position: int, depth: int = 0) -> CType:
+        """Return the spelling of the type at a position. Raises DwarfError."""
+        ctype = unit.spellings.get(position)
+        if ctype is None:
             if depth > DEEPEST:
-                raise Damaged("types refer to one another in a circle", position)
+                raise DwarfError("types refer to one another in a circle", position)
             plan = unit.enter(position)
             if plan is None:
-                raise Damaged("a type that is none", position)
-            known = self._spell(unit, plan, unit.behind, depth + 1)
-            if len(known.left) + len(known.right) > _LONGEST:
-                raise Damaged(f"a type whose spelling is longer than {_LONGEST} characters", position)
-            unit.spellings[position] = known
-        return known
+                raise DwarfError("a type that is none", position)
+            ctype = self._spell_entry(unit, plan, unit.next_position, depth + 1)
+            if len(ctype.left) + len(ctype.right) > _LONGEST:
+                raise DwarfError(f"a type whose spelling is longer than {_LONGEST} characters", position)
+            unit.spellings[position] = ctype
+        return ctype
 
-    def _spell(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+    def _spell_entry(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
         kind = plan.tag
         if kind == POINTER:
-            return pointer_to(self.of(unit, plan, start, depth))
+            return pointer_to(self.spell_target(unit, plan, start, depth))
         if kind in QUALIFIERS:
-            inner = self.of(unit, plan, start, depth)
+            inner = self.spell_target(unit, plan, start, depth)
             return qualified(inner, QUALIFIERS[kind]) if QUALIFIERS[kind] else inner
         if kind == ARRAY:
-            return self._array(unit, plan, start, depth)
+            return self._spell_array(unit, plan, start, depth)
         if kind == FUNCTION:
-            return function_of(self.of(unit, plan, start, depth), self._parameters(unit, plan, start, depth))
-        return self._named(unit, plan, start, depth)
+            return function_of(
+                self.spell_target(unit, plan, start, depth), self._spell_parameters(unit, plan, start, depth)
+            )
+        return self._spell_named(unit, plan, start, depth)
 
-    def _named(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
-        """The spelling of what has a name, or could have."""
+    def _spell_named(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+        """Return the spelling of a type that has a name, or can have one."""
         kind = plan.tag
-        plain = self.plains.of(unit, plan)
-        if plain.is_plain:
-            name = plain.name(unit, start, plain.start(unit, start))
+        fixed = self.fixed_fields.find(unit, plan)
+        if fixed.is_plain:
+            name = fixed.name(unit, start, fixed.start(unit, start))
         else:
             values, _ = unit.read(plan, start)
             name = unit.text(plan, values, NAME)
-            defined = unit.reference(plan, values, SIGNATURE) if name is None and kind in _TAGGED else None
-            if defined is not None:
-                return self.at(*defined, depth)
-        if kind in _TAGGED:
-            return tagged(_TAGGED[kind], name)
+            signature_target = (
+                unit.reference(plan, values, SIGNATURE) if name is None and kind in _TAG_KEYWORDS else None
+            )
+            if signature_target is not None:
+                return self.spell(*signature_target, depth)
+        if kind in _TAG_KEYWORDS:
+            return spell_tag(_TAG_KEYWORDS[kind], name)
         if kind == BASE:
             return CType(_BASES.get(name or "", name or "??"))
         if kind in (TYPEDEF, _UNSPECIFIED) and name is not None:
             return CType(name)
-        raise Damaged(f"an entry with tag {kind:#x} where a type is expected", start)
+        raise DwarfError(f"an entry with tag {kind:#x} where a type is expected", start)
 
-    def _array(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
-        spelled = self.of(unit, plan, start, depth)
-        counts = dimensions(unit, plan, unit.over(plan, start))
+    def _spell_array(self, unit: Unit, plan: Plan, start: int, depth: int) -> CType:
+        ctype = self.spell_target(unit, plan, start, depth)
+        counts = dimensions(unit, plan, unit.skip_attributes(plan, start))
         if _has(plan, GNU_VECTOR) and counts:
-            return CType(f"__attribute__((__vector_size__({counts[0]} * sizeof({spelled})))) {spelled}")
+            return CType(f"__attribute__((__vector_size__({counts[0]} * sizeof({ctype})))) {ctype}")
         for count in reversed(counts):
-            spelled = array_of(spelled, None if count == COMPUTED else count)
-        return spelled
+            ctype = array_of(ctype, None if count == COMPUTED else count)
+        return ctype
 
-    def _parameters(self, unit: Unit, plan: Plan, start: int, depth: int) -> tuple[str, ...]:
-        spelled: list[str] = []
-        position = unit.over(plan, start)
+    def _spell_parameters(self, unit: Unit, plan: Plan, start: int, depth: int) -> tuple[str, ...]:
+        parameters: list[str] = []
+        position = unit.skip_attributes(plan, start)
         while plan.has_children:
             child = unit.enter(position)
             if child is None:
                 break
-            inner = unit.behind
+            inner = unit.next_position
             if child.tag == _PARAMETER:
-                spelled.append(str(self.of(unit, child, inner, depth)))
+                parameters.append(str(self.spell_target(unit, child, inner, depth)))
             elif child.tag == _MORE:
-                spelled.append("...")
-            position = unit.past(child, inner)
+                parameters.append("...")
+            position = unit.skip_entry(child, inner)
         if _has(plan, _PROTOTYPED):
-            return tuple(spelled) or ("void",)
-        return () if spelled == ["..."] else tuple(spelled)
+            return tuple(parameters) or ("void",)
+        return () if parameters == ["..."] else tuple(parameters)
 
 
 def is_function(unit: Unit, position: int) -> bool:
-    """Whether the pointer or typedef at a position means a function, also through typedefs.
+    """Return whether the pointer or typedef at a position refers to a function, also through typedefs.
 
-    Raises Damaged.
+    Raises DwarfError.
     """
     for count in range(DEEPEST):
         plan = unit.enter(position)
         if plan is None or plan.tag == _FUNCTION:
             return plan is not None
-        if count and plan.tag != _TYPEDEF and (plan.role != _MADE or plan.tag not in QUALIFIERS):
+        if count and plan.tag != _TYPEDEF and (plan.role != _DERIVED or plan.tag not in QUALIFIERS):
             return False
         if plan.type_at >= 0:
-            position = unit.offset + unit.number(unit.behind + plan.type_at, 4)
+            position = unit.offset + unit.number(unit.next_position + plan.type_at, 4)
             continue
-        target = unit.reference(plan, unit.read(plan, unit.behind)[0], TYPE) if _has(plan, TYPE) else None
+        target = (
+            unit.reference(plan, unit.read(plan, unit.next_position)[0], TYPE) if _has(plan, TYPE) else None
+        )
         if target is None:
             return False
         unit, position = target
-    raise Damaged("types refer to one another in a circle", position)
+    raise DwarfError("types refer to one another in a circle", position)

@@ -12,10 +12,10 @@ cdef class Texts:
     cdef object _main
 
     cpdef bint is_main(self, sections) except -1
-    cpdef unsigned long long at(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
-    cpdef unsigned long long inside(
+    cpdef unsigned long long string_word(self, Unit unit, unsigned long long place) except? 0xFFFFFFFFFFFFFFFF
+    cpdef unsigned long long inline_word(
         self, Unit unit, Py_ssize_t position, Py_ssize_t end
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(word="unsigned long long", shift=int, byte="unsigned long long")
-    cpdef unsigned long long brief(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
-    cpdef unsigned long long of(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
+    cpdef unsigned long long short_word(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
+    cpdef unsigned long long text_word(self, bytes text) except? 0xFFFFFFFFFFFFFFFF
