@@ -1,21 +1,21 @@
-"""What can go wrong, by meaning; each error builds its text from its parameters."""
+"""Errors that layoutlint reports to its user."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 EXIT_USAGE = 2
-"""The exit status for a command line or rule file that cannot be carried out."""
+"""The exit status for bad usage, or mistakes in a rule file."""
 EXIT_UNKNOWN = 3
-"""The exit status where something could not be told."""
+"""The exit status if something could not be judged."""
 
 
 class LayoutlintError(Exception):
-    """Anything that layoutlint reports to its user as an error, never as a traceback."""
+    """The base of errors that are reported as messages, without a traceback."""
 
 
 class ReadError(LayoutlintError):
-    """An input that cannot be read, or cannot be believed: exit status 3."""
+    """An input that cannot be read, or is unreliable: exit status 3."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -27,7 +27,7 @@ class ReadError(LayoutlintError):
 
 
 class RuleFileError(LayoutlintError):
-    """All mistakes of the rule files, each `file:line: message`: exit status 2."""
+    """All mistakes in rule files, each `file:line: message`: exit status 2."""
 
     def __init__(self, messages: tuple[str, ...]) -> None:
         super().__init__(messages)
@@ -38,11 +38,11 @@ class RuleFileError(LayoutlintError):
 
 
 class UsageError(LayoutlintError):
-    """A command line that cannot be carried out as it stands: exit status 2."""
+    """A mistake on the command line: exit status 2."""
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A question after the nearest of some names, to stand behind a message; empty when none is near."""
+    """Return a question with the nearest of some names, to end a message; empty if none is near."""
     import difflib  # only mistakes need it
 
     near = difflib.get_close_matches(name, sorted(names), 1)

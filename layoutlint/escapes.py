@@ -1,8 +1,8 @@
-r"""Names, comments, reasons and file names in output: characters that are not visible are escaped.
+r"""Escapes invisible characters of names, comments, reasons and file names in output.
 
-Inputs choose them: a name in DWARF is any bytes. A terminal obeys ESC, a reader of logs sees another line
-behind CR, and text that runs from right to left hides what it says. In text they are shown as `\x1b`; in JSON
-they are escaped as JSON does, so that its values stay what they are.
+Inputs can contain any character: a name in DWARF is any bytes. A terminal obeys ESC, CR starts a new line in
+a log, and right-to-left text hides its meaning. Text shows them as `\x1b`; JSON escapes them as JSON does, so
+that the values stay the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NOT_PLAIN = re.compile(r"[^ -~]")
 _INVISIBLE = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-"""Letters, symbols and marks without a shape (Unicode: Default_Ignorable_Code_Point; Braille)."""
+"""Printable characters without a shape (Unicode: Default_Ignorable_Code_Point; Braille)."""
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _COMMAND = re.compile(r"\s*:(?=:)")
@@ -25,19 +25,19 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def inline(text: str) -> str:
-    r"""Return text for a part of a line: what is not visible as `\n`, `\x1b`, `\u202e`.
+    r"""Return text for a part of a line, with invisible characters as `\n`, `\x1b`, `\u202e`.
 
-    No command of a CI system stands in it, unless it begins the line.
+    Commands of CI systems are escaped, except for those that must begin a line.
     """
     if not (text.isascii() and text.isprintable()):
-        text = _NOT_PLAIN.sub(_escaped, text)
+        text = _NOT_PLAIN.sub(_escape, text)
     return _OLD_COMMAND.sub(r"\\x23", text) if "##" in text else text
 
 
 def line(text: str) -> str:
-    """Return text for a whole line, without its end; tabs at its start are ours and stay.
+    """Return text for a whole line, without its end; leading tabs stay.
 
-    No CI system takes it for a command (GitHub skips white space in front of `::`).
+    Commands of CI systems are escaped (GitHub skips white space before `::`).
     """
     if text.isascii() and text.isprintable():  # nearly all
         return text if "::" not in text and "##" not in text else _harmless(text)
@@ -46,7 +46,7 @@ def line(text: str) -> str:
 
 
 def lines(texts: Iterable[str]) -> str:
-    """Return lines, each with its end."""
+    """Return escaped lines, each with its end."""
     return "".join([f"{line(text)}\n" for text in texts])
 
 
@@ -60,22 +60,22 @@ def parts(texts: list[str]) -> list[str]:
 
 
 def json_text(text: str) -> str:
-    """Return a JSON text with the same values, in which each character is visible."""
+    """Return a JSON text with the same values and visible characters only."""
     if not text.isascii() or "\x7f" in text:
-        text = _NOT_PLAIN.sub(_json_escaped, text)
+        text = _NOT_PLAIN.sub(_escape_json, text)
     return _OLD_COMMAND.sub(r"\\u0023", text) if "##" in text else text
 
 
 def toml_string(text: str) -> str:
-    """Return a basic string of TOML, in which each character is visible."""
+    """Return a basic string of TOML with visible characters only."""
     import json  # it has the escapes of TOML for quotes and control characters
 
-    text = _NOT_PLAIN.sub(_toml_escaped, json.dumps(text, ensure_ascii=False))
+    text = _NOT_PLAIN.sub(_escape_toml, json.dumps(text, ensure_ascii=False))
     return _OLD_COMMAND.sub(r"\\u0023", text)
 
 
 def toml_key(name: str) -> str:
-    """Return a key of TOML, in quotes where it must."""
+    """Return a key of TOML, quoted if necessary."""
     return name if _BARE_KEY.fullmatch(name) else toml_string(name)
 
 
@@ -89,27 +89,27 @@ def _is_visible(letter: str) -> bool:
     return letter.isprintable() and letter not in _INVISIBLE
 
 
-def _escaped(found: re.Match[str]) -> str:
-    letter = found[0]
-    return letter if _is_visible(letter) else _SHORT.get(letter) or _coded(letter)
+def _escape(match: re.Match[str]) -> str:
+    letter = match[0]
+    return letter if _is_visible(letter) else _SHORT.get(letter) or _numeric_escape(letter)
 
 
-def _coded(letter: str) -> str:
+def _numeric_escape(letter: str) -> str:
     code = ord(letter)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _toml_escaped(found: re.Match[str]) -> str:
-    letter = found[0]
+def _escape_toml(match: re.Match[str]) -> str:
+    letter = match[0]
     code = ord(letter)
     if _is_visible(letter):
         return letter
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escaped(found: re.Match[str]) -> str:
-    letter = found[0]
-    if letter == "\n" or _is_visible(letter):  # JSON has no other white space of ours
+def _escape_json(match: re.Match[str]) -> str:
+    letter = match[0]
+    if letter == "\n" or _is_visible(letter):  # the only white space that our JSON uses between values
         return letter
     code = ord(letter)
     if code < 0x10000:

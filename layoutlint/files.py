@@ -1,7 +1,7 @@
-"""Files that users name or folders hold, opened without waiting for anybody and read up to a bound.
+"""Opens files without blocking, and reads them up to a limit.
 
-Only a regular file is sure to have an end: a pipe waits for its writer, and a device such as /dev/zero never
-ends. Where a user may give a pipe (`--rules <(...)`), what comes through it is taken, within some time.
+Only a regular file is sure to end: a pipe waits for its writer, and a device such as /dev/zero never ends.
+Where a user may pass a pipe (`--rules <(...)`), it is read with a timeout.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from time import monotonic
 from typing import BinaryIO
 
 _WRITER_SECONDS = 1.0
-"""How long a pipe may have no writer."""
+"""The time in which a pipe must get a writer."""
 _PIPE_SECONDS = 60.0
-"""How long all that comes through a pipe may take."""
+"""The time in which a pipe must end."""
 _PIECE = 1 << 20
 
 
 def opened(path: str, most: int | None = None) -> BinaryIO:
-    """A regular file of at most `most` bytes, open for reading; raises OSError for others."""
+    """Open a regular file of at most `most` bytes for reading; raises OSError for any other."""
     file = _descriptor(path)
     state = os.fstat(file)
     reason = None
@@ -35,7 +35,7 @@ def opened(path: str, most: int | None = None) -> BinaryIO:
 
 
 def start(path: str, most: int, through_pipe: bool = False) -> bytes:
-    """The first `most` bytes of a regular file, or with `through_pipe` of a pipe; raises OSError."""
+    """Return the first `most` bytes of a regular file; `through_pipe` allows a pipe. Raises OSError."""
     if not through_pipe:
         with opened(path) as file:
             return _read(file, most)
@@ -43,20 +43,20 @@ def start(path: str, most: int, through_pipe: bool = False) -> bytes:
         mode = os.fstat(file.fileno()).st_mode
         if not S_ISFIFO(mode) and not S_ISREG(mode):
             raise OSError("is a device")
-        return _piped(file.fileno(), most) if S_ISFIFO(mode) else _read(file, most)
+        return _read_pipe(file.fileno(), most) if S_ISFIFO(mode) else _read(file, most)
 
 
 def content(path: str, most: int) -> bytes:
-    """All of a regular file; raises OSError, also where it has more than `most` bytes."""
+    """Return the bytes of a regular file; raises OSError, also for more than `most` bytes."""
     with opened(path, most) as file:
         data = _read(file, most + 1)
-    if len(data) > most:  # those of /proc do not say how many
+    if len(data) > most:  # the size of files in /proc is 0
         raise OSError(f"has more than the {most:,} bytes that are read")
     return data
 
 
 def why(error: OSError) -> str:
-    """The reason of an OSError, as messages have it."""
+    """Return the reason of an OSError for a message."""
     return (error.strerror or str(error)).lower()
 
 
@@ -64,10 +64,10 @@ def _descriptor(path: str) -> int:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno == errno.ENXIO:  # open(2): of sockets, and of devices that are not there
+        if error.errno == errno.ENXIO:  # open(2): for sockets and missing devices
             raise OSError("is a socket or a device") from None
         raise
-    except ValueError as error:  # a byte of value 0 in its name
+    except ValueError as error:  # a null byte in the name
         raise OSError(str(error)) from None
     if S_ISDIR(os.fstat(file).st_mode):
         os.close(file)
@@ -78,8 +78,8 @@ def _descriptor(path: str) -> int:
 def _read(file: BinaryIO, most: int) -> bytes:
     pieces: list[bytes] = []
     while most > 0:
-        piece: bytes | None = file.read(min(most, _PIECE))  # a buffer of that size is made first
-        if piece is None:  # /proc/kmsg and such, as they are opened without blocking
+        piece: bytes | None = file.read(min(most, _PIECE))  # read() allocates so many bytes first
+        if piece is None:  # /proc/kmsg, opened without blocking
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         if not piece:
             break
@@ -88,8 +88,8 @@ def _read(file: BinaryIO, most: int) -> bytes:
     return b"".join(pieces)
 
 
-def _piped(file: int, most: int) -> bytes:
-    """What comes through a pipe that does not block, from which b"" is read before it has a writer too."""
+def _read_pipe(file: int, most: int) -> bytes:
+    """Read a non-blocking pipe up to a limit; it also returns b"" before it has a writer."""
     import select  # pipes are rare
 
     pieces: list[bytes] = []
@@ -101,7 +101,7 @@ def _piped(file: int, most: int) -> bytes:
         is_ready = poll.poll(1000 * wait)
         try:
             piece = os.read(file, min(most, _PIECE))
-        except BlockingIOError:  # it has a writer, who has written nothing so far
+        except BlockingIOError:  # it has a writer that wrote nothing yet
             piece = None
         if piece == b"":
             if not is_ready:

@@ -94,7 +94,7 @@ def test_gcc_16_keeps_what_fields_say(tmp_path):
 
 MISTAKES = [
     # what stands in the comment, and what is said of it
-    ("hot-reed", "`hot-reed` is no access and no kind of rule (did you mean `hot-read`?)"),
+    ("hot-reed", "`hot-reed` is neither an access nor a rule kind (did you mean `hot-read`?)"),
     ("separate(a, b", "`separate(` is not closed"),
     ("separate", "`separate`: `fields` needs at least two groups to keep apart"),
     ("contended", "`contended` needs an access beside it: `hot-write, contended`"),
@@ -102,9 +102,9 @@ MISTAKES = [
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
     ("offset", "`offset`: needs `at` or `line`, and not both"),
     ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
-    ("lines(b, max=two)", "`max` cannot be `two`: wanted a number"),
-    ("ignore[any]", "`ignore[any]` needs a reason behind it"),
-    ("\u00e4", "`\u00e4` is no access and no rule"),
+    ("lines(b, max=two)", "`max` cannot be `two`: expected a number"),
+    ("ignore[any]", "`ignore[any]` needs a reason after it"),
+    ("\u00e4", "`\u00e4` is neither an access nor a rule"),
 ]
 
 
@@ -160,7 +160,7 @@ def test_a_source_of_another_version_is_told(tmp_path):
     (tmp_path / "ring.c").write_text(f"int more;\n{text}")
     done = run("check", "ring.o", "--sources", ".", cwd=tmp_path)
     assert done.returncode == 3
-    assert "ring.c: is not what ring.o was made of: line " in done.stdout
+    assert "ring.c: does not match ring.o: line " in done.stdout
 
 
 def test_a_source_that_is_newer_is_told(tmp_path):

@@ -183,11 +183,11 @@ def test_unknown(tmp_path, code, rules, message):
 
 
 MISTAKES = [
-    (rule("size", max_lines="2"), "`around` is for the kinds separate, together, isolated, line-start, no-straddle, access, and not for size"),
+    (rule("size", max_lines="2"), "`around` is for the kinds separate, together, isolated, line-start, no-straddle, access, not for size"),
     (rule("separate", fields='[["owner"], ["@hot-raed"]]'), "`fields` cannot have `@hot-raed` (did you mean `hot-read`?)"),
-    (rule("separate", fields='[["owner"], ["@"]]'), "cannot be `@`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`"),
+    (rule("separate", fields='[["owner"], ["@"]]'), "cannot be `@`: after `@` comes an access, `@hot-read`, or a pattern, `@hot-*`"),
     (rule("together", fields='["owner", "@hot-read"]'),
-     "`fields` cannot have `@hot-read`: it means, with `around`, a field beside the struct; only separate, isolated, access speak of those"),
+     "`fields` cannot have `@hot-read`: with `around`, it selects fields beside the struct, only for separate, isolated, access"),
     (APART.replace("true", '"yes"'), "`around` must be true or false, not a string"),
     (table("inode", "aligned:4", op="hot-read") + APART, "`placement` `aligned:4` contradicts struct inode, which is aligned to 8"),
 ]  # fmt: skip

@@ -121,7 +121,7 @@ CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
       "`struct ring`"]),
     ("header that includes a missing file", raw('#include "missing.h"\nstruct ring { long head, tail; };\n'),
      [RING + "input:1:10: error: 'missing.h' file not found"]),
-    ("struct that is not there", raw("struct rung { long head, tail; };\n"),
+    ("no struct that", raw("struct rung { long head, tail; };\n"),
      ["[unknown] struct ring is in none of the inputs"]),
     ("struct not found, with errors", raw('#include "missing.h"\nstruct rung { long head, tail; };\n'),
      ["input: struct ring not found, with errors: input:1:10: error: 'missing.h' file not found",
@@ -209,7 +209,7 @@ mine.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)
 mine.toml:19: `fields`[0] must be a list of field paths, not a string
 mine.toml:20: `severity` cannot be `fatal` (known: error, warning, note)
 mine.toml:23: rule `one` has no `struct`
-mine.toml:24: `id` `one` is already that of the rule at mine.toml:9
+mine.toml:24: `id` `one` is already used by the rule at mine.toml:9
 mine.toml:26: `max` must be an integer, not a string
 mine.toml:27: `tolerate` must be from 0 to 1 (a share of the placements), not 2
 mine.toml:30: unknown key `rules` in a rule file (rules are `[[rule]]`)

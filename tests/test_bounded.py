@@ -180,7 +180,7 @@ def test_a_pipe_without_end_is_cut(project: Path) -> None:
     with subprocess.Popen(["sh", "-c", "exec yes > x"], cwd=project, stderr=subprocess.DEVNULL) as writer:
         told = run("check", "in.o", "--rules", "x", cwd=project, seconds=SECONDS)
         writer.wait(SECONDS)
-    assert (told.returncode, told.stderr) == (2, "x:1: longer than 1048576 characters, which no such file is\n")
+    assert (told.returncode, told.stderr) == (2, "x:1: longer than 1048576 characters, the limit\n")
 
 
 def test_a_writer_who_writes_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def test_case_files_are_no_rule_files(tmp_path, as_folder):
         assert [pack.name for pack in rule_file.load([str(tmp_path)])] == ["example"]
         return
     path = tmp_path / "layoutlint.cases.toml"
-    with pytest.raises(RuleFileError, match=f"{path}: holds the cases of {tmp_path / 'layoutlint.toml'}"):
+    with pytest.raises(RuleFileError, match=f"{path}: has the cases of {tmp_path / 'layoutlint.toml'}"):
         rule_file.load([str(path)])
 
 
@@ -111,7 +111,7 @@ def test_cases_of_no_rule_file(tmp_path):
     path.write_text("")
     with pytest.raises(RuleFileError) as error:
         rule_file.load([str(tmp_path)])
-    assert error.value.messages == (f"{path}: holds the cases of {tmp_path}/locks.toml, which is not there",)
+    assert error.value.messages == (f"{path}: has the cases of {tmp_path}/locks.toml, which is missing",)
 
 
 def test_mistakes_of_all_case_files_at_once(tmp_path):

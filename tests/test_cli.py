@@ -186,7 +186,7 @@ class TestOutput:
 def test_progress_and_troubles_stay_off_stdout(project):
     done = run("show", "ring.h", "ring", "rung", "--format", "json", "--progress", cwd=project)
     assert [struct["name"] for struct in json.loads(done.stdout)["structs"]] == ["ring"]
-    assert "layoutlint: ring.h: struct rung is not there (did you mean `ring`?)\n" in done.stderr
+    assert "layoutlint: ring.h: no struct rung (did you mean `ring`?)\n" in done.stderr
 
 
 @pytest.mark.exhaustive

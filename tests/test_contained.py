@@ -30,9 +30,8 @@ struct twice_a { struct lock lock; } __attribute__((aligned(64)));
 ROWS = """\
 struct lock  pool.h:3
   8 bytes; embedded in 5 types, in 3 of them directly
-  `line` and `byte` are those in a container that starts on a line of 64; `bases` says at how many
-  places of a line it can start, wherever its containers do. Of arrays, the first element's offset
-  is shown.
+  `line` and `byte` are for a container at the start of a 64-byte line; `bases` is the number of
+  places of a line where the struct can start. For an array, `offset` is that of the first element.
 
   offset      of    line  byte  bases  container
        0       8       0     0      8  any.lock
@@ -111,11 +110,11 @@ STATUS = [
     # id, arguments, status, what stderr says
     ("found", ["pool.h", "lock"], 0, ""),
     ("embedded by nobody", ["pool.h", "lonely"], 0, ""),
-    ("misspelt", ["pool.h", "lokc"], 3, "layoutlint: pool.h: struct lokc is not there (did you mean `lock`?)"),
-    ("a typedef misspelt", ["pool.h", "atomicc_t"], 3, "layoutlint: pool.h: struct atomicc_t is not there (did you mean `atomic_t`?)"),
-    ("unlike anything", ["pool.h", "zzz"], 3, "layoutlint: pool.h: struct zzz is not there"),
-    ("in neither", ["pool.h", "more.h", "zzz"], 3, "layoutlint: pool.h, more.h: struct zzz is not there"),
-    ("allowed", ["pool.h", "zzz", "--allow-unknown"], 0, "layoutlint: pool.h: struct zzz is not there"),
+    ("misspelt", ["pool.h", "lokc"], 3, "layoutlint: pool.h: no struct lokc (did you mean `lock`?)"),
+    ("a typedef misspelt", ["pool.h", "atomicc_t"], 3, "layoutlint: pool.h: no struct atomicc_t (did you mean `atomic_t`?)"),
+    ("unlike anything", ["pool.h", "zzz"], 3, "layoutlint: pool.h: no struct zzz"),
+    ("in neither", ["pool.h", "more.h", "zzz"], 3, "layoutlint: pool.h, more.h: no struct zzz"),
+    ("allowed", ["pool.h", "zzz", "--allow-unknown"], 0, "layoutlint: pool.h: no struct zzz"),
     ("declared only", ["pool.h", "declared"], 3, "layoutlint: struct declared is declared but not defined"),
     ("no such file", ["none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
     ("one of two cannot be read", ["pool.h", "none.h", "lock"], 3, "layoutlint: none.h: no such file or directory"),
@@ -310,5 +309,5 @@ def test_c_text_is_read_once_for_the_nearest_name(folder, monkeypatch, input, ti
     read, asked = containers.inputs.read, []
     monkeypatch.setattr(containers.inputs, "read", lambda paths, wanted, options: asked.append(wanted) or read(paths, wanted, options))
     found = containers.list_containers((str(folder / input),), "loc", False, ReadOptions())
-    assert found.troubles == (f"{folder / input}: struct loc is not there (did you mean `lock`?)",)
+    assert found.troubles == (f"{folder / input}: no struct loc (did you mean `lock`?)",)
     assert len(asked) == times

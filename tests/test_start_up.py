@@ -16,7 +16,6 @@ from tests.oracles import fault, need
 from tests.readers.btf_blob import INT, STRUCT, blob, record
 
 PROCESSES = ("concurrent", "multiprocessing", "subprocess")
-TERMINAL = ("rich", "pygments")
 TOML = ("tomllib", "layoutlint.intent.toml.table", "layoutlint.intent.toml.rule_file")
 NEVER = ("importlib.metadata", "importlib.resources", "pkg_resources", "tempfile", "layoutlint.commands.version")
 ON_USE = ("pathlib", "shlex", "traceback")
@@ -42,12 +41,12 @@ def kinds_but(*names: str) -> tuple[str, ...]:
     return tuple(module for name, module in KINDS.items() if name not in names)
 
 
-ANY = (*CLANG, *TERMINAL, *PROCESSES, *NEVER, *FOLDERS, "shlex", "traceback")
+ANY = (*CLANG, *PROCESSES, *NEVER, *FOLDERS, "shlex", "traceback")
 CHECK = (*ANY, *kinds_but("separate", "together"), FORMATS["show"])
 SHOW = (*ANY, "pathlib", *TOML, "layoutlint.lint.run", "layoutlint.judgement.rule", "layoutlint.kinds", "layoutlint.reports.finding_phrases", *formats_but("show"))
 SHOW_TEXT = (*SHOW, f"{FORMATS['show']}.c", f"{FORMATS['show']}.json")
 RULES = ("--rules", "docs/example", "--struct", "ring", "--no-packs")
-NOTHING = (*READERS, *JUDGEMENT, *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
+NOTHING = (*READERS, *JUDGEMENT, *TOML, *PROCESSES, "json", "hashlib", "dataclasses", *ON_USE, *NEVER[:-1])
 NO_VERSION = (*NOTHING, "layoutlint.commands.version")
 ONE_FILE = ("--rules", "docs/example/layoutlint.toml", "--no-packs")
 TABLE = [
@@ -55,14 +54,14 @@ TABLE = [
     (("--help",), NO_VERSION),
     (("check", "--help"), NO_VERSION),
     (("check", "--no-such-option"), NO_VERSION),
-    (("rules", "check", "docs/example"), (*READERS, *TERMINAL, *PROCESSES, *NEVER, "layoutlint.lint.run", *kinds_but("separate", "together"))),
-    (("rules", "import", "net_cachelines", "fixtures/net_cachelines/simple.rst"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, *ON_USE, *NEVER)),
+    (("rules", "check", "docs/example"), (*READERS, *PROCESSES, *NEVER, "layoutlint.lint.run", *kinds_but("separate", "together"))),
+    (("rules", "import", "net_cachelines", "fixtures/net_cachelines/simple.rst"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, *ON_USE, *NEVER)),
     (("check", "ELF", *RULES), (*BTF, *CHECK, *formats_but("text"), "elftools")),
     (("check", "ELF", *RULES, "--format", "json"), (*BTF, *CHECK, *formats_but("json"), "elftools")),
     (("check", "ELF", *RULES, "--format", "github"), (*BTF, *CHECK, *formats_but("github"), "elftools")),
     (("check", "LINKED", *ONE_FILE), (*BTF, *CHECK, *formats_but("text"), *RELOCATED, "elftools", "pathlib")),
     (("check", "BTF", *RULES), (*ELF, *CHECK, *formats_but("text"))),
-    (("check", "docs/example/ring.h", *RULES), (*ELF, *BTF, *TERMINAL, *NEVER[:3], FORMATS["json"], FORMATS["sarif"])),
+    (("check", "docs/example/ring.h", *RULES), (*ELF, *BTF, *NEVER[:3], FORMATS["json"], FORMATS["sarif"])),
     (("show", "ELF", "ring"), (*BTF, *SHOW_TEXT, "elftools")),
     (("show", "LINKED", "ring"), (*BTF, *SHOW_TEXT, *RELOCATED, "elftools")),
     (("show", "LINKED", "ring", "--format", "json"), tuple(name for name in (*BTF, *SHOW, *RELOCATED, f"{FORMATS['show']}.c") if name != "json")),
@@ -70,7 +69,7 @@ TABLE = [
     (("containers", "--help"), NO_VERSION),
     (("schema", "report"), NOTHING),
     (("allocations", "--help"), NO_VERSION),
-    (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *TERMINAL, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
+    (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
     (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.listing.structs", f"{CONTAINERS[1]}.json", "elftools")),
 ]
 RUN = """

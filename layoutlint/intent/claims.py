@@ -73,7 +73,7 @@ class _Texts:
             contradiction = _contradiction(struct, text) if text and struct.name in self.structs else None
             if source and contradiction and source.file not in reported:
                 reported.add(source.file)
-                yield Unread(source.file, f"is not what {reading.path} was made of: {contradiction}")
+                yield Unread(source.file, f"does not match {reading.path}: {contradiction}")
 
     def _rules(self, struct: Struct) -> Iterator[Rule]:
         source = struct.source

@@ -11,7 +11,7 @@ from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
 from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Field, Source, Struct
 
-_WHY = "the struct marks its fields so that those which are written take no line from those which are read"
+_WHY = "the struct marks groups of fields to keep written fields off the cache lines of read fields"
 
 
 def marks_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:

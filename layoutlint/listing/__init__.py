@@ -1,1 +1,1 @@
-"""What `show` and `containers` list, and nothing judges."""
+"""Collects the structs that `show` and `containers` list."""

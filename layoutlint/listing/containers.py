@@ -1,9 +1,8 @@
-"""What embeds a struct, in everything that some inputs define, for `containers`."""
+"""Finds the structs in some inputs that embed a struct, for `containers`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.geometry.containers import Embedded, Index, TooManyWays
@@ -13,13 +12,10 @@ from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, slots=True)
 class Contained:
-    """Definitions of a name with their containers, what could not be told, and what the user should know."""
+    """Definitions of a name with their containers, problems of the listing, and notes for the user."""
 
     found: tuple[Embedded, ...]
     troubles: tuple[str, ...]
@@ -27,58 +23,68 @@ class Contained:
 
 
 def list_containers(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions) -> Contained:
-    """The containers of a struct, or of what a typedef stands for, in all inputs; raises ReadError."""
-    held = frozenset((name,))
-    readings, unread, indices = _indexed(paths, Wanted(held=held), options)
+    """Return the containers of a struct, or of the struct behind a typedef; raises ReadError."""
+    embedded = frozenset((name,))
+    readings, unread, indices = _read_indices(paths, Wanted(held=embedded), options)
     unsettled = frozenset(typedef for index in indices for typedef in index.unsettled(name))
-    if unsettled:  # typedefs of structs without members, mostly: their names alone tell what they stand for
-        readings, unread, indices = _indexed(paths, Wanted(unsettled, held=held), options)
-    found: list[Embedded] = []
-    left = sorted({typedef for index in indices for typedef in index.unsettled(name)})
-    troubles = [f"which struct `{typedef}` stands for cannot be told" for typedef in left]
+    if unsettled:  # mostly typedefs of structs without members: only their names identify them
+        readings, unread, indices = _read_indices(paths, Wanted(unsettled, held=embedded), options)
+    definitions: list[Embedded] = []
+    ambiguous = sorted({typedef for index in indices for typedef in index.unsettled(name)})
+    troubles = [f"it is unknown which struct typedef `{typedef}` stands for" for typedef in ambiguous]
     for index in indices:
         for struct in index.definitions(name):
             untyped = index.untyped(struct)
             if untyped is not None:
-                called = f"{struct.aggregate} {struct.name}"
-                troubles.append(f"the type of {untyped} is not in the input, and {called} may be there")
+                label = f"{struct.aggregate} {struct.name}"
+                troubles.append(f"the type of {untyped} is not in the input; it may contain {label}")
             try:
-                found.append(Embedded(struct, tuple(index.containers(name, struct, is_direct))))
+                definitions.append(Embedded(struct, tuple(index.containers(name, struct, is_direct))))
             except TooManyWays as error:
                 troubles.append(str(error))
-    if not found and not troubles:
+    if not definitions and not troubles:
         near = did_you_mean(name, _names(readings, indices, options))
-        troubles.append(f"{', '.join(paths)}: struct {name} is not there{near}")
-    troubles += [trouble for each in found for trouble in _troubles(each)]
+        troubles.append(f"{', '.join(paths)}: no struct {name}{near}")
+    troubles += [trouble for definition in definitions for trouble in _troubles(definition)]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
-    return Contained(tuple(found), (*dict.fromkeys(troubles), *map(str, unread)), notes)
+    return Contained(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes)
 
 
 def _names(readings: list[Reading], indices: list[Index], options: ReadOptions) -> set[str]:
-    """What structs are called in inputs that were asked for the containers of one."""
-    known = {name for index in indices for name in index.names}
+    """Return the names of all structs in the inputs."""
+    names = {name for index in indices for name in index.names}
     others = dict.fromkeys(reading.path for reading in readings if reading.reader != "clang")
-    # Of C text everything was read already.
-    return known | inputs.names(tuple(others), options) if others else known
+    # C source was read in full already.
+    return names | inputs.names(tuple(others), options) if others else names
 
 
-def _indexed(
+def _read_indices(
     paths: tuple[str, ...], wanted: Wanted, options: ReadOptions
 ) -> tuple[list[Reading], list[Unread], list[Index]]:
-    """What is read of some inputs, and an index for each target. Raises ReadError when nothing can be."""
+    """Read inputs; return readings, failures, and an index for each target. Raises ReadError if all fail."""
     readings, unread = inputs.read(paths, wanted, options)
     if not readings:
         raise ReadError(unread[0].origin, unread[0].reason)
     structs: dict[Target, list[Struct]] = {}
     for reading in readings:
-        told = (reading.path,) if len(paths) > 1 else ()
+        files = (reading.path,) if len(paths) > 1 else ()
         of_target = structs.setdefault(reading.target, [])
-        of_target += [replace(s, files=s.files or told) for s in reading.structs] if told else reading.structs
+        of_target += (
+            [replace(s, files=s.files or files) for s in reading.structs] if files else reading.structs
+        )
     return readings, unread, [Index(of_target) for of_target in structs.values()]
 
 
-def _troubles(found: Embedded) -> list[str]:
-    """What keeps definitions from being believed."""
-    every = (found.struct, *(way.struct for way in found.containers))
-    missing = [f"{s.aggregate} {s.name} is declared but not defined" for s in every[:1] if s.bit_size is None]
-    return missing + [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in every if s.problem]
+def _troubles(definition: Embedded) -> list[str]:
+    """Return the problems of the layouts of a struct and its containers."""
+    structs = (definition.struct, *(container.struct for container in definition.containers))
+    missing = [
+        f"{struct.aggregate} {struct.name} is declared but not defined"
+        for struct in structs[:1]
+        if struct.bit_size is None
+    ]
+    return missing + [
+        f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
+        for struct in structs
+        if struct.problem
+    ]

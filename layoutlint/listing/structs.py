@@ -1,4 +1,4 @@
-"""The structs of one input that are asked for, for `show`."""
+"""Finds the structs of one input that `show` prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Structs to show, what could not be shown, and what the user should know of it, as sentences."""
+    """Structs to show, problems of the listing, and notes for the user, as sentences."""
 
     structs: tuple[Struct, ...]
     troubles: tuple[str, ...]
@@ -30,50 +30,58 @@ class Shown:
 def list_structs(
     path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisation | None = None
 ) -> Shown:
-    """The structs of one input that the names and patterns mean, or all for no names; raises ReadError.
+    """Return the structs of one input that match names or patterns, or all for no names; raises ReadError.
 
-    They have the layouts of a build that randomises where `how` says so.
+    `how` gives them the layouts of a randomised build.
     """
     options = replace(options, marks=how is not None)
     patterns = tuple(name for name in names if is_pattern(name))
-    asked = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
-    readings, unread = inputs.read((path,), asked, options)
+    wanted = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
+    readings, unread = inputs.read((path,), wanted, options)
     if not readings:
         raise ReadError(unread[0].origin, unread[0].reason)
     if how is not None:
-        readings = _randomised(path, readings, options, how)
-    elif asked.everything:  # uses of structs by name would have to be read as well
+        readings = _randomise(path, readings, options, how)
+    elif wanted.everything:  # proofs need all uses of a struct
         proofs = Proofs(tuple(readings), True, partial(inputs.read, options=options))
-        readings = [replace(r, structs=tuple(map(proofs.settled, r.structs))) for r in readings]
+        readings = [
+            replace(reading, structs=tuple(map(proofs.settled, reading.structs))) for reading in readings
+        ]
     structs = sorted(
         (struct for reading in readings for struct in reading.structs),
-        key=lambda s: (s.name, str(s.source or ""), s.origin),
+        key=lambda struct: (struct.name, str(struct.source or ""), struct.origin),
     )
-    missing = [name for name in names if not any(s.answers_to(name) for s in structs)]
-    known = inputs.names((path,), options) if missing else ()
-    troubles = [f"{path}: struct {name} is not there{did_you_mean(name, known)}" for name in missing]
-    troubles += [f"{s.aggregate} {s.name} cannot be believed: {s.problem}" for s in structs if s.problem]
+    missing = [name for name in names if not any(struct.answers_to(name) for struct in structs)]
+    known_names = inputs.names((path,), options) if missing else ()
+    troubles = [f"{path}: no struct {name}{did_you_mean(name, known_names)}" for name in missing]
+    troubles += [
+        f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
+        for struct in structs
+        if struct.problem
+    ]
     if names:
         troubles += [
-            f"{s.aggregate} {s.name} is declared but not defined" for s in structs if s.bit_size is None
+            f"{struct.aggregate} {struct.name} is declared but not defined"
+            for struct in structs
+            if struct.bit_size is None
         ]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
     return Shown(tuple(structs), (*troubles, *map(str, unread)), notes)
 
 
-def _randomised(
-    path: str, readings: list[Reading], options: ReadOptions, how: Randomisation
+def _randomise(
+    path: str, readings: list[Reading], options: ReadOptions, build: Randomisation
 ) -> list[Reading]:
-    """The readings with the layouts of a build; what they depend on is read as well, by its names."""
+    """Return the readings with the layouts of a randomised build; read the structs they depend on too."""
     from layoutlint.randstruct import randomisation
 
     structs = [struct for reading in readings for struct in reading.structs]
-    more = (randomisation.embedded(structs) | how.named) - {struct.name for struct in structs}
-    known = inputs.read((path,), Wanted(more), options)[0] if more else []
-    how = how.among((*readings, *known))
-    redone = [randomisation.redone(one, known, how) for one in readings]
+    needed = (randomisation.embedded(structs) | build.named) - {struct.name for struct in structs}
+    needed_readings = inputs.read((path,), Wanted(needed), options)[0] if needed else []
+    build = build.among((*readings, *needed_readings))
+    results = [randomisation.redone(reading, needed_readings, build) for reading in readings]
     return [
-        replace(one, structs=new.structs, notes=(*one.notes, *new.notes))
-        for one, new in zip(readings, redone, strict=True)
+        replace(reading, structs=result.structs, notes=(*reading.notes, *result.notes))
+        for reading, result in zip(readings, results, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""One module per output format, each a pure function; the tables are what the command line offers."""
+"""Output formats: a module with a pure function for each, and the tables that the command line offers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def _render(module: str) -> Callable[..., Any]:
-    """The `render` of a module, which is imported when it is called: a run uses one format of nine."""
-    return lambda *given: import_module(f"layoutlint.reports.{module}").render(*given)
+    """Return the `render` of a module that is imported on the first call: a run uses few formats."""
+    return lambda *arguments: import_module(f"layoutlint.reports.{module}").render(*arguments)
 
 
 FORMATS: dict[str, Callable[[Report], str]] = {

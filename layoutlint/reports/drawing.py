@@ -1,4 +1,4 @@
-"""The cache lines of an object drawn byte by byte: who sits on which line, at one base."""
+"""Draws the cache lines of an object at one base, a character for each byte."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from layoutlint.reports.styled import Line, line
 
 CELL = 8
 _ROW = 64
-"""Bytes drawn in one row; a longer line takes several."""
+"""Bytes in one row; a longer line takes several rows."""
 _MOST_LINES = 12
 _ENDS = 3
-"""Lines drawn at the beginning of a field that goes over many; its last line is drawn as well."""
+"""Lines drawn at the start of a long field, besides its last line."""
 _Span = tuple[int, int, str]
-"""First address, one past the last, and the mark of these bytes."""
+"""First address, end address (exclusive), and the mark of these bytes."""
 OTHER, HOLE, OUTSIDE, UNLISTED = ".", "-", " ", "#"
 MOST_LISTED = 12
-"""Fields that a report lists, each with its letter; a letter that nothing explains would say nothing."""
+"""Fields that a report lists, each with its letter."""
 COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
 def letters(places: Sequence[Place]) -> dict[str, str]:
-    """A letter for each field path that a report lists, `#` for all others."""
+    """Return a letter for each field path that a report lists, `#` for all others."""
     return {place.path: ascii_uppercase[n] if n < MOST_LISTED else UNLISTED for n, place in enumerate(places)}
 
 
 def style_of(letter: str) -> str:
-    """The colour in which a field's letter is printed."""
+    """Return the style of a field's letter."""
     return f"bold {COLORS[ascii_uppercase.find(letter) % len(COLORS)]}" if letter.isalpha() else ""
 
 
 def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, width: int) -> Iterator[Line]:
-    """The lines that `places` touch in an object at `base`, one character per byte.
+    """Draw the lines that `places` touch in an object at `base`, a character for each byte.
 
-    Letters are the places, `#` those that are not listed, `.` another field, `-` a hole or padding, blank
-    what is not the object's.
+    Letters mark the places, `#` unlisted places, `.` another field, `-` a hole or padding, and a blank bytes
+    outside of the object.
     """
     per_row = min(_ROW if width >= 92 else _ROW // 2, line_size)
-    known = [place for place in places if place.bit_size is not None]
-    chosen = _chosen(known, base, line_size)
-    spans = _spans(layout, known, letters(places), base)
+    sized = [place for place in places if place.bit_size is not None]
+    numbers = _line_numbers(sized, base, line_size)
+    spans = _layers(layout, sized, letters(places), base)
     yield line(" " * 11, (_ruler(per_row), "dim"))
-    before: int | None = None
-    for number in chosen[:_MOST_LINES]:
-        if before is not None and number > before + 1:
+    last: int | None = None
+    for number in numbers[:_MOST_LINES]:
+        if last is not None and number > last + 1:
             yield line("  ...")
         for start in range(0, line_size, per_row):
             first = number * line_size + start
-            others = layout.touching(first - base, first - base + per_row)
-            under = ((base + place.offset, base + place.end, OTHER) for place in others)
-            text = _row((spans[0], *under, *spans[1:]), first, per_row)
-            yield _drawn(f"    +{start}" if start else f"line {number}", text)
-        before = number
-    if len(chosen) > _MOST_LINES:
+            neighbours = layout.touching(first - base, first - base + per_row)
+            background = ((base + place.offset, base + place.end, OTHER) for place in neighbours)
+            text = _row((spans[0], *background, *spans[1:]), first, per_row)
+            yield _draw_row(f"    +{start}" if start else f"line {number}", text)
+        last = number
+    if len(numbers) > _MOST_LINES:
         yield line("  ... (further lines are not drawn)")
 
 
-def _chosen(places: Iterable[Place], base: int, line_size: int) -> list[int]:
-    """The lines to draw: of each field the first ones and the last."""
+def _line_numbers(places: Iterable[Place], base: int, line_size: int) -> list[int]:
+    """Return the numbers of the lines to draw: for each field the first few and the last."""
     numbers: set[int] = set()
     for place in places:
         touched = lines_of(place, base, line_size)
@@ -69,12 +69,16 @@ def _chosen(places: Iterable[Place], base: int, line_size: int) -> list[int]:
     return sorted(numbers)
 
 
-def _spans(layout: Layout, places: Sequence[Place], letter: dict[str, str], base: int) -> list[_Span]:
-    """What to paint, one over the other: the object, and the smallest of `places` last."""
+def _layers(layout: Layout, places: Sequence[Place], letter_of: dict[str, str], base: int) -> list[_Span]:
+    """Return what to paint, each over the ones before: the object, then `places` from large to small."""
     largest_first = sorted(places, key=lambda place: -(place.size or 0))
     return [
         (base, base + layout.size, HOLE),
-        *((base + p.offset, base + p.end, letter[p.path]) for p in largest_first if not p.is_empty),
+        *(
+            (base + place.offset, base + place.end, letter_of[place.path])
+            for place in largest_first
+            if not place.is_empty
+        ),
     ]
 
 
@@ -91,8 +95,8 @@ def _ruler(length: int) -> str:
     return " ".join(f"{start:<{CELL}}" for start in range(0, length, CELL))
 
 
-def _drawn(label: str, text: str) -> Line:
-    """One row in cells of eight bytes, each run of one letter in its colour."""
+def _draw_row(label: str, text: str) -> Line:
+    """Return one row in cells of eight bytes, with coloured letters."""
     spans: list[tuple[str, str]] = [(f"  {label:<8}", "dim")]
     for start in range(0, len(text), CELL):
         spans.append(("|", "dim"))

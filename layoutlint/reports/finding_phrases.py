@@ -1,4 +1,4 @@
-"""Phrases of findings and reports that every format for people uses in the same way."""
+"""Phrases on findings, shared by the formats for people."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from layoutlint.reports import layout_phrases
 
 
 def struct_name(finding: Finding) -> str:
-    """The struct that was judged, or the one that the rule names when it was not found."""
+    """Return the name of the judged struct, or the one in the rule if it was not found."""
     return finding.rule.struct if finding.struct is None else finding.struct.name
 
 
-def described(finding: Finding) -> str:
-    """The struct with its aggregate: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
+def subject(finding: Finding) -> str:
+    """Return what a finding is about: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     if finding.rule.struct == VARIABLES:
         return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
     if finding.rule.kind.traits.is_built_in:
@@ -29,7 +29,7 @@ def described(finding: Finding) -> str:
 
 
 def fingerprint(finding: Finding) -> str:
-    """An identity that survives moved lines: rule, struct and field paths, as 16 hexadecimal digits."""
+    """Return 16 hexadecimal digits for rule, struct and field paths, which do not change with lines."""
     paths = sorted(place.path for place in finding.verdict.evidence)
     words = [finding.rule.id, struct_name(finding), *paths]
     from hashlib import sha256  # loads OpenSSL, for the formats that print fingerprints
@@ -38,32 +38,32 @@ def fingerprint(finding: Finding) -> str:
 
 
 def outcome(finding: Finding) -> str:
-    """What became of the rule, in a word."""
+    """Return the outcome in a word; `unused` for unused intent."""
     return UNUSED if finding.rule.kind.traits.is_built_in else finding.verdict.outcome.value
 
 
 def share(verdict: Verdict) -> str:
-    """In how many placements the rule fails; empty for a verdict that does not depend on them."""
-    over = verdict.orders
-    if over is not None:
-        return f"in {phrases.percent(over.share)} of the placements of all orders" if over.share else ""
+    """Return how many placements fail; empty for a verdict that does not depend on placements."""
+    orders = verdict.orders
+    if orders is not None:
+        return f"in {phrases.percent(orders.share)} of the placements of all orders" if orders.share else ""
     if not verdict.total or not verdict.bases:
         return ""
     return f"in {len(verdict.bases)} of {verdict.total} placements"
 
 
-def ranked(rank: Rank) -> str:
-    """How high a guess stands, and why."""
-    hold = "holds" if rank.holders == 1 else "hold"
-    others = f"{phrases.counted(rank.holders, 'struct')} {hold} it or a pointer to it"
+def rank_reason(rank: Rank) -> str:
+    """Return the rank of a guess, with its score and the reason."""
+    verb = "embeds it or points to it" if rank.holders == 1 else "embed it or point to it"
+    holders = f"{phrases.counted(rank.holders, 'struct')} {verb}"
     return (
-        f"{rank.place:,} of {rank.of:,} guesses, by a score of {rank.score:,.1f}: {others}, times the "
-        f"{phrases.percent(rank.share)} of the placements that fail"
+        f"{rank.place:,} of {rank.of:,} guesses, score {rank.score:,.1f}: {holders}, times "
+        f"{phrases.percent(rank.share)} of placements that fail"
     )
 
 
 def order(finding: Finding) -> str:
-    """How the fields came into the order that was judged; empty for the declared one."""
+    """Return the origin of the judged field order; empty for the declared order."""
     struct = finding.struct
     if struct is None or struct.randomised is None:
         return _RANDOMISABLE if struct is not None and struct.is_randomisable else ""
@@ -71,65 +71,65 @@ def order(finding: Finding) -> str:
 
 
 _RANDOMISABLE = (
-    "the declared one; the struct is marked `__randomize_layout`, and builds with CONFIG_RANDSTRUCT have "
-    "another (--randstruct judges them)"
+    "as declared; builds with CONFIG_RANDSTRUCT have another order, because the struct is marked "
+    "`__randomize_layout` (judge them with --randstruct)"
 )
 
 
-def orders(over: Orders) -> dict[str, Any]:
-    """Over which orders a verdict is, as JSON has it."""
+def orders_fields(orders: Orders) -> dict[str, Any]:
+    """Return the field orders that a verdict covers, with the keys of JSON."""
     return {
-        "mode": over.mode,
-        "counted": over.counted,
-        "share": over.share,
-        "error": over.error,
-        "confidence": CONFIDENCE if over.drawn else 1.0,
-        "drawn": over.drawn,
-        "witness": {"order": list(over.witness), "base": over.base},
+        "mode": orders.mode,
+        "counted": orders.counted,
+        "share": orders.share,
+        "error": orders.error,
+        "confidence": CONFIDENCE if orders.drawn else 1.0,
+        "drawn": orders.drawn,
+        "witness": {"order": list(orders.witness), "base": orders.base},
     }
 
 
 def sentence(finding: Finding) -> str:
-    """The struct, what became of the rule, and the numbers, which begin with the builds of a matrix."""
+    """Return the subject, the outcome, and the message; for a matrix, the message names the builds."""
     verdict = finding.verdict
     glue = " " if finding.builds else f" {outcome(finding)}: "
-    return f"{described(finding)} is{glue}{verdict.message}"
+    return f"{subject(finding)} is{glue}{verdict.message}"
 
 
 def tally(report: Report) -> str:
-    """How many rules came out how: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
+    """Return the number of findings for each outcome: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
     ranks = (Outcome.BROKEN.value, Outcome.AT_RISK.value, Outcome.UNKNOWN.value, UNUSED, Outcome.KEPT.value)
     counts = dict.fromkeys(ranks, 0)
     for finding in (*report.findings, *report.kept):
         counts[outcome(finding)] += 1
-    told = [f"{number} {word}" for word, number in counts.items() if number]
+    counted_words = [f"{number} {word}" for word, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)
-    told += [f"{len(report.unread)} not read"] if report.unread else []
-    told += [f"{missed} not covered"] if (missed := _missed(report)) else []
-    said = ", ".join(told) or "nothing judged"
-    return f"{said} ({suppressed} suppressed)" if suppressed else said
+    counted_words += [f"{len(report.unread)} not read"] if report.unread else []
+    counted_words += [f"{not_covered} not covered"] if (not_covered := _count_not_covered(report)) else []
+    text = ", ".join(counted_words) or "nothing judged"
+    return f"{text} ({suppressed} suppressed)" if suppressed else text
 
 
 def exit_meaning(report: Report) -> str:
-    """What the exit status says, in words."""
+    """Return the meaning of the exit status in words."""
     if report.exit_status == 1:
         return "rules are broken or at risk"
     if report.exit_status == 3:
-        return "something could not be told"
+        return "something could not be judged"
     if report.exit_status:
         return "the run failed"
-    left = _passed_over(report)
-    return f"nothing broken that counts; passed over: {', '.join(left)}" if left else "nothing broken"
+    ignored = ", ".join(_not_counted(report))
+    return f"nothing broken that counts; not counted: {ignored}" if ignored else "nothing broken"
 
 
-def _passed_over(report: Report) -> list[str]:
-    """What did not fail a run that ended with 0 and is not fine all the same."""
+def _not_counted(report: Report) -> list[str]:
+    """Return the problems that did not fail a run with exit status 0."""
     counts = Counter(outcome(finding) for finding in report.findings)
-    left = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]
-    left += [f"{len(report.unread)} not read"] if report.unread else []
-    return left + ([f"{missed} not covered"] if (missed := _missed(report)) else [])
+    words = [f"{counts[word]} {word}" for word in (*(one.value for one in Outcome), UNUSED) if counts[word]]
+    words += [f"{len(report.unread)} not read"] if report.unread else []
+    return words + ([f"{not_covered} not covered"] if (not_covered := _count_not_covered(report)) else [])
 
 
-def _missed(report: Report) -> int:
-    """Return the number of parts that were not looked at and to which rules could apply."""
+def _count_not_covered(report: Report) -> int:
+    """Return the number of parts that were not read although rules could apply to them."""
     return sum(part.rules > 0 for part in report.coverage.not_covered)

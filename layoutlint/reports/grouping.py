@@ -1,4 +1,4 @@
-"""Findings of one rule in many containers: the worst of them, and how many there are."""
+"""Groups the findings of one rule on many containers, worst first."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.phrases import counted
-from layoutlint.reports.finding_phrases import described
+from layoutlint.reports.finding_phrases import subject
 
 SHOWN = 3
-"""So many findings of a rule on surroundings are shown in full."""
+"""The number of findings of a group that are shown in full."""
 _NAMED = 8
 _WORST_FIRST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 
 
-def gathered(findings: Iterable[Finding]) -> list[tuple[Finding, ...]]:
-    """Those of one rule on the surroundings of a struct together, worst first; every other by itself."""
+def group_findings(findings: Iterable[Finding]) -> list[tuple[Finding, ...]]:
+    """Group the findings of each rule on surroundings, worst first; other findings stay alone."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         key = id(finding) if finding.around is None else (finding.rule, finding.around.struct)
@@ -31,34 +31,36 @@ def _weight(finding: Finding) -> tuple[int, float]:
     return _WORST_FIRST.index(verdict.outcome), -share
 
 
-def the_rest(group: tuple[Finding, ...], rest: tuple[Finding, ...]) -> str:
-    """What a group holds besides the findings that are shown in full."""
-    named = [f"{described(finding)} {finding.verdict.outcome.value}" for finding in rest[:_NAMED]]
-    more = len(rest) - _NAMED
-    names = "; ".join(named) + (f"; and {more:,} more, which `--format json` has" if more > 0 else "")
-    return f"{counted(len(rest), 'more place')} of {_held(group)}: {names}"
+def summarize_others(group: tuple[Finding, ...], others: tuple[Finding, ...]) -> str:
+    """Return a summary of the findings of a group that are not shown in full."""
+    words = [f"{subject(finding)} {finding.verdict.outcome.value}" for finding in others[:_NAMED]]
+    hidden = len(others) - _NAMED
+    names = "; ".join(words) + (f"; and {hidden:,} more, which `--format json` has" if hidden > 0 else "")
+    return f"{counted(len(others), 'more place')} of {_subject(group)}: {names}"
 
 
-def in_places(group: tuple[Finding, ...]) -> str:
-    """A group in a few words: `struct rw_semaphore in 12 of its 57 places: 2 broken, 10 at-risk`."""
+def summarize_group(group: tuple[Finding, ...]) -> str:
+    """Return a summary of a group: `struct rw_semaphore in 12 of its 57 places: 2 broken, 10 at-risk`."""
     counts = Counter(finding.verdict.outcome for finding in group)
-    told = ", ".join(f"{counts[outcome]:,} {outcome.value}" for outcome in _WORST_FIRST if counts[outcome])
+    outcomes = ", ".join(
+        f"{counts[outcome]:,} {outcome.value}" for outcome in _WORST_FIRST if counts[outcome]
+    )
     around = group[0].around
     places = f"{around.places:,} place{'' if around.places == 1 else 's'}" if around else ""
-    return f"{_held(group)} in {len(group):,} of its {places}: {told}"
+    return f"{_subject(group)} in {len(group):,} of its {places}: {outcomes}"
 
 
-def silent(findings: Iterable[Finding]) -> list[str]:
-    """Of each rule on surroundings, in how many places nothing is declared that it speaks of."""
-    found = {f.rule.id: f.around for f in findings if f.around is not None}
+def undeclared_places(findings: Iterable[Finding]) -> list[str]:
+    """Return, for each rule on surroundings, in how many places no declared field matches it."""
+    around_of = {f.rule.id: f.around for f in findings if f.around is not None}
     return [
         f"{id_}: judged at {around.judged:,} of the {around.places:,} places of struct {around.struct} in "
-        f"other structs; nothing that it speaks of is declared beside the others"
-        for id_, around in sorted(found.items())
+        f"other structs; beside the others, no declared field matches the rule"
+        for id_, around in sorted(around_of.items())
         if around.judged < around.places
     ]
 
 
-def _held(group: tuple[Finding, ...]) -> str:
+def _subject(group: tuple[Finding, ...]) -> str:
     around = group[0].around
     return f"struct {around.struct}" if around is not None else ""

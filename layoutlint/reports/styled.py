@@ -1,47 +1,53 @@
-"""Lines of text with styles, which print with colour or as plain bytes, the same characters either way."""
+"""Lines of text with styles, rendered plain or with the colours of a terminal."""
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Iterable, Iterator
 
 from layoutlint import escapes
 
 Span = tuple[str, str]
-"""Text, and its style as rich names styles; the empty style is plain."""
+"""Text, and its style: names of `_SGR`, such as `bold red`; the empty style is plain."""
 Line = tuple[Span, ...]
+
+_SGR = {
+    "bold": "1", "dim": "2",
+    "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",
+}  # fmt: skip
+"""Parameters of SGR (select graphic rendition), by the name of a style."""
 
 
 def line(*parts: str | Span) -> Line:
-    """A line of spans and plain text."""
+    """Return a line of spans and plain text, without empty text."""
     return tuple((part, "") if isinstance(part, str) else part for part in parts if part)
 
 
-def plain(lines: Iterable[Line]) -> str:
-    """The lines without styles."""
+def render_plain(lines: Iterable[Line]) -> str:
+    """Return the lines without styles."""
     return escapes.lines("".join(text for text, _ in spans).rstrip() for spans in lines)
 
 
-def colored(lines: Iterable[Line]) -> str:
-    """The lines with the escape sequences of a terminal with 16 colours."""
-    from rich.console import Console
-    from rich.text import Text
+def render_colored(lines: Iterable[Line]) -> str:
+    """Return the lines with the escape sequences of a terminal with 16 colours (ECMA-48, SGR)."""
+    return "".join([f"{_color(spans)}\n" for spans in lines])
 
-    out = io.StringIO()
-    console = Console(
-        file=out, force_terminal=True, color_system="standard", no_color=False, highlight=False, _environ={}
-    )
-    for spans in lines:
-        shown = escapes.parts([text for text, _ in spans])
-        text = Text.assemble(*((part, style) for part, (_, style) in zip(shown, spans, strict=True)))
-        text.rstrip()
-        console.print(text, soft_wrap=True)
-    return out.getvalue()
+
+def _color(spans: Line) -> str:
+    texts = escapes.parts([text for text, _ in spans])
+    while texts and not texts[-1].rstrip():
+        texts.pop()
+    texts[-1:] = [text.rstrip() for text in texts[-1:]]
+    styled = zip(texts, (style for _, style in spans), strict=False)
+    return "".join(f"\x1b[{_sgr(style)}m{text}\x1b[0m" if style else text for text, style in styled)
+
+
+def _sgr(style: str) -> str:
+    return ";".join(_SGR[name] for name in style.split())
 
 
 def paragraph(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:
-    """A label, and text wrapped to `width` columns with its further lines below the text's first."""
+    """Yield a label, and text wrapped to `width` columns and indented by the length of the label."""
     indent = " " * len(label)
     rows = textwrap.wrap(text, max(width - len(label), 30), break_long_words=False, break_on_hyphens=False)
     for number, row in enumerate(rows or [""]):

@@ -41,11 +41,11 @@ TEXT = """\
 struct lock
   placement = "line"
     src/a/ring.c:5  kmem_cache_create, SLAB_HWCACHE_ALIGN, a constructor
-  cannot be told
+  not determined
     src/b.h:5  kmalloc: the size is `sizeof(struct lock) + n`
 
 struct ring
-  2 proposals contradict one another: the rule file must say one
+  2 proposals contradict each other: choose one in the rule file
   placement = "kmalloc"
     src/a/ring.c:3  kmalloc
     src/a/ring.c:4  kzalloc
@@ -57,16 +57,16 @@ struct slot
     src/b.h:4  kcalloc
 
 3 structs, 4 proposals
-1 call of which the struct cannot be told (--format json has them)
-1 call for types that are one word (--struct NAME lists those of one)
+1 call whose struct is unknown (--format json lists them)
+1 call for types named by one word (--struct NAME lists those of one type)
 """
 TOML = """\
 [struct.lock]
 placement = "line"  # src/a/ring.c:5 (kmem_cache_create, SLAB_HWCACHE_ALIGN, a constructor)
-# cannot be told: src/b.h:5 (kmalloc): the size is `sizeof(struct lock) + n`
+# not determined: src/b.h:5 (kmalloc): the size is `sizeof(struct lock) + n`
 
 [struct.ring]
-# These contradict one another; choose the one that your rules are about.
+# These contradict each other: choose the one that your rules are about.
 # placement = "kmalloc"  # src/a/ring.c:3 (kmalloc), src/a/ring.c:4 (kzalloc)
 # placement = "slab"  # src/b.h:3 (KMEM_CACHE, SLAB_TYPESAFE_BY_RCU)
 # constructor = true

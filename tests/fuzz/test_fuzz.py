@@ -143,7 +143,7 @@ SAID = [
     (SHOW, 0, STRUCT % (16, "", HOLE % (8, 9)), "", True),
     (SHOW, 0, STRUCT % ("null", "", ""), "", True),
     (SHOW, 0, '{"structs": []}', "layoutlint: note: nothing", True),
-    (SHOW, 3, '{"structs": []}', "layoutlint: input: struct ring is not there", False),
+    (SHOW, 3, '{"structs": []}', "layoutlint: input: no struct ring", False),
     (SHOW, 3, '{"structs": []}', "", True),
     (ALL, 0, '{"structs": []}', "", True),
     (ALL, 0, '{"structs": []}', "layoutlint: note: skipped 1 unit in C++", False),

@@ -95,7 +95,7 @@ def test_a_compiled_input_with_its_sources(compiler, tmp_path):
     (sources / "ended.h").write_text(moved)
     done = run("check", tmp_path / "ended.o", "--sources", sources, *RULES[:-2], "--rules", _rule(tmp_path))
     assert done.returncode == 3
-    assert re.search(r"ended\.h: is not what \S+ended\.o was made of: line \d+ does not declare `\w` of struct ended", " ".join(done.stdout.split()))
+    assert re.search(r"ended\.h: does not match \S+ended\.o: line \d+ does not declare `\w` of struct ended", " ".join(done.stdout.split()))
 
 
 def _rule(folder):

@@ -21,14 +21,14 @@ MEANINGS = [
 ]  # fmt: skip
 
 MISTAKES = [
-    ("", "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
-    ("-- only a reason", "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
+    ("", "it is empty: write an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
+    ("-- only a reason", "it is empty: write an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"),
     ("separate(a, b", "`separate(` is not closed"),
     ("separate(a,,b)", "`(a,,b)` has an empty argument"),
-    ("hot-read!", "`hot-read!` is no access and no rule"),
-    ("12", "`12` is no access and no rule"),
-    ("separate(a)b", "`separate(a)b` is no access and no rule"),
-    ("ignore[x]", "`ignore[x]` needs a reason behind it"),
+    ("hot-read!", "`hot-read!` is neither an access nor a rule"),
+    ("12", "`12` is neither an access nor a rule"),
+    ("separate(a)b", "`separate(a)b` is neither an access nor a rule"),
+    ("ignore[x]", "`ignore[x]` needs a reason after it"),
     ("ignore[] why", "`ignore[]` names no rule"),
     ("ignore x", None),
 ]

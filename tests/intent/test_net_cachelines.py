@@ -42,7 +42,7 @@ SIMPLE_ROWS = (
     Row("gro_timeout", ("read-mostly", ""), "", 14),
     Row("icsk_ack.rcv_mss", ("hot-write", "read-mostly"), "__tcp_select_window", 16),
 )
-LEFT_OUT = ("t.rst:13: `struct net_device` is no name of a field", "t.rst:15: `gro_timeout` has a row in line 14 as well")
+LEFT_OUT = ("t.rst:13: `struct net_device` is not a field name", "t.rst:15: `gro_timeout` has a row in line 14 as well")
 
 
 def test_columns_that_spaces_part():
@@ -61,30 +61,30 @@ def test_the_struct_that_is_said_goes_before_the_title():
 
 
 MISTAKES = [
-    ("", ["t.rst: there is no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
+    ("", ["t.rst: no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
     (LOOSE.replace("fastpath_rx_access", " " * 18), ["t.rst:5: the table has no column `fastpath_rx_access`"]),
     (LOOSE.replace("Name                  f", "                      f"), ["t.rst:5: the table has no column `Name`"]),
     (SIMPLE.replace("Type   ", "       "), ["t.rst:6: the table has no column `Type`"]),
     (SIMPLE.replace("  comment", ""), ["t.rst:6: the table has no column `Comments`"]),
-    (LOOSE.replace("tcp_sock struct", "the"), ["t.rst: the title does not say which struct this is about; say --struct NAME"]),
+    (LOOSE.replace("tcp_sock struct", "the"), ["t.rst: the title does not name the struct: pass --struct NAME"]),
     (LOOSE.replace("tcp_sock struct", "linux_mib enum"),
      ["t.rst:2: the table is about counters of an enum, not about the fields of a struct: `linux_mib enum fast path usage breakdown`"]),
-    (LOOSE.replace("gso_segs              read_mostly", "gso_segs              read_mosty "), ["t.rst:8: `read_mosty` is no access (did you mean `read_mostly`?)"]),
-    (SIMPLE.replace("read_mostly         tcp_sel", "hot                 tcp_sel"), ["t.rst:10: `hot` is no access (known: read_mostly, read_write, write_mostly)"]),
+    (LOOSE.replace("gso_segs              read_mostly", "gso_segs              read_mosty "), ["t.rst:8: `read_mosty` is not an access (did you mean `read_mostly`?)"]),
+    (SIMPLE.replace("read_mostly         tcp_sel", "hot                 tcp_sel"), ["t.rst:10: `hot` is not an access (known: read_mostly, read_write, write_mostly)"]),
     (LOOSE + "u32\n", ["t.rst:19: a row has no `Name`: `u32`"]),
     (LOOSE + LOOSE.splitlines()[7] + "\n" + LOOSE.splitlines()[7].replace("read_mostly", "read_write ") + "\n",
      ["t.rst:20: the row of `gso_segs` contradicts the one in line 8"]),
     ("\n".join([*LOOSE.splitlines()[:5], ""]), ["t.rst:5: the table has no rows"]),
-    ("\n".join(SIMPLE.splitlines()[:10]), ["t.rst:10: the table does not end: there is no line of `=` below it"]),
-    (LOOSE + "\n" + LOOSE.splitlines()[7] + "\n", ["t.rst:20: stands behind the end of the table, which is in line 19"]),
-    (SIMPLE + "\n\n" + SIMPLE, ["t.rst:27: stands behind the end of the table, which is in line 17"]),
+    ("\n".join(SIMPLE.splitlines()[:10]), ["t.rst:10: the table has no end: the line of `=` below it is missing"]),
+    (LOOSE + "\n" + LOOSE.splitlines()[7] + "\n", ["t.rst:20: the row comes after the end of the table in line 19"]),
+    (SIMPLE + "\n\n" + SIMPLE, ["t.rst:27: the row comes after the end of the table in line 17"]),
     (SIMPLE.replace("fastpath_tx", "fastpath__x").replace("fastpath_rx", "fastpath_tx").replace("fastpath__x", "fastpath_rx"),
-     ["t.rst:6: the columns stand in another order than Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
+     ["t.rst:6: the columns are not in the order Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
     (LOOSE.replace("Type", "Naem").replace("Name", "Type").replace("Naem", "Name"),
-     ["t.rst:5: the columns stand in another order than Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
+     ["t.rst:5: the columns are not in the order Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"]),
     (SIMPLE.replace("gso_segs         read", "segments_of_the_gso"),
-     ["t.rst:9: a word stands across two columns: `u16                     segments_of_the_gso_mostly                             t`"]),
-    (SIMPLE.replace("======================= ================", "========================================", 1), ["t.rst:5: 4 columns are drawn, and 5 named"]),
+     ["t.rst:9: a word extends over two columns: `u16                     segments_of_the_gso_mostly                             t`"]),
+    (SIMPLE.replace("======================= ================", "========================================", 1), ["t.rst:5: 4 columns in the border, 5 in the header"]),
 ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class TestCommand:
             (None, "t.rst: no such file or directory"),
             (b"a\n\xff\n", "t.rst:2: not UTF-8 (byte 0xff)"),
             (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, which no such table is"),
-            (b"nothing", "t.rst: there is no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
+            (b"nothing", "t.rst: no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
         ],
     )
     def test_what_cannot_be_read(self, content, said, tmp_path):

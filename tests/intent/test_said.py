@@ -77,7 +77,7 @@ def test_the_report_says_which_one_spoke(checked, tmp_path):
         "size": {"by": "rule file", "file": str(tmp_path / "r.toml"), "line": 1},
     }
     words = " ".join(checked(RULE.format("port")).stdout.split())
-    assert f"said by: marks in the struct at {tmp_path}/port.h:4" in words
+    assert f"stated by: marks in the struct at {tmp_path}/port.h:4" in words
 
 
 def test_nothing_to_judge_is_no_success(checked):

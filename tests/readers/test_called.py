@@ -137,13 +137,13 @@ def test_damage_costs_no_more_than_its_unit(folder, place):
 
 SHOWN = [
     # arguments, what stderr says
-    (["other.h", "valeu"], "other.h: struct valeu is not there (did you mean `value`?)"),
-    (["program.o", "lokc"], "program.o: struct lokc is not there (did you mean `lock`?)"),
-    (["program.o", "plain"], "program.o: struct plain is not there (did you mean `plain_t`?)"),
-    (["program.o", "cout_t"], "program.o: struct cout_t is not there"),
-    (["program.o", "lock", "outr"], "program.o: struct outr is not there (did you mean `outer`?)"),
+    (["other.h", "valeu"], "other.h: no struct valeu (did you mean `value`?)"),
+    (["program.o", "lokc"], "program.o: no struct lokc (did you mean `lock`?)"),
+    (["program.o", "plain"], "program.o: no struct plain (did you mean `plain_t`?)"),
+    (["program.o", "cout_t"], "program.o: no struct cout_t"),
+    (["program.o", "lock", "outr"], "program.o: no struct outr (did you mean `outer`?)"),
     (["program.o", "z\udcff"], "program.o: struct z\\udcff is not there"),
-    ([".", "lokc"], ".: struct lokc is not there (did you mean `lock`?)"),
+    ([".", "lokc"], ".: no struct lokc (did you mean `lock`?)"),
 ]
 
 

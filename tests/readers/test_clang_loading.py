@@ -91,7 +91,6 @@ def hostile(tmp_path_factory) -> Path:
             shutil.copy(library, folder / below)
     for module in (
         "click",
-        "rich",
         "clang",
         "elftools",
         "tomllib",

@@ -76,7 +76,7 @@ NAMED = [
 def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, is_told):
     found = finding(APART, of_struct, verdict)
     told = text.render(replace(REPORT, findings=(found,), kept=()))
-    assert (f"  said by: rule file at {APART.source}\n" in told) == is_told
+    assert (f"  stated by: rule file at {APART.source}\n" in told) == is_told
     assert f"  --> {found.place}" in told
 
 
@@ -94,10 +94,10 @@ def test_a_letter_is_drawn_where_the_list_explains_it():
     ("findings", "unread", "status", "last"),
     [
         ((), (), 0, "exit 0: nothing broken"),
-        (FINDINGS[2:3], (), 0, "exit 0: nothing broken that counts; passed over: 1 unknown"),
-        (FINDINGS[1:2], (), 0, "exit 0: nothing broken that counts; passed over: 1 at-risk"),
-        ((), REPORT.unread[:1], 0, "exit 0: nothing broken that counts; passed over: 1 not read"),
-        (FINDINGS[2:3], (), 3, "exit 3: something could not be told"),
+        (FINDINGS[2:3], (), 0, "exit 0: nothing broken that counts; not counted: 1 unknown"),
+        (FINDINGS[1:2], (), 0, "exit 0: nothing broken that counts; not counted: 1 at-risk"),
+        ((), REPORT.unread[:1], 0, "exit 0: nothing broken that counts; not counted: 1 not read"),
+        (FINDINGS[2:3], (), 3, "exit 3: something could not be judged"),
         (FINDINGS[:1], (), 1, "exit 1: rules are broken or at risk"),
     ],
 )

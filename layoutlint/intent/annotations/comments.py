@@ -94,9 +94,7 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
         if commented is not None and own and is_compiled and _is_newer(commented.path, reading.path):
             notes.append(f"{commented.path} is newer than {reading.path}: its comments may have come later")
         structs.append(replace(struct, annotations=(*struct.annotations, *own)))
-    stale_unread = (
-        Unread(path, f"is not what {reading.path} was made of: {why}") for path, why in stale.items()
-    )
+    stale_unread = (Unread(path, f"does not match {reading.path}: {why}") for path, why in stale.items())
     notes = list(dict.fromkeys(notes))
     current = [
         commented for commented in located.values() if commented is not None and commented.path not in stale

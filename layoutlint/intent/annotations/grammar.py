@@ -54,7 +54,7 @@ def parse(text: str) -> Meaning:
     terms = tuple(_parse_terms(text))
     if not terms:
         raise AnnotationError(
-            "it says nothing: an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"
+            "it is empty: write an access (`hot-read`), a rule (`separate(a, b)`), or `ignore[RULE]`"
         )
     return Meaning(terms, None, why)
 
@@ -71,7 +71,7 @@ def _parse_ignore(rules: str, reason: str) -> Ignore:
     if not ids:
         raise AnnotationError("`ignore[]` names no rule")
     if not reason:
-        raise AnnotationError(f"`ignore[{rules}]` needs a reason behind it")
+        raise AnnotationError(f"`ignore[{rules}]` needs a reason after it")
     return Ignore(ids, reason)
 
 
@@ -83,7 +83,7 @@ def _parse_terms(text: str) -> Iterator[Term]:
             continue
         word = _WORD.match(text, position)
         if word is None:
-            raise AnnotationError(f"`{text[position:]}` is no access and no rule")
+            raise AnnotationError(f"`{text[position:]}` is neither an access nor a rule")
         position = word.end()
         arguments: tuple[str, ...] = ()
         has_arguments = text[position : position + 1] == "("
@@ -94,7 +94,7 @@ def _parse_terms(text: str) -> Iterator[Term]:
             arguments = _arguments(text[position + 1 : end])
             position = end + 1
         if position < len(text) and text[position] not in _SEPARATORS:
-            raise AnnotationError(f"`{text[word.start() :]}` is no access and no rule")
+            raise AnnotationError(f"`{text[word.start() :]}` is neither an access nor a rule")
         yield Term(word[0].replace("_", "-"), arguments, has_arguments)
 
 

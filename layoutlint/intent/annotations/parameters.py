@@ -67,7 +67,7 @@ def _value(key: Key, text: str) -> object:
         return text
     if key.type == "groups":
         return tuple((part,) for part in text.split())
-    raise AnnotationError(f"`{key.name}` cannot be `{text}`: wanted {_EXPECTED.get(key.type, key.type)}")
+    raise AnnotationError(f"`{key.name}` cannot be `{text}`: expected {_EXPECTED.get(key.type, key.type)}")
 
 
 def spellings(parameters: Mapping[str, object]) -> Iterator[str]:

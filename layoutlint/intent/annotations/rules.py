@@ -117,7 +117,7 @@ class _Reader:
 
     def _add_access(self, struct: Struct, annotation: Annotation, word: str, contended: bool) -> None:
         if not annotation.path:
-            raise AnnotationError(f"`{word}` is said of a field, not of a whole struct")
+            raise AnnotationError(f"`{word}` is for a field, not for a whole struct")
         access = Access(annotation.path, word, contended, self._source_of(annotation))
         earlier = self.accesses.setdefault(struct.name, {}).setdefault(annotation.path, access)
         if (earlier.access, earlier.contended) != (access.access, access.contended):
@@ -173,4 +173,4 @@ def _quoted_paths(paths: list[str]) -> str:
 
 def _unknown_word(term: Term, words: tuple[str, ...]) -> str:
     near = did_you_mean(term.word, [*words, *KINDS, "ignore", _CONTENDED])
-    return f"`{term.word}` is no access and no kind of rule{near}"
+    return f"`{term.word}` is neither an access nor a rule kind{near}"

@@ -41,18 +41,18 @@ def _rules(struct: str, path: str) -> Iterator[str]:
         f"{struct}-table",
         struct,
         "complete",
-        "the table says who uses each field; one that was added without a row was placed without asking",
+        "the table lists the users of each field; a field without a row was placed without regard to them",
         path,
     )
     yield from _rule(
         f"{struct}-sides",
         struct,
         "access",
-        "sending and receiving run on different processors: what one writes takes the line from the other",
+        "sending and receiving run on different CPUs: a write by one takes the cache line from the other",
         path,
     )
     for side, paths in (*((side, side) for side in SIDES), ("any", "both paths together")):
-        why = f"every line that the fast path touches ({paths}) is one that a packet waits for"
+        why = f"a packet waits for every cache line that the fast path touches ({paths})"
         yield from _rule(f"{struct}-lines-{side}", struct, "lines", why, path, side)
 
 

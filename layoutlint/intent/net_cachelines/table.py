@@ -72,7 +72,7 @@ def parse(text: str, path: str, struct: str | None = None) -> CachelineTable:
         name_match = _NAME.fullmatch(cells["Name"])
         accesses = tuple(_access(source, index, cells[f"fastpath_{side}_access"]) for side in SIDES)
         if name_match is None:
-            left_out.append(f"{path}:{index + 1}: `{cells['Name']}` is no name of a field")
+            left_out.append(f"{path}:{index + 1}: `{cells['Name']}` is not a field name")
         else:
             inner = _INNER.fullmatch(cells["Type"])
             prefix = f"{inner[1]}." if inner else ""
@@ -96,10 +96,10 @@ def _header(source: _Text) -> tuple[int, dict[str, int]]:
                 source.wrong(index, f"the table has no column {', '.join(missing)}")
                 raise RuleFileError(tuple(source.mistakes))
             if sorted(_COLUMNS, key=lambda column: starts[column]) != [*_COLUMNS]:
-                source.wrong(index, f"the columns stand in another order than {', '.join(_COLUMNS)}")
+                source.wrong(index, f"the columns are not in the order {', '.join(_COLUMNS)}")
                 raise RuleFileError(tuple(source.mistakes))
             return index, starts
-    raise RuleFileError((f"{source.path}: there is no table with the columns {', '.join(_COLUMNS)}",))
+    raise RuleFileError((f"{source.path}: no table with the columns {', '.join(_COLUMNS)}",))
 
 
 def _column_name(word: str) -> str:
@@ -114,9 +114,7 @@ def _title(source: _Text) -> str:
             raise RuleFileError((f"{source.path}:{index + 1}: {reason}",))
         if match:
             return match[1]
-    raise RuleFileError(
-        (f"{source.path}: the title does not say which struct this is about; say --struct NAME",)
-    )
+    raise RuleFileError((f"{source.path}: the title does not name the struct: pass --struct NAME",))
 
 
 def _rows(source: _Text, header: int, starts: dict[str, int]) -> Iterator[tuple[int, _Cells]]:
@@ -126,7 +124,7 @@ def _rows(source: _Text, header: int, starts: dict[str, int]) -> Iterator[tuple[
     first = header + 2 if is_simple else header + 1
     spans = [match.span() for match in re.finditer("=+", above)] if is_simple else []
     if is_simple and len(spans) != len(_COLUMNS):
-        source.wrong(header - 1, f"{len(spans)} columns are drawn, and {len(_COLUMNS)} named")
+        source.wrong(header - 1, f"{len(spans)} columns in the border, {len(_COLUMNS)} in the header")
         return
     for index, line in enumerate(source.lines[first:], first):
         if is_simple and _BORDER.fullmatch(line):
@@ -145,21 +143,21 @@ def _rows(source: _Text, header: int, starts: dict[str, int]) -> Iterator[tuple[
         if cells is not None and any(cells.values()):
             yield index, cells
     if is_simple:
-        source.wrong(len(source.lines) - 1, "the table does not end: there is no line of `=` below it")
+        source.wrong(len(source.lines) - 1, "the table has no end: the line of `=` below it is missing")
 
 
 def _refuse_rows_behind(source: _Text, end: int) -> None:
     """Note the first row or header that follows the end of the table."""
     for index, line in enumerate(source.lines[end + 1 :], end + 1):
         if not {*ACCESSES, *_COLUMNS[2:4]}.isdisjoint(line.split()):
-            source.wrong(index, f"stands behind the end of the table, which is in line {end + 1}")
+            source.wrong(index, f"the row comes after the end of the table in line {end + 1}")
             return
 
 
 def _cells_between(source: _Text, index: int, line: str, spans: list[tuple[int, int]]) -> _Cells | None:
     """Return the cells of a simple table; the last one extends to the end of the line."""
     if any(not line[start - 1 : start + 1].count(" ") and start < len(line) for start, _ in spans[1:]):
-        source.wrong(index, f"a word stands across two columns: `{line.strip()[:80]}`")
+        source.wrong(index, f"a word extends over two columns: `{line.strip()[:80]}`")
         return None
     ends = [start for start, _ in spans[1:]] + [len(line)]
     texts = [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
@@ -190,7 +188,7 @@ def _access(source: _Text, index: int, word: str) -> str:
         return ""
     if word not in ACCESSES:
         hint = did_you_mean(word, ACCESSES) or f" (known: {', '.join(ACCESSES)})"
-        source.wrong(index, f"`{word}` is no access{hint}")
+        source.wrong(index, f"`{word}` is not an access{hint}")
     return ACCESSES.get(word, "")
 
 

@@ -134,8 +134,8 @@ def field_path(value: object) -> str:
     elif "" in path.split("."):
         reason = "a name is missing beside a `.`"
     else:
-        reason = "it holds names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`"
-    raise Misfit(f"cannot be `{path}`: no field path ({reason})")
+        reason = "a path has names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`"
+    raise Misfit(f"cannot be `{path}`: not a field path ({reason})")
 
 
 def kernel_option(value: object) -> str:
@@ -155,7 +155,7 @@ def selection(value: object) -> str:
     if not path.startswith("@") or ":" in path:
         return declarable(path)
     if not _SELECTOR.fullmatch(path):
-        raise Misfit(f"cannot be `{path}`: behind `@` stands an access, `@hot-read`, or a pattern, `@hot-*`")
+        raise Misfit(f"cannot be `{path}`: after `@` comes an access, `@hot-read`, or a pattern, `@hot-*`")
     return path
 
 
@@ -166,10 +166,10 @@ def declarable(value: object) -> str:
     if not path.startswith("@") or not colon:
         return field_path(path)
     if word != "@type":
-        raise Misfit(f"cannot be `{path}`: before `:` stands `@type`, and nothing else")
+        raise Misfit(f"cannot be `{path}`: only `@type` can come before `:`")
     if not _TYPE.fullmatch(pattern):
         raise Misfit(
-            f"cannot be `{path}`: behind `@type:` stands a type or a pattern, `@type:struct *_ops [*]`"
+            f"cannot be `{path}`: after `@type:` comes a type or a pattern, `@type:struct *_ops [*]`"
         )
     return path
 

@@ -64,7 +64,7 @@ def parse(text: str, path: str) -> Document:
     """Parse a TOML text; raises RuleFileError, with the line, for bad or too large TOML."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if len(text) > _LONGEST:
-        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, which no such file is",))
+        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, the limit",))
     tokens = _tokens(text)
     _refuse_outsized(tokens, path)
     try:

@@ -123,7 +123,7 @@ class _Reader:
             build = self._make_build(plan, defaults)
             is_stated = any("input" in part.table.data for part in (defaults, *plan.parts))
             if not build.inputs and not is_stated:
-                plan.report(f"build `{build.name}` has no `input`, and none was given beside the matrix")
+                plan.report(f"build `{build.name}` has no `input`, and the command line names none")
             yield build
 
     def _axes(self) -> Iterator[tuple[_Part, ...]]:
@@ -193,7 +193,7 @@ class _Reader:
             combinations *= len(values)
         count += combinations if axes else 0
         if count > _MOST_BUILDS:
-            self.top.report(f"the matrix has {count:,} builds, and {_MOST_BUILDS:,} are the most")
+            self.top.report(f"the matrix has {count:,} builds, more than the limit of {_MOST_BUILDS:,}")
         return count > _MOST_BUILDS
 
     def _make_build(self, plan: _Plan, defaults: _Part) -> Build:
@@ -229,7 +229,8 @@ class _Reader:
             kernel = version.of_release(randomised.kernel.removeprefix("v"))
             if kernel is None:
                 self._report_once(
-                    plan, f"`kernel_version` is `{randomised.kernel}`: wanted X.Y, such as 6.12, or a source"
+                    plan,
+                    f"`kernel_version` is `{randomised.kernel}`: expected X.Y, such as 6.12, or a source",
                 )
                 return {"randomised": Randomised(), "kernel": None}
         try:  # mistakes that show without the inputs
@@ -296,9 +297,7 @@ class _Reader:
         for plan in plans:
             other = first.setdefault(plan.name, plan)
             if other is not plan:
-                plan.report(
-                    f"two builds are called `{plan.name}`: the other is that of line {other.table.line}"
-                )
+                plan.report(f"two builds are called `{plan.name}`: the other is in line {other.table.line}")
 
     def _without_excluded(self, plans: list[_Plan]) -> list[_Plan]:
         """Return the builds that `exclude` leaves."""

@@ -164,14 +164,14 @@ def _read_path(path: str) -> Iterator[_Part]:
     for file in paths:
         rules = f"{file.removesuffix(CASES)}.toml"
         if file.endswith(CASES) and rules not in files:
-            yield _Part(file, None, (f"{file}: holds the cases of {rules}, which is not there",))
+            yield _Part(file, None, (f"{file}: has the cases of {rules}, which is missing",))
 
 
 def _read_file(path: str, through_pipe: bool = False) -> _Part:
     identity = os.path.realpath(path)
     if path.endswith(CASES):
         rules = f"{path.removesuffix(CASES)}.toml"
-        return _Part(identity, None, (f"{path}: holds the cases of {rules} (see `layoutlint rules test`)",))
+        return _Part(identity, None, (f"{path}: has the cases of {rules} (see `layoutlint rules test`)",))
     try:
         text = document.read_text(path, through_pipe)
     except RuleFileError as error:
@@ -252,7 +252,7 @@ class _Reader:
         variables = self._top.table("variables", "[variables]")
         for name in variables.data:
             if name.startswith(TYPE):
-                variables.report(f"`{name}`: variables go by their names, and not by their types", name)
+                variables.report(f"`{name}`: variables are matched by name, not by type", name)
             else:
                 yield from self._field(variables, name)
 
@@ -347,7 +347,7 @@ def _alternatives(structs: Table, name: str) -> Iterator[Table]:
     for index, data in enumerate(read):
         table = Table(data, (*structs.path, name, index), f"[struct.{name}]", structs.notes)
         if index < len(read) - 1 and "when" not in data:
-            table.report(f"[[struct.{name}]] has no `when`, and so leaves nothing for the tables behind it")
+            table.report(f"[[struct.{name}]] has no `when`, so the tables after it are never used")
         yield table
 
 
@@ -399,12 +399,12 @@ def _kind(table: Table) -> Kind | None:
 
 
 def _duplicate_id(id_: str, first: Source, at: str = "") -> str:
-    return f"{at}`id` `{id_}` is already that of the rule at {first}"
+    return f"{at}`id` `{id_}` is already used by the rule at {first}"
 
 
 def _top_key(key: str) -> str:
     if key in ("case", "prelude"):
-        return " (cases stand in a file of their own, which ends in `.cases.toml`)"
+        return " (cases go to a separate file, `*.cases.toml`)"
     return " (rules are `[[rule]]`)" if key == "rules" else ""
 
 

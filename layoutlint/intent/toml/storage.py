@@ -22,21 +22,25 @@ def read_storage(struct: Table, path: str) -> Storage | None:
     word, align = struct.get("placement", _placement) or (None, None)
     stride, array = struct.get("stride", _positive), struct.get("array", _array)
     if stride is not None and word != "slab":
-        struct.report("`stride` is for `slab`: from one object of a cache to the next", "stride")
+        struct.report("`stride` is only for `slab`: the distance between objects of a cache", "stride")
     elif stride is not None and align is not None and stride % align:
-        struct.report(f"`stride` {stride} contradicts `slab:{align}`: it is no multiple of {align}", "stride")
+        struct.report(
+            f"`stride` {stride} contradicts `slab:{align}`: it is not a multiple of {align}", "stride"
+        )
     constructor = struct.get("constructor", boolean)
     if constructor is not None and word != "slab":
-        struct.report("`constructor` is for `slab`: whether the cache has one", "constructor")
+        struct.report("`constructor` is only for `slab`: whether the cache has one", "constructor")
     if constructor and stride is not None:
-        struct.report("`constructor` says nothing beside `stride`, which holds everything", "constructor")
+        struct.report("`constructor` has no effect with `stride`, which includes everything", "constructor")
     red_zone = struct.get("red_zone", boolean)
     if red_zone is not None and word != "slab":
-        struct.report("`red_zone` is for `slab`: whether there is one before each object", "red_zone")
+        struct.report("`red_zone` is only for `slab`: whether each object has one before it", "red_zone")
     elif red_zone and stride is None:
-        struct.report("`red_zone` needs `stride`: with debugging more stands behind each object", "red_zone")
+        struct.report("`red_zone` needs `stride`: debugging also adds bytes after each object", "red_zone")
     if array is not None and word == EMBEDDED:
-        struct.report("`array` cannot stand beside `embedded`: the containers tell their arrays", "array")
+        struct.report(
+            "`array` cannot be combined with `embedded`: the containers determine the arrays", "array"
+        )
     if word is None and array is None:
         return None
     line = struct.notes.document.line((*struct.path, "array" if word is None else "placement"))
@@ -50,7 +54,7 @@ def _placement(value: object) -> tuple[str, int | None]:
     if word not in WORDS:
         raise Misfit(f"cannot be `{spelling}`{one_of(word, WORDS)}")
     if colon and word not in TAKE_ALIGNMENT:
-        raise Misfit(f"cannot be `{spelling}`: an alignment can stand behind {', '.join(TAKE_ALIGNMENT)}")
+        raise Misfit(f"cannot be `{spelling}`: an alignment can only follow {', '.join(TAKE_ALIGNMENT)}")
     if not colon:
         if word == ALIGNED:
             raise Misfit("`aligned` needs an alignment in bytes: `aligned:16`")

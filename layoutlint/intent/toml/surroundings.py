@@ -24,19 +24,19 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
         return around
     if around and not kind.traits.in_containers:
         kinds = ", ".join(other.name for other in every_kind() if other.traits.in_containers)
-        table.report(f"`around` is for the kinds {kinds}, and not for {kind.name}", "around")
+        table.report(f"`around` is for the kinds {kinds}, not for {kind.name}", "around")
     for key in kind.keys:
         for selector in _selectors(table.data.get(key.name)) if key.type in ("paths", "groups") else ():
             if selector.startswith(TYPE):
                 if around:
-                    reason = "the types of fields are not looked at with `around`"
+                    reason = "`around` does not support field types"
                     table.report(f"`{key.name}` cannot have `{selector}`: {reason}", key.name)
             elif not any(fnmatchcase(access, selector[1:]) for access in accesses):
                 hint = one_of(selector[1:], accesses)
                 table.report(f"`{key.name}` cannot have `{selector}`{hint}", key.name)
             elif around and not (kind.traits.in_containers and kind.traits.arranges == "apart"):
-                reason = f"with `around`, a field beside the struct; only {_separating_kinds()} speak of those"
-                table.report(f"`{key.name}` cannot have `{selector}`: it means, {reason}", key.name)
+                reason = f"with `around`, it selects fields beside the struct, only for {_separating_kinds()}"
+                table.report(f"`{key.name}` cannot have `{selector}`: {reason}", key.name)
     return around
 
 

@@ -1,4 +1,4 @@
-"""Format `json` of `allocations`: every call, on a line of its own."""
+"""Format `json` of `allocations`: one call on each line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def render(listing: Listing) -> Iterator[str]:
-    """One JSON object; calls by struct, those of which it is not known at the end."""
+    """Yield one JSON object with calls by struct; calls with an unknown struct come last."""
     calls = [
         call
         for struct in listing.structs
@@ -24,7 +24,7 @@ def render(listing: Listing) -> Iterator[str]:
     yield '{\n  "schema": "layoutlint/allocations/1",\n  "allocations": ['
     for number, call in enumerate((*calls, *listing.untold)):
         yield (",\n    " if number else "\n    ") + _dumps(_row(call))
-    unread = [{"path": each.origin, "reason": each.reason} for each in listing.unread]
+    unread = [{"path": failure.origin, "reason": failure.reason} for failure in listing.unread]
     yield f'\n  ],\n  "typedefs": {listing.typedefs},\n  "unread": {_dumps(unread)}\n}}\n'
 
 

@@ -1,4 +1,4 @@
-"""Format `text` of `allocations`: every struct with the calls that make objects of it."""
+"""Format `text` of `allocations`: every struct with the calls that allocate it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from layoutlint.readers.allocations.proposals import Listing, Proposed, describe
 
 
 def render(listing: Listing) -> Iterator[str]:
-    """A paragraph for each struct, and at the end how much could not be told."""
+    """Yield a paragraph for each struct, and totals."""
     for proposed in listing.structs:
         yield escapes.lines((f"struct {proposed.struct}", *_rows(proposed), ""))
     for call in listing.untold if not listing.structs else ():
@@ -21,12 +21,12 @@ def render(listing: Listing) -> Iterator[str]:
 
 def _rows(proposed: Proposed) -> Iterator[str]:
     if len(proposed.proposals) > 1:
-        yield f"  {len(proposed.proposals)} proposals contradict one another: the rule file must say one"
+        yield f"  {len(proposed.proposals)} proposals contradict each other: choose one in the rule file"
     for proposal in proposed.proposals:
         yield f"  {', '.join(keys(proposal.storage))}"
         yield from (f"    {call.source}  {described(call)}" for call in proposal.places)
     if proposed.untold:
-        yield "  cannot be told"
+        yield "  not determined"
         yield from (f"    {_untold(call)}" for call in proposed.untold)
 
 
@@ -39,7 +39,7 @@ def _end(listing: Listing) -> Iterator[str]:
     yield f"{counted(len(listing.structs), 'struct')}, {counted(proposals, 'proposal')}"
     if listing.untold:
         number = counted(len(listing.untold), "call")
-        yield f"{number} of which the struct cannot be told (--format json has them)"
+        yield f"{number} whose struct is unknown (--format json lists them)"
     if listing.typedefs:
         number = counted(listing.typedefs, "call")
-        yield f"{number} for types that are one word (--struct NAME lists those of one)"
+        yield f"{number} for types named by one word (--struct NAME lists those of one type)"

@@ -1,4 +1,4 @@
-"""Format `toml` of `allocations`: tables for a rule file, with the place of each fact behind it."""
+"""Format `toml` of `allocations`: tables for a rule file, with the source of each fact in a comment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN = 3
 
 
 def render(listing: Listing) -> Iterator[str]:
-    """One table for each struct; of proposals that contradict one another none is chosen."""
+    """Yield a table for each struct; contradicting proposals are comments."""
     for proposed in listing.structs:
         if proposed.proposals:
             yield escapes.lines((f"[struct.{escapes.toml_key(proposed.struct)}]", *_lines(proposed), ""))
@@ -19,21 +19,21 @@ def render(listing: Listing) -> Iterator[str]:
 
 def _lines(proposed: Proposed) -> Iterator[str]:
     if len(proposed.proposals) == 1:
-        yield from _said(proposed.proposals[0])
+        yield from _proposal_lines(proposed.proposals[0])
     else:
-        yield "# These contradict one another; choose the one that your rules are about."
+        yield "# These contradict each other: choose the one that your rules are about."
         for proposal in proposed.proposals:
-            yield from (f"# {line}" for line in _said(proposal))
+            yield from (f"# {line}" for line in _proposal_lines(proposal))
     for call in proposed.untold[:_SHOWN]:
-        yield f"# cannot be told: {call.source} ({described(call)}): {call.problem}"
+        yield f"# not determined: {call.source} ({described(call)}): {call.problem}"
     if len(proposed.untold) > _SHOWN:
-        yield f"# and {len(proposed.untold) - _SHOWN} more that cannot be told"
+        yield f"# and {len(proposed.untold) - _SHOWN} more not determined"
 
 
-def _said(proposal: Proposal) -> Iterator[str]:
+def _proposal_lines(proposal: Proposal) -> Iterator[str]:
     places = [f"{call.source} ({described(call)})" for call in proposal.places[:_SHOWN]]
-    more = len(proposal.places) - len(places)
-    said = ", ".join(places) + (f" and {more} more" if more else "")
+    hidden = len(proposal.places) - len(places)
+    places_text = ", ".join(places) + (f" and {hidden} more" if hidden else "")
     first, *rest = keys(proposal.storage)
-    yield f"{first}  # {said}"
+    yield f"{first}  # {places_text}"
     yield from rest

@@ -11,13 +11,13 @@ from layoutlint.judgement.case import Result, Trial, Uncovered
 
 
 def render(trials: Sequence[Trial]) -> str:
-    """One JSON object."""
-    told = {
+    """Return the results as one JSON object."""
+    document = {
         "schema": "layoutlint/rules-test/1",
         "packs": [_pack(trial) for trial in trials],
         "exit": 0 if all(trial.passed for trial in trials) else 1,
     }
-    return escapes.json_text(json.dumps(told, indent=2, ensure_ascii=False)) + "\n"
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _pack(trial: Trial) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def _pack(trial: Trial) -> dict[str, Any]:
         "cases": trial.cases,
         "passed": trial.passed,
         "results": [_result(result) for result in trial.results],
-        "uncovered": [_uncovered(lack) for lack in trial.uncovered],
+        "uncovered": [_missing_cases(lack) for lack in trial.uncovered],
     }
 
 
@@ -46,6 +46,6 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def _uncovered(lack: Uncovered) -> dict[str, Any]:
+def _missing_cases(lack: Uncovered) -> dict[str, Any]:
     source = lack.rule.source
     return {"rule": lack.rule.id, "file": source.file, "line": source.line, "lacks": list(lack.lacks)}

@@ -1,4 +1,4 @@
-"""Format `text` of `rules test`: a line for each case and rule, more where one failed, and the sum."""
+"""Format `text` of `rules test`: a line for each expectation, details of failures, and totals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from layoutlint.phrases import counted
 
 
 def render(trials: Sequence[Trial]) -> str:
-    """All packs, one below the other."""
+    """Return the results of all packs, and totals."""
     lines = [line for trial in trials for line in (*_pack(trial), "")]
     results = [result for trial in trials for result in trial.results]
     failed = sum(not result.passed for result in results)
     lacking = sum(len(trial.uncovered) for trial in trials if trial.is_strict)
-    told = f"{counted(len(results), 'verdict')}: {len(results) - failed:,} as expected, {failed:,} not"
-    told += f"; {counted(lacking, 'rule')} without a breaking or a keeping case" if lacking else ""
-    return escapes.lines((*lines, told))
+    totals = f"{counted(len(results), 'verdict')}: {len(results) - failed:,} as expected, {failed:,} not"
+    totals += f"; {counted(lacking, 'rule')} without a breaking or a keeping case" if lacking else ""
+    return escapes.lines((*lines, totals))
 
 
 def _pack(trial: Trial) -> Iterator[str]:
@@ -34,11 +34,10 @@ def _pack(trial: Trial) -> Iterator[str]:
 def _result(result: Result) -> Iterator[str]:
     expected = result.expected
     word = "ok  " if result.passed else "FAIL"
-    yield f"  {word}  {expected.source}: {result.case.name}: {expected.rule.id} is {spelled(result)}"
+    yield f"  {word}  {expected.source}: {result.case.name}: {expected.rule.id} is {_outcomes(result)}"
     if not result.passed:
         yield f"        expected {expected.outcome.value}: {result.message}"
 
 
-def spelled(result: Result) -> str:
-    """What became of it, in words."""
+def _outcomes(result: Result) -> str:
     return " and ".join(dict.fromkeys(outcome.value for outcome in result.actual)) or "not judged"

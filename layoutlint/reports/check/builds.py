@@ -1,4 +1,4 @@
-"""The parts of the text report that a matrix of builds adds."""
+"""The parts of the text report on a matrix of builds."""
 
 from __future__ import annotations
 
@@ -17,48 +17,55 @@ _MOST_MESSAGES = 5
 
 
 def heading(finding: Finding) -> Line:
-    """Of which build the numbers and the drawing below are."""
-    name, first = finding.builds[0]
-    often = share(first.verdict)
-    return line("  in build ", (name, "bold"), f", {often}:" if often else ":")
+    """Return the line with the build of the numbers and the drawing below it."""
+    name, finding_there = finding.builds[0]
+    shares = share(finding_there.verdict)
+    return line("  in build ", (name, "bold"), f", {shares}:" if shares else ":")
 
 
-def elsewhere(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
-    """The numbers of the builds that have others and do not keep the rule, each once."""
+def kept_in(finding: Finding, builds: tuple[Build, ...]) -> str:
+    """Return the builds of a kept rule: `in 6 builds; not judged in 2`."""
+    names = list(worst(finding.builds))
+    unjudged = len(builds) - len(names)
+    return f"in {named(names, builds)}" + (f"; not judged in {unjudged}" if unjudged else "")
+
+
+def other_messages(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+    """Yield the messages of other builds that do not keep the rule, each once with its builds."""
     others = list(_messages(finding).items())[1:]
     for number, (message, names) in enumerate(others):
         label = " " * 13 if number else "  elsewhere: "
         if number == _MOST_MESSAGES:
-            left = sum(len(names) for _, names in others[number:])
-            yield line(f"{label}and others in {counted(left, 'build')} (`--format json` has all)")
+            hidden = sum(len(names) for _, names in others[number:])
+            yield line(f"{label}and others in {counted(hidden, 'build')} (`--format json` has all)")
             return
         yield from paragraph(label, f"{named(names, builds)}: {message}", width)
 
 
 def _messages(finding: Finding) -> dict[str, list[str]]:
-    """What is said of the builds that do not keep the rule, and of which."""
-    found: dict[str, list[str]] = {}
-    for name, told in worst(finding.builds).items():
-        if told.verdict.outcome is not Outcome.KEPT or not found:
-            found.setdefault(told.verdict.message, []).append(name)
-    return found
+    """Return the messages on the builds that do not keep the rule, each with the names of its builds."""
+    builds_of: dict[str, list[str]] = {}
+    for name, build_finding in worst(finding.builds).items():
+        if build_finding.verdict.outcome is not Outcome.KEPT or not builds_of:
+            builds_of.setdefault(build_finding.verdict.message, []).append(name)
+    return builds_of
 
 
 def inputs(report: Report, width: int) -> Iterator[Line]:
-    """The inputs of all builds, and notes on them: what is the same in several once, with their names."""
+    """Yield the inputs and notes of all builds; equal ones once, with the names of their builds."""
     read: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
     for reading in report.readings:
         build = reading.build or ""
-        read.setdefault(_said(reading), []).append(build)
+        read.setdefault(_input_line(reading), []).append(build)
         for note in reading.notes:
             notes.setdefault(note, []).append(build)
-    for label, told in (("  ", read), ("  note: ", notes)):
-        for text, names in told.items():
+    for label, texts in (("  ", read), ("  note: ", notes)):
+        for text, names in texts.items():
             yield from paragraph(label, f"{text} (in {named(names, report.builds)})", width)
 
 
-def _said(reading: Reading) -> str:
-    found = counted(len(reading.structs), "struct")
-    found += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
-    return f"{reading.path}: {found} by {reading.reader}, {reading.target.name}"
+def _input_line(reading: Reading) -> str:
+    structs = counted(len(reading.structs), "struct")
+    structs += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
+    return f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}"

@@ -1,4 +1,4 @@
-"""Format `github`: workflow commands, which GitHub shows as annotations beside the source."""
+"""Format `github`: workflow commands, which GitHub shows as annotations of the source."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def render(report: Report) -> str:
-    """One command per finding and per unread input, and a last line that sums up."""
+    """Return a command for each finding and each unread input, and a summary line."""
     return "".join([f"{line}\n" for line in _lines(report)])
 
 
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if finding.suppressed is None:
-            yield _finding(finding)
+            yield _finding_command(finding)
     for unread in report.unread:
-        yield _unread(unread)
-    for said in report.coverage.policy:
-        yield command("notice", {"title": "policy"}, said)
+        yield _unread_command(unread)
+    for sentence_of_policy in report.coverage.policy:
+        yield command("notice", {"title": "policy"}, sentence_of_policy)
     for part in report.coverage.not_covered:
         yield command("error" if part.rules else "notice", {"title": "not covered"}, str(part))
     yield escapes.line(f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}")
 
 
-def _finding(finding: Finding) -> str:
+def _finding_command(finding: Finding) -> str:
     rule, verdict = finding.rule, finding.verdict
     level = _LEVELS[rule.severity]
     if verdict.outcome is Outcome.UNKNOWN and level == "notice":
@@ -50,23 +50,23 @@ def _finding(finding: Finding) -> str:
     return command(level, properties, *words)
 
 
-def _unread(unread: Unread) -> str:
+def _unread_command(unread: Unread) -> str:
     return command("error", {"title": "not read"}, str(unread))
 
 
 def command(name: str, properties: dict[str, str | int | None], *message: str) -> str:
-    """One workflow command with the lines of its message; properties that are None are left out."""
-    shown = {key: escapes.inline(str(value)) for key, value in properties.items() if value is not None}
-    given = [f"{key}={escape_property(value)}" for key, value in shown.items()]
+    """Return a workflow command with the lines of its message; properties that are None are omitted."""
+    values = {key: escapes.inline(str(value)) for key, value in properties.items() if value is not None}
+    pairs = [f"{key}={escape_property(value)}" for key, value in values.items()]
     text = "\n".join(map(escapes.inline, message))
-    return f"::{name}{' ' if given else ''}{','.join(given)}::{escape_data(text)}"
+    return f"::{name}{' ' if pairs else ''}{','.join(pairs)}::{escape_data(text)}"
 
 
 def escape_data(text: str) -> str:
-    """Text as it stands behind `::` (the runner's ActionCommand undoes %25, %0D and %0A, in that order)."""
+    """Escape text after `::` (the runner's ActionCommand decodes %25, %0D and %0A, in that order)."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escape_property(text: str) -> str:
-    """Text as the value of a property, where `:` and `,` end it as well."""
+    """Escape the value of a property, which `:` and `,` would end."""
     return escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""Format `json`: the contract that scripts rely on (schema `layoutlint/report/1`, docs/json.md)."""
+"""Format `json`: the report for scripts (schema `layoutlint/report/1`, docs/json.md)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from layoutlint.model.build import Build
 from layoutlint.model.randomised import Randomised
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
-from layoutlint.reports.finding_phrases import fingerprint, orders, struct_name
+from layoutlint.reports.finding_phrases import fingerprint, orders_fields, struct_name
 
 
 def render(report: Report) -> str:
-    """The report as one JSON object, indented by two spaces, ending with a newline."""
+    """Return the report as one JSON object, indented by two spaces, with a newline at the end."""
     document = {
         "schema": REPORT_SCHEMA,
         "builds": [_build(build, report) for build in report.builds],
         "inputs": [_input(reading) for reading in report.readings],
         "findings": [_finding(finding) for finding in report.findings],
         "kept": [_finding(finding) for finding in report.kept],
-        "unread": [_unread(unread) for unread in report.unread],
+        "unread": [_unread_input(unread) for unread in report.unread],
         "coverage": _coverage(report.coverage),
         "exit": report.exit_status,
     }
@@ -62,7 +62,7 @@ def _input(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _unread(unread: Unread) -> dict[str, Any]:
+def _unread_input(unread: Unread) -> dict[str, Any]:
     return {
         "origin": unread.origin,
         "reason": unread.reason,
@@ -89,9 +89,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "also": list(finding.also),
         "fields": [_field(place) for place in verdict.evidence],
         "placements": _placements(verdict),
-        "randomised": _randomised(finding.struct.randomised if finding.struct else None),
+        "randomised": _randomisation(finding.struct.randomised if finding.struct else None),
         "randomisable": finding.struct is not None and finding.struct.is_randomisable,
-        "around": _around(finding.around),
+        "around": _surroundings(finding.around),
         "rank": _rank(finding.rank),
         "fingerprint": fingerprint(finding),
         "suppressed": finding.suppressed,
@@ -100,10 +100,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _outcomes(finding: Finding) -> dict[str, Any]:
-    """The outcome in each build, of the definition that comes off worst."""
-    told = worst(finding.builds)
+    """Return the outcome in each build, that of the worst definition."""
+    worst_findings = worst(finding.builds)
     definitions = Counter(name for name, _ in finding.builds)
-    return {name: _outcome(told[name], definitions[name]) for name in dict.fromkeys(definitions)}
+    return {name: _outcome(worst_findings[name], definitions[name]) for name in dict.fromkeys(definitions)}
 
 
 def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _definition(struct: Struct | None) -> dict[str, Any] | None:
     }
 
 
-def _around(around: Around | None) -> dict[str, Any] | None:
+def _surroundings(around: Around | None) -> dict[str, Any] | None:
     if around is None:
         return None
     source = around.source
@@ -167,12 +167,12 @@ def _placements(verdict: Verdict) -> dict[str, Any]:
         "violating": len(verdict.bases),
         "bases": list(verdict.bases),
         "basis": verdict.basis or None,
-        "orders": None if verdict.orders is None else orders(verdict.orders),
+        "orders": None if verdict.orders is None else orders_fields(verdict.orders),
     }
 
 
-def _randomised(how: Randomised | None) -> dict[str, Any] | None:
-    """How the fields came into their order, with the keys that `show` has for it."""
+def _randomisation(how: Randomised | None) -> dict[str, Any] | None:
+    """Return how the field order was randomised, with the keys of `show`."""
     if how is None:
         return None
     return {"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own}

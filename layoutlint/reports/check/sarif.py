@@ -1,4 +1,4 @@
-"""Format `sarif`: SARIF 2.1.0, for code scanning and editors. Section numbers below are those of its text."""
+"""Format `sarif`: SARIF 2.1.0, for code scanning and editors; section numbers refer to its specification."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Source
-from layoutlint.reports.finding_phrases import exit_meaning, fingerprint, order, orders, sentence, share
+from layoutlint.reports.finding_phrases import (
+    exit_meaning,
+    fingerprint,
+    order,
+    orders_fields,
+    sentence,
+    share,
+)
 from layoutlint.reports.layout_phrases import found_in
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _RELATED = 20
-"""Second fields that a result points at; the message names the others."""
+"""The maximum of related locations of a result; the message names all fields."""
 
 
 def render(report: Report) -> str:
-    """The report as one SARIF log with one run, ending with a newline.
+    """Return the report as a SARIF log with one run, with a newline at the end.
 
-    Kept rules are no results: their being listed among the tool's rules, without a result, says so.
+    Kept rules are among the tool's rules, without a result.
     """
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
     return escapes.json_text(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
@@ -68,7 +75,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    """How the run went; what a rule names and no input has concerns the rules (3.20.20), not the run."""
+    """Return the invocation; missing structs and fields concern the configuration (3.20.20), not the run."""
     return {
         "executionSuccessful": not (report.unread or any(part.rules for part in report.coverage.not_covered)),
         "exitCode": report.exit_status,
@@ -76,7 +83,7 @@ def _invocation(report: Report) -> dict[str, Any]:
         "toolExecutionNotifications": [
             *(_notification("error", str(unread)) for unread in report.unread),
             *(_notification("error" if p.rules else "note", str(p)) for p in report.coverage.not_covered),
-            *(_notification("note", f"policy {said}") for said in report.coverage.policy),
+            *(_notification("note", f"policy {text}") for text in report.coverage.policy),
         ],
         "toolConfigurationNotifications": [
             {"level": "warning", "message": {"text": text}} for text in report.coverage.unresolved
@@ -99,7 +106,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "level": "none" if is_unknown else finding.rule.severity.value,
         "message": {"text": _message(finding)},
         "locations": [_location(finding)],
-        "relatedLocations": [_related(place, n) for n, place in enumerate(related[:_RELATED], 1)],
+        "relatedLocations": [_related_location(place, n) for n, place in enumerate(related[:_RELATED], 1)],
         "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
         # 3.27.23: present in all results of a run, or in none.
         "suppressions": _suppressions(finding),
@@ -127,7 +134,7 @@ def _location(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _related(place: Place, number: int) -> dict[str, Any]:
+def _related_location(place: Place, number: int) -> dict[str, Any]:
     source = place.field.source or Source("")
     text = f"`{place.path}` at {place.extent}"
     return {"id": number, "physicalLocation": _physical(source), "message": {"text": text}}
@@ -141,7 +148,7 @@ def _physical(source: Source) -> dict[str, Any]:
 
 
 def artifact(file: str) -> dict[str, str]:
-    """A file as an artifactLocation: absolute as a file URI, else relative to the source root (3.4.4)."""
+    """Return the artifactLocation of a file: a file URI, or relative to the source root (3.4.4)."""
     path = posixpath.normpath(file)
     if path.startswith("/"):
         return {"uri": f"file://{quote(path)}"}
@@ -160,7 +167,9 @@ def _properties(finding: Finding) -> dict[str, Any]:
     if finding.also:
         properties["also"] = list(finding.also)
     if finding.builds:
-        properties["builds"] = {name: of.verdict.outcome.value for name, of in worst(finding.builds).items()}
+        properties["builds"] = {
+            name: worst_one.verdict.outcome.value for name, worst_one in worst(finding.builds).items()
+        }
     if verdict.total:
         properties["placements"] = share(verdict)
         properties["bases"] = list(verdict.bases)
@@ -169,5 +178,5 @@ def _properties(finding: Finding) -> dict[str, Any]:
             properties["linePairs"] = True
         properties["basis"] = verdict.basis
     if verdict.orders is not None:
-        properties["orders"] = orders(verdict.orders)
+        properties["orders"] = orders_fields(verdict.orders)
     return properties

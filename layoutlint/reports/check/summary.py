@@ -1,4 +1,4 @@
-"""The end of the text report: what was kept, what was looked at, what was not, and the exit status."""
+"""The end of the text report: kept rules, inputs, coverage, and the exit status."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from layoutlint.judgement.build_outcomes import spread
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.phrases import counted
 from layoutlint.reports.check import builds
-from layoutlint.reports.finding_phrases import described, exit_meaning, outcome, share, tally
-from layoutlint.reports.grouping import gathered, in_places, silent
+from layoutlint.reports.finding_phrases import exit_meaning, outcome, share, subject, tally
+from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
 from layoutlint.reports.styled import Line, line, paragraph
 
 _INDEX_FROM = 6
-"""From this many findings on, an index of them stands at the end, where the eye falls first."""
+"""The number of findings from which the summary starts with an index of them."""
 
 
 def summary(report: Report, width: int) -> Iterator[Line]:
-    """One line per kept rule, coverage, what could not be read, and the result."""
+    """Yield a line for each kept rule, the inputs, coverage, failures, and the result."""
     if len(report.findings) >= _INDEX_FROM:
-        yield from _section("findings", (_index(group, report) for group in gathered(report.findings)))
-    yield from _section("kept", (_kept(group, report) for group in gathered(report.kept)))
+        yield from _section(
+            "findings", (_index_line(group, report) for group in group_findings(report.findings))
+        )
+    yield from _section("kept", (_kept_line(group, report) for group in group_findings(report.kept)))
     yield from _section("inputs", _inputs(report, width))
     yield from _section("coverage", _coverage(report, width))
     yield from _section(
@@ -32,39 +34,35 @@ def summary(report: Report, width: int) -> Iterator[Line]:
 
 
 def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
-    """A heading with rows below it; nothing when there are none."""
-    found = tuple(rows)
-    if found:
+    """Yield a heading with rows below it; nothing if there are no rows."""
+    content = tuple(rows)
+    if content:
         yield line((title, "bold"))
-        yield from found
+        yield from content
         yield line()
 
 
-def _index(group: tuple[Finding, ...], report: Report) -> Line:
+def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
     finding, verdict = group[0], group[0].verdict
     if len(group) > 1:
-        return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {in_places(group)}")
-    said = " ".join(filter(None, (outcome(finding), share(verdict))))
+        return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {summarize_group(group)}")
+    result = " ".join(filter(None, (outcome(finding), share(verdict))))
     if finding.builds:
-        said = spread(finding.builds, report.builds)
-    mark = " (suppressed)" if finding.suppressed is not None else ""
-    many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
-    return line(
-        f"  {finding.rule.severity.value:<8}{finding.rule.id}  {described(finding)}: {said}{many}{mark}"
-    )
+        result = spread(finding.builds, report.builds)
+    suppressed = " (suppressed)" if finding.suppressed is not None else ""
+    files = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
+    row = f"{finding.rule.severity.value:<8}{finding.rule.id}  {subject(finding)}: {result}"
+    return line(f"  {row}{files}{suppressed}")
 
 
-def _kept(group: tuple[Finding, ...], report: Report) -> Line:
+def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
     finding = group[0]
     if len(group) > 1:
-        return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {in_places(group)}")
+        return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {summarize_group(group)}")
+    places = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
     if finding.builds:
-        said = spread(finding.builds, report.builds).removeprefix("kept ")
-        return line(
-            "  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)} {said}"
-        )
-    many = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
-    return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {described(finding)}{many}")
+        places = f" {builds.kept_in(finding, report.builds)}"
+    return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {subject(finding)}{places}")
 
 
 def _inputs(report: Report, width: int) -> Iterator[Line]:
@@ -72,10 +70,10 @@ def _inputs(report: Report, width: int) -> Iterator[Line]:
         yield from builds.inputs(report, width)
         return
     for reading in report.readings:
-        found = counted(len(reading.structs), "struct")
-        found += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
+        structs = counted(len(reading.structs), "struct")
+        structs += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
         yield from paragraph(
-            "  ", f"{reading.path}: {found} by {reading.reader}, {reading.target.name}", width
+            "  ", f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}", width
         )
         for note in reading.notes:
             yield from paragraph("    note: ", note, width)
@@ -98,5 +96,5 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
         yield from paragraph("  not covered: ", str(part), width, "magenta" if part.rules else "")
     for reason in coverage.guessed:
         yield from paragraph("  guessed: ", reason, width)
-    for reason in silent((*report.findings, *report.kept)):
-        yield from paragraph("  passed over: ", reason, width)
+    for reason in undeclared_places((*report.findings, *report.kept)):
+        yield from paragraph("  not judged: ", reason, width)

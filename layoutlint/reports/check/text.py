@@ -1,4 +1,4 @@
-"""Format `text`: a report for people, with the lines drawn where fields meet."""
+"""Format `text`: a report for people, with drawings of the cache lines."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.structs import Struct
 from layoutlint.reports import drawing, styled
-from layoutlint.reports.check.builds import elsewhere, heading
+from layoutlint.reports.check.builds import heading, other_messages
 from layoutlint.reports.check.summary import summary
-from layoutlint.reports.finding_phrases import described, order, outcome, ranked, share
-from layoutlint.reports.grouping import SHOWN, gathered, the_rest
+from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
+from layoutlint.reports.grouping import SHOWN, group_findings, summarize_others
 from layoutlint.reports.layout_phrases import found_in
 from layoutlint.reports.styled import Line, line, paragraph
 
 WIDTH = 100
 _MOST_PADDED = 40
-"""Paths up to this length are padded so that sources stand in a column."""
+"""The maximal width of the column of field paths."""
 
 STYLES = {
     Outcome.BROKEN: "bold red",
@@ -33,18 +33,18 @@ SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", 
 
 
 def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
-    """The report as text of at most `width` columns, and never more than 100 where that can be."""
+    """Return the report as text, wrapped at `width` columns (60 to 100)."""
     lines = _lines(report, max(60, min(width, WIDTH)))
-    return styled.colored(lines) if color else styled.plain(lines)
+    return styled.render_colored(lines) if color else styled.render_plain(lines)
 
 
 def _lines(report: Report, width: int) -> Iterator[Line]:
-    for group in gathered(report.findings):
+    for group in group_findings(report.findings):
         for finding in group[:SHOWN]:
             yield from _finding(finding, report.builds, width)
             yield line()
         if len(group) > SHOWN:
-            yield from paragraph("  ", the_rest(group, group[SHOWN:]), width)
+            yield from paragraph("  ", summarize_others(group, group[SHOWN:]), width)
             yield line()
     yield from summary(report, width)
 
@@ -66,46 +66,46 @@ def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterato
     verdict = finding.verdict
     style = STYLES[verdict.outcome]
     if finding.builds:
-        yield from paragraph(f"  {described(finding)} is ", spread(finding.builds, builds), width, style)
+        yield from paragraph(f"  {subject(finding)} is ", spread(finding.builds, builds), width, style)
         return
-    yield line("  ", described(finding), " is ", (outcome(finding), style), _how_often(verdict))
+    yield line("  ", subject(finding), " is ", (outcome(finding), style), _how_often(verdict))
 
 
 def _where(finding: Finding, width: int) -> Iterator[Line]:
-    """The source, and the inputs in which it was found; in one line where that fits."""
-    place, found = str(finding.place), f"in {found_in(finding.files)}" if finding.input else ""
-    if 7 + len(place) + len(found) <= width:
-        yield line("  --> ", (place, "cyan"), f" {found}")
+    """Yield the source, and the inputs in which it was found, in one line if they fit."""
+    place, inputs = str(finding.place), f"in {found_in(finding.files)}" if finding.input else ""
+    if 7 + len(place) + len(inputs) <= width:
+        yield line("  --> ", (place, "cyan"), f" {inputs}")
     else:
         yield line("  --> ", (place, "cyan"))
-        yield line(f"      {found}")
+        yield line(f"      {inputs}")
 
 
 def _how_often(verdict: Verdict) -> str:
-    """Where it fails: ` in 2 of 8 placements (bases 0, 56)`."""
-    often = share(verdict)
-    if not often:
+    """Return where a rule fails: ` in 2 of 8 placements (bases 0, 56)`."""
+    shares = share(verdict)
+    if not shares:
         return ""
     if len(verdict.bases) == verdict.total or verdict.orders is not None:
-        return f" {often}"
-    return f" {often} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
+        return f" {shares}"
+    return f" {shares} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
 
 
 def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     first = finding.builds[0][1] if finding.builds else finding
     yield from paragraph("  what: ", first.verdict.message, width)
-    yield from elsewhere(finding, builds, width)
+    yield from other_messages(finding, builds, width)
     if order(finding):
         yield from paragraph("  order: ", order(finding), width)
     if verdict.is_placed:
         yield from paragraph("  placed: ", verdict.basis, width)
     if finding.rank is not None:
-        yield from paragraph("  rank: ", ranked(finding.rank), width)
+        yield from paragraph("  rank: ", rank_reason(finding.rank), width)
     yield from paragraph("  why: ", rule.why, width)
-    is_of_rule = first.verdict.is_missing_field and finding.place != rule.source  # what is to be mended
-    if rule.by != RULE_FILE or is_of_rule:
-        yield from paragraph("  said by: ", f"{rule.by} at {rule.source}", width)
+    must_fix_rule = first.verdict.is_missing_field and finding.place != rule.source
+    if rule.by != RULE_FILE or must_fix_rule:
+        yield from paragraph("  stated by: ", f"{rule.by} at {rule.source}", width)
     for number, evidence in enumerate(rule.evidence):
         yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
     if verdict.advice:
@@ -113,7 +113,7 @@ def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[
 
 
 def _geometry(finding: Finding, width: int) -> Iterator[Line]:
-    """The fields concerned, and the lines on which they fall at the witness base."""
+    """Yield the fields of a verdict, and a drawing of their lines at the witness base."""
     verdict, struct = finding.verdict, finding.struct
     if not verdict.evidence:
         return
@@ -164,5 +164,5 @@ def _fields(places: tuple[Place, ...], width: int) -> Iterator[Line]:
 
 
 def _offset(place: Place) -> str:
-    """Its first byte, and for a bit-field the bit in it: `2360:3`."""
+    """Return the offset of a field in bytes, with the bit for a bit-field: `2360:3`."""
     return f"{place.offset}:{place.bit_offset % 8}" if place.field.is_bitfield else str(place.offset)

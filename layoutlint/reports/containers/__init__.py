@@ -10,4 +10,4 @@ if TYPE_CHECKING:  # the command line needs the names of the formats, and no str
     from layoutlint.reports.show.options import ShowOptions
 
 ContainersFormat: TypeAlias = "Callable[[tuple[Embedded, ...], ShowOptions], Iterator[str]]"
-"""A listing as pieces of text."""
+"""A listing in pieces of text."""

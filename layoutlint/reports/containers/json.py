@@ -1,4 +1,4 @@
-"""Format `json` of `containers`: definitions of a struct, and where each of its containers holds it."""
+"""Format `json` of `containers`: definitions of a struct, and its offset in each container."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from layoutlint.geometry.containers import Array, Container, Embedded
 from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
 
-# Made once: `json.dumps` with an option builds an encoder for every call.
+# One encoder: `json.dumps` with an option builds one for every call.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def render(found: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
-    """One JSON object; each container stands on a line of its own. Files are named once, as by `show`."""
-    structs = [struct for each in found for struct in (each.struct, *(way.struct for way in each.containers))]
+def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
+    """Yield one JSON object, each container on a line of its own; files are numbered as in `show`."""
+    structs = [
+        struct
+        for definition in definitions
+        for struct in (definition.struct, *(container.struct for container in definition.containers))
+    ]
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
     yield f'{{\n  "schema": "layoutlint/containers/1",\n  "files": {_dumps(list(files))},\n  "structs": ['
-    for number, each in enumerate(found):
-        struct = each.struct
+    for number, definition in enumerate(definitions):
+        struct = definition.struct
         head = {**_definition(struct, files), "aliases": list(struct.aliases), "target": struct.target.name}
         yield (",\n    " if number else "\n    ") + f'{_dumps(head)[:-1]},\n     "containers": ['
-        for nth, way in enumerate(each.containers):
-            row = {**_definition(way.struct, files), **_way(way, options)}
-            yield (",\n      " if nth else "\n      ") + _dumps(row)
+        for position, container in enumerate(definition.containers):
+            row = {**_definition(container.struct, files), **_container(container, options)}
+            yield (",\n      " if position else "\n      ") + _dumps(row)
         yield "]}"
-    yield ("\n  " if found else "") + "]\n}\n"
+    yield ("\n  " if definitions else "") + "]\n}\n"
 
 
 def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
@@ -46,14 +50,14 @@ def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _way(way: Container, options: ShowOptions) -> dict[str, Any]:
-    placements = placement.inside(way, options.line_size, options.min_align)
+def _container(container: Container, options: ShowOptions) -> dict[str, Any]:
+    placements = placement.inside(container, options.line_size, options.min_align)
     return {
-        "path": way.path,
-        "offset": way.offset,
-        "through": list(way.through),
-        "count": way.count,
-        "arrays": [_array(array) for array in way.arrays],
+        "path": container.path,
+        "offset": container.offset,
+        "through": list(container.through),
+        "count": container.count,
+        "arrays": [_array(array) for array in container.arrays],
         "line_size": placements.line_size if placements else None,
         "bases": list(placements.bases) if placements else None,
     }

@@ -1,4 +1,4 @@
-"""Format `text` of `containers`: a line for each place in which a struct is embedded."""
+"""Format `text` of `containers`: a line for each place where a struct is embedded."""
 
 from __future__ import annotations
 
@@ -17,88 +17,95 @@ from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
 
 _HOW = (
-    "`line` and `byte` are those in a container that starts on a line of {}; `bases` says at how many places "
-    "of a line it can start, wherever its containers do. Of arrays, the first element's offset is shown."
+    "`line` and `byte` are for a container at the start of a {}-byte line; `bases` is the number of places "
+    "of a line where the struct can start. For an array, `offset` is that of the first element."
 )
 
 
-def render(found: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
-    """One table per definition: where it stands in its containers, and on which line of each."""
-    has_several = len({each.struct.target for each in found}) > 1
-    for number, each in enumerate(found):
-        lines = _table(each, options, has_several)
-        text = styled.colored(lines) if options.color else styled.plain(lines)
+def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
+    """Yield a table for each definition, with its offset and line in each container."""
+    has_several = len({definition.struct.target for definition in definitions}) > 1
+    for number, definition in enumerate(definitions):
+        lines = _table(definition, options, has_several)
+        text = styled.render_colored(lines) if options.color else styled.render_plain(lines)
         yield ("\n" if number else "") + text
 
 
-def _table(found: Embedded, options: ShowOptions, has_other_targets: bool) -> Iterator[Line]:
-    struct = found.struct
+def _table(definition: Embedded, options: ShowOptions, has_other_targets: bool) -> Iterator[Line]:
+    struct = definition.struct
     target = f"  for {struct.target.name}" if has_other_targets else ""
     source = str(struct.source or "")
     yield line((f"{struct.aggregate} {struct.name}", "bold"), "  ", (source, "cyan"), target)
     if struct.files:
         yield from paragraph("  in ", found_in(struct.files), options.width)
     if struct.problem is not None:
-        yield from paragraph("  cannot be believed: ", struct.problem, options.width, "bold magenta")
+        yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
     size = "??" if struct.bit_size is None else counted(struct.bit_size // 8, "byte")
-    if not found.containers:
+    if not definition.containers:
         yield line(f"  {size}; nothing embeds it")
         return
     line_size = options.line_size or struct.target.line_size
-    yield line(f"  {size}; {_embedded(found.containers)}")
+    yield line(f"  {size}; {_count_containers(definition.containers)}")
     yield from paragraph("  ", _HOW.format(line_size), options.width)
     yield line()
     yield line(("  offset      of    line  byte  bases  container", "dim"))
-    several = _several(found.containers)
-    known: dict[int, Placements] = {}  # a container can have many of the struct
-    for way in found.containers:
-        if id(way.struct) not in known and way.struct.bit_size is not None:
-            layout = Layout(way.struct)
-            known[id(way.struct)] = placement.of(layout, options.line_size, options.min_align)
-        outer = known.get(id(way.struct))
-        yield _row(way, struct, outer, options, way.struct.name in several)
+    several = _several(definition.containers)
+    placements: dict[int, Placements] = {}  # a container can embed the struct many times
+    for container in definition.containers:
+        if id(container.struct) not in placements and container.struct.bit_size is not None:
+            layout = Layout(container.struct)
+            placements[id(container.struct)] = placement.of(layout, options.line_size, options.min_align)
+        outer = placements.get(id(container.struct))
+        yield _row(container, struct, outer, options, container.struct.name in several)
 
 
-def _embedded(ways: tuple[Container, ...]) -> str:
-    """In how many others it is embedded."""
-    every = {id(way.struct) for way in ways}
-    direct = {id(way.struct) for way in ways if not way.through}
+def _count_containers(containers: tuple[Container, ...]) -> str:
+    """Return in how many types a struct is embedded, and in how many directly."""
+    every = {id(container.struct) for container in containers}
+    direct = {id(container.struct) for container in containers if not container.through}
     return f"embedded in {counted(len(every), 'type')}, in {len(direct):,} of them directly"
 
 
-def _several(ways: tuple[Container, ...]) -> set[str]:
-    """Names of containers that several definitions have."""
-    names = Counter(struct.name for struct in {id(way.struct): way.struct for way in ways}.values())
+def _several(containers: tuple[Container, ...]) -> set[str]:
+    """Return the names of containers that have several definitions."""
+    names = Counter(
+        struct.name
+        for struct in {id(container.struct): container.struct for container in containers}.values()
+    )
     return {name for name, number in names.items() if number > 1}
 
 
 def _row(
-    way: Container, embedded: Struct, outer: Placements | None, options: ShowOptions, is_one_of_several: bool
+    embedding: Container,
+    struct: Struct,
+    outer: Placements | None,
+    options: ShowOptions,
+    has_namesakes: bool,
 ) -> Line:
-    """One place; `outer` are the placements of its container, None where its size is not known."""
-    container = way.struct
-    starts = None if outer is None else placement.starts_inside(way, outer)
+    """Return the row of one place; `outer` are its container's placements, None if its size is unknown."""
+    container = embedding.struct
+    starts = None if outer is None else placement.starts_inside(embedding, outer)
     line_size = options.line_size or container.target.line_size
     size = "??" if container.bit_size is None else str(container.bit_size // 8)
     bases = "??" if starts is None else str(len(starts))
-    number, byte = divmod(way.offset, line_size)
-    path = f"{container.name}.{way.written}" if way.path else f"{container.name} (unnamed member)"
-    straddle, is_short = _straddle(way, embedded, line_size)
+    number, byte = divmod(embedding.offset, line_size)
+    path = f"{container.name}.{embedding.written}" if embedding.path else f"{container.name} (unnamed member)"
+    straddle, is_short = _straddle(embedding, struct, line_size)
     return line(
-        f" {way.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}",
+        f" {embedding.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}",
         (straddle, "bold red" if is_short else ""),
-        _arrays(way),
-        (f"  through {', '.join(way.through)}" if way.through else "", "dim"),
-        (f"  {container.source or container.origin}" if is_one_of_several else "", "cyan"),
+        _arrays(embedding),
+        (f"  through {', '.join(embedding.through)}" if embedding.through else "", "dim"),
+        (f"  {container.source or container.origin}" if has_namesakes else "", "cyan"),
         (f"  in {some_of(container.files, 2)}" if container.files else "", "cyan"),
-        (f"  cannot be believed: {container.problem}" if container.problem else "", "bold magenta"),
+        (f"  layout unreliable: {container.problem}" if container.problem else "", "bold magenta"),
     )
 
 
-def _straddle(way: Container, embedded: Struct, line_size: int) -> tuple[str, bool]:
-    """The lines that it touches when these are several, and whether it would fit on one."""
-    size = (embedded.bit_size or 0) // 8
-    touched = placement.lines(0, way.offset, way.offset + size, line_size)
+def _straddle(embedding: Container, struct: Struct, line_size: int) -> tuple[str, bool]:
+    """Return the lines of a struct if it is on several, and whether it would fit on one."""
+    size = (struct.bit_size or 0) // 8
+    touched = placement.lines(0, embedding.offset, embedding.offset + size, line_size)
     if len(touched) < 2:
         return "", False
     if size <= line_size:
@@ -106,12 +113,12 @@ def _straddle(way: Container, embedded: Struct, line_size: int) -> tuple[str, bo
     return f"  (lines {touched[0]}..{touched[-1]})", False
 
 
-def _arrays(way: Container) -> str:
-    """How many there are, and how far apart; nothing where no array is on the way."""
-    if not way.arrays:
+def _arrays(embedding: Container) -> str:
+    """Return the element counts and strides of the arrays on the path; empty for none."""
+    if not embedding.arrays:
         return ""
-    elements = ", in each of ".join(_elements(array) for array in reversed(way.arrays))
-    total = "" if len(way.arrays) == 1 or not way.count else f"{way.count:,} in all: "
+    elements = ", in each of ".join(_elements(array) for array in reversed(embedding.arrays))
+    total = "" if len(embedding.arrays) == 1 or not embedding.count else f"{embedding.count:,} in all: "
     return f"  {total}{elements}"
 
 

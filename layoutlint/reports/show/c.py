@@ -1,4 +1,4 @@
-"""Format `c` of `show`: declarations with places in comments, which read like pahole's."""
+"""Format `c` of `show`: declarations with offsets and sizes in comments, as pahole prints them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from layoutlint import escapes
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.structs import Field, Struct
 from layoutlint.reports.layout_phrases import found_in, order
-from layoutlint.reports.show.c_members import Block, Member, block, natural, unholed
+from layoutlint.reports.show.c_members import Block, Member, block, natural, union_block
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
 
@@ -21,7 +21,7 @@ _TAB = 8
 
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
-    """One declaration per struct; those of anonymous types are written out where they stand."""
+    """Yield a declaration for each struct; anonymous types are printed inside it."""
     for struct in structs:
         yield escapes.lines(_struct(struct, options))
 
@@ -32,7 +32,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
     if struct.randomised is not None:
         yield f"/* {order(struct.randomised)} */"
     if struct.problem is not None:
-        yield f"/* cannot be believed: {struct.problem.replace('*/', '* /')} */"
+        yield f"/* layout unreliable: {struct.problem.replace('*/', '* /')} */"
     if struct.bit_size is None:
         yield f"{struct.aggregate} {struct.name}; /* size: ??, declared but not defined */"
         return
@@ -49,7 +49,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Printer:
-    """Prints members; remembers the cache line that was reached, over all depths."""
+    """Prints members; keeps track of the current cache line across nested structs."""
 
     pointer_size: int
     line_size: int
@@ -57,37 +57,37 @@ class _Printer:
     line: int = 0
 
     def open(self, fields: tuple[Field, ...], bit_size: int | None, is_union: bool) -> Block:
-        """What stands between the braces of a struct or union."""
+        """Return the members between the braces of a struct or union."""
         if is_union:
-            return unholed(fields, self.pointer_size)
+            return union_block(fields, self.pointer_size)
         return block(fields, bit_size, self.pointer_size)
 
     def body(self, inside: Block, depth: int, base: int, is_union: bool) -> Iterator[str]:
-        """The lines between the braces of something that starts at byte `base` of the outermost struct."""
+        """Yield the lines between the braces of a struct at byte `base` of the outermost struct."""
         if is_union:
             yield from self._alternatives(inside, depth, base)
             return
         for member, following in zip_longest(inside.members, inside.members[1:]):
             yield from self._boundary(base + member.start, depth)
             yield from self._member(member, depth, base)
-            yield from self._between(member, following, depth)
+            yield from self._gap_after(member, following, depth)
 
     def _alternatives(self, inside: Block, depth: int, base: int) -> Iterator[str]:
-        """The members of a union, each of which starts on the line on which the union does."""
+        """Yield the members of a union, each of which starts on the line of the union."""
         line = self.line
         for member in inside.members:
             yield from self._member(member, depth, base)
             self.line = line
 
-    def _between(self, last: Member, following: Member | None, depth: int) -> Iterator[str]:
-        """What is said behind a member: padding inside it, and the hole and units up to the next one."""
+    def _gap_after(self, last: Member, following: Member | None, depth: int) -> Iterator[str]:
+        """Yield the remarks after a member: its padding, and the hole and unnamed bits after it."""
         remarks = list(_remarks(last, following))
         tabs = "\t" * depth
         if remarks:
             yield ""
             yield from (f"{tabs}/* {remark} */" for remark in remarks)
         if following is None:
-            # The figures of the outermost struct bring their own blank line.
+            # The totals of the outermost struct start with a blank line.
             return
         unnamed = f"{tabs}{declaration(following.field.type, '').type:<{self._type_width(depth)}} "
         if last.bit_hole and following.bit:
@@ -100,7 +100,7 @@ class _Printer:
             yield ""
 
     def _boundary(self, offset: int, depth: int) -> Iterator[str]:
-        """A remark where a member is the first that starts on another line than all before it."""
+        """Yield a remark if a member starts on a later cache line than all members so far."""
         reached = offset // self.line_size
         if reached > self.line:
             self.line = reached
@@ -118,7 +118,7 @@ class _Printer:
             yield from self.body(inside, depth + 1, base + member.start, is_union)
             name = f" {field.name}{field.type.right}" if field.name is not None else ""
             text = f"}}{name}{forced};"
-            # pahole sets the place of an array of such structs right behind it.
+            # pahole does not align the comment of an array of such structs.
             width = 0 if field.dims else width
         else:
             declared = declaration(field.type, field.name or "")
@@ -127,7 +127,7 @@ class _Printer:
         yield f"{tabs}{text:<{width}} {_place(member, base)}"
 
     def _type_width(self, depth: int) -> int:
-        # pahole gives the shrinking width to printf, where a negative one means its amount.
+        # pahole passes the width to printf, which takes the absolute value of a negative one.
         return abs(_TYPE_WIDTH - _TAB * (depth - 1))
 
     def _width(self, depth: int) -> int:
@@ -142,7 +142,7 @@ def _place(member: Member, base: int) -> str:
 
 
 def _remarks(last: Member, following: Member | None) -> Iterator[str]:
-    """What stands behind a member before the next one."""
+    """Yield the remarks on a member's padding, hole and storage unit."""
     if last.padding:
         yield f"XXX last struct has {_bytes(last.padding)} of padding"
     if last.bit_hole:
@@ -150,11 +150,11 @@ def _remarks(last: Member, following: Member | None) -> Iterator[str]:
     if last.hole > 0:
         yield f"XXX {_bytes(last.hole)} hole, try to pack"
     if following is not None:
-        yield from _combined(last, following)
+        yield from _unit_sharing(last, following)
 
 
-def _combined(last: Member, following: Member) -> list[str]:
-    """Whether the storage unit of a bit-field is also that of its neighbour."""
+def _unit_sharing(last: Member, following: Member) -> list[str]:
+    """Return a remark if a bit-field shares its storage unit with a neighbour."""
     if following.bit is not None and (
         following.start < last.start or (following.start == last.start and last.bit is None and last.size)
     ):
@@ -165,7 +165,7 @@ def _combined(last: Member, following: Member) -> list[str]:
 
 
 def _trailer(struct: Struct, inside: Block, line_size: int) -> Iterator[str]:
-    """The figures at the end of a struct."""
+    """Yield the totals at the end of a struct."""
     size = (struct.bit_size or 0) // 8
     yield ""
     yield f"\t/* size: {size}, cachelines: {-(-size // line_size)}, members: {len(inside.members)} */"
@@ -177,38 +177,40 @@ def _trailer(struct: Struct, inside: Block, line_size: int) -> Iterator[str]:
         yield f"\t/* paddings: {len(padded)}, sum paddings: {sum(padded)} */"
     if inside.bit_padding:
         yield f"\t/* bit_padding: {inside.bit_padding} bits */"
-    yield from _forced(inside.members)
+    yield from _forced_alignments(inside.members)
     if size % line_size:
         yield f"\t/* last cacheline: {size % line_size} bytes */"
 
 
 def _sums(members: tuple[Member, ...]) -> Iterator[str]:
-    """How many bytes and bits fields and holes take, where there are holes."""
+    """Yield the bytes and bits of fields and holes, if there are holes."""
     holes = [member.hole for member in members if member.hole > 0]
     bit_holes = [member.bit_hole for member in members if member.bit_hole]
     if not holes and not bit_holes:
         return
-    held = sum(member.size or 0 for member in members if member.bit is None)
+    bytes_held = sum(member.size or 0 for member in members if member.bit is None)
     bits = sum(member.bits or 0 for member in members)
-    if held:
-        said = f", holes: {len(holes)}, sum holes: {sum(holes)}" if holes else ""
-        yield f"sum members: {held}{said}"
+    if bytes_held:
+        hole_words = f", holes: {len(holes)}, sum holes: {sum(holes)}" if holes else ""
+        yield f"sum members: {bytes_held}{hole_words}"
     if bits:
-        said = f", bit holes: {len(bit_holes)}, sum bit holes: {sum(bit_holes)} bits" if bit_holes else ""
-        yield f"sum bitfield members: {bits} bits{said or f' ({bits // 8} bytes)'}"
+        hole_words = (
+            f", bit holes: {len(bit_holes)}, sum bit holes: {sum(bit_holes)} bits" if bit_holes else ""
+        )
+        yield f"sum bitfield members: {bits} bits{hole_words or f' ({bits // 8} bytes)'}"
 
 
-def _forced(members: tuple[Member, ...]) -> Iterator[str]:
+def _forced_alignments(members: tuple[Member, ...]) -> Iterator[str]:
     count = sum(member.forced is not None for member in members)
     if not count:
         return
-    before = [last.hole for last, member in pairwise(members) if member.forced and last.hole]
-    holes = f", forced holes: {len(before)}, sum forced holes: {sum(before)}" if before else ""
+    gaps = [last.hole for last, member in pairwise(members) if member.forced and last.hole]
+    holes = f", forced holes: {len(gaps)}, sum forced holes: {sum(gaps)}" if gaps else ""
     yield f"\t/* forced alignments: {count}{holes} */"
 
 
 def _attributes(struct: Struct) -> str:
-    """What the layout shows of the struct's own attributes."""
+    """Return the attributes of a struct that its layout implies."""
     layout = Layout(struct)
     largest = max((field.align or 1 for field in struct.fields if not field.is_bitfield), default=1)
     words = ""
@@ -217,8 +219,8 @@ def _attributes(struct: Struct) -> str:
     )
     if is_packed or layout.size % largest:
         words += " __attribute__((__packed__))"
-    asked = (field.align or 1 if field.is_bitfield else natural(field) for field in struct.fields)
-    own = max(asked, default=1)
+    required = (field.align or 1 if field.is_bitfield else natural(field) for field in struct.fields)
+    own = max(required, default=1)
     align = (layout.suggested_align or layout.align).value
     if align > own and not is_packed:
         words += f" __attribute__((__aligned__({align})))"

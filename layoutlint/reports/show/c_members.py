@@ -1,4 +1,4 @@
-"""The members of one struct as pahole sees them: units of bit-fields, and the holes behind members."""
+"""Members of a struct in pahole's model: storage units of bit-fields, and holes after members."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from layoutlint.reports.show.c_types import unit_size
 
 @dataclass(slots=True)
 class Member:
-    """A member with its first byte (of the storage unit, for a bit-field) from the start of its struct."""
+    """A member, and the offset of its first byte (for a bit-field, of its storage unit) in its struct."""
 
     field: Field
     start: int
     size: int | None
-    """Bytes in the member or its storage unit; None when not known."""
+    """Bytes in the member or its storage unit; None if unknown."""
     bit: int | None = None
-    """Bits from the start of the storage unit; None when it is no bit-field."""
+    """Bits from the start of the storage unit; None if it is no bit-field."""
     hole: int = 0
-    """Bytes behind it that no member covers."""
+    """Bytes after it that no member covers."""
     bit_hole: int = 0
-    """Bits of its unit behind it that no member covers."""
+    """Bits of its storage unit after it that no member covers."""
     padding: int = 0
     """Bytes of padding at the end of its struct type."""
     unit_end: int = 0
-    """One past the last byte of the storage unit that is open behind it; 0 when it is no bit-field."""
+    """End (exclusive) of the storage unit that is open after it, in bytes; 0 if it is no bit-field."""
     forced: int | None = None
-    """Its alignment in bytes, when that is more than its type asks for."""
+    """Its alignment in bytes if larger than that of its type; else None."""
 
     @property
     def bits(self) -> int | None:
-        """Its length in bits when it is a bit-field."""
+        """The width of a bit-field in bits; None for other members."""
         return None if self.bit is None else self.field.bit_size
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What stands between the braces of one struct or union."""
+    """The members between the braces of a struct or union, and its padding."""
 
     members: tuple[Member, ...]
     padding: int = 0
@@ -45,7 +45,7 @@ class Block:
 
 
 def block(fields: tuple[Field, ...], bit_size: int | None, pointer_size: int) -> Block:
-    """The members of a struct of `bit_size` bits, with the holes between them."""
+    """Return the members of a struct of `bit_size` bits, with the holes between them."""
     members = tuple(_member(field, pointer_size) for field in fields)
     if bit_size is None:
         return Block(members)
@@ -57,16 +57,16 @@ def block(fields: tuple[Field, ...], bit_size: int | None, pointer_size: int) ->
             last.hole, last.bit_hole = hole, bit_hole
         last = member
     bit_padding = walk.finish(bit_size)
-    return Block(members, bit_size // 8 - walk.seen // 8, bit_padding)
+    return Block(members, bit_size // 8 - walk.covered // 8, bit_padding)
 
 
-def unholed(fields: tuple[Field, ...], pointer_size: int) -> Block:
-    """The members of a union."""
+def union_block(fields: tuple[Field, ...], pointer_size: int) -> Block:
+    """Return the members of a union."""
     return Block(tuple(_member(field, pointer_size) for field in fields))
 
 
 def natural(field: Field) -> int:
-    """The alignment that a member's type asks for by itself, in bytes, without `aligned` inside it."""
+    """Return the natural alignment of a member's type in bytes, without `aligned` attributes."""
     if field.is_bitfield:
         return 1
     if field.aggregate is not None:
@@ -78,7 +78,7 @@ def natural(field: Field) -> int:
 
 
 def _element_size(field: Field) -> int:
-    """Bytes in a member, or in one element of an array; 0 when not known."""
+    """Return the bytes in a member, or in one element of an array; 0 if unknown."""
     size = (field.bit_size or 0) // 8
     for count in field.dims:
         if not count:
@@ -103,48 +103,48 @@ def _member(field: Field, pointer_size: int) -> Member:
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes over the members in declared order; `seen` is one past the last bit covered so far."""
+    """A pass over the members in declared order; `covered` is the end (exclusive) of the bits so far."""
 
-    seen: int = 0
+    covered: int = 0
     unit_end: int | None = None
-    """One past the last bit of the storage unit that bit-fields are being put into."""
+    """End (exclusive) of the open storage unit of bit-fields, in bits; None if none is open."""
     unit_bits: int = 0
 
     def step(self, member: Member) -> tuple[int, int]:
-        """The whole bytes, and the bits, that lie between what was seen and this member."""
+        """Return the whole bytes and the bits between the covered bits and a member."""
         start = member.field.bit_offset
         bits = self._leave_unit(start)
         if member.bit is None:
-            hole = start // 8 - self.seen // 8
-            self.seen = start + (member.field.bit_size or 0)
+            hole = start // 8 - self.covered // 8
+            self.covered = start + (member.field.bit_size or 0)
             self.unit_end, self.unit_bits = None, 0
             return hole, bits
         hole, unit_start = 0, member.start * 8
-        if self.seen < unit_start <= start:
-            hole = member.start - self.seen // 8
-            self.seen = unit_start
-        bits += start - self.seen
-        self.seen = start + (member.field.bit_size or 0)
+        if self.covered < unit_start <= start:
+            hole = member.start - self.covered // 8
+            self.covered = unit_start
+        bits += start - self.covered
+        self.covered = start + (member.field.bit_size or 0)
         self._enter_unit(member)
         return hole, bits
 
     def _leave_unit(self, start: int) -> int:
-        """The bits that the unit has left before `start`; they count as seen from then on."""
+        """Close the storage unit at `start`; return its unused bits, which count as covered now."""
         if self.unit_end is None:
             return 0
         end = min(self.unit_end, start)
-        left, self.seen = end - self.seen, end
-        return left
+        rest, self.covered = end - self.covered, end
+        return rest
 
     def _enter_unit(self, member: Member) -> None:
-        """A bit-field opens a unit, or widens the one that it stands in."""
+        """Open a storage unit for a bit-field, or widen the open one."""
         bits = (member.size or 0) * 8
-        if self.unit_end is None or self.seen > self.unit_end or bits > self.unit_bits:
+        if self.unit_end is None or self.covered > self.unit_end or bits > self.unit_bits:
             self.unit_bits, self.unit_end = bits, member.start * 8 + bits
-            if self.seen > self.unit_end:
+            if self.covered > self.unit_end:
                 self.unit_end += bits
         member.unit_end = self.unit_end // 8
 
     def finish(self, bit_size: int) -> int:
-        """The bits that the last unit has left at the end of the struct."""
+        """Return the unused bits of the last storage unit at the end of the struct."""
         return self._leave_unit(bit_size)

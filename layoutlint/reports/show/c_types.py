@@ -1,4 +1,4 @@
-"""Types as pahole spells them, and what a declaration's columns hold."""
+"""Types and declarations as pahole spells them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUALIFIED_PARAMETER = re.compile(r"\b((?:const|volatile) [\w ]*\w)(?=[,)])")
 _NUMBERED = re.compile(r"(?:^|\D)(8|16|32|64)(?:_t)?$")
 
 _LONGEST = 4096
-"""Characters of a type whose blanks are pahole's; damaged inputs have longer ones."""
+"""Characters of a type that is respaced; only damaged inputs have longer ones."""
 
 # Bytes in the storage unit of a bit-field, by the spelling of its type (System V psABI).
 _UNITS = {
@@ -26,24 +26,24 @@ _UNITS = {
 
 
 class Declaration(NamedTuple):
-    """A declaration in its two columns: the type, and the declarator without the semicolon."""
+    """A declaration in two columns: the type, and the declarator without the semicolon."""
 
     type: str
     name: str
 
 
 def declaration(kind: CType, name: str) -> Declaration:
-    """`name` declared with a type: `void` and `(*name)(int)` for a pointer to a function."""
-    left, right = spaced(kind.left), spaced(kind.right)
-    opened = left.rfind("(*")
-    if opened < 0:
-        return Declaration(left, name + right)
-    glue = "" if left.endswith(("*", "(")) else " "
-    return Declaration(left[:opened].rstrip(), f"{left[opened:]}{glue}{name}{right}")
+    """Declare `name` with a type: `void` and `(*name)(int)` for a pointer to a function."""
+    before, after = add_blanks(kind.left), add_blanks(kind.right)
+    paren = before.rfind("(*")
+    if paren < 0:
+        return Declaration(before, name + after)
+    glue = "" if before.endswith(("*", "(")) else " "
+    return Declaration(before[:paren].rstrip(), f"{before[paren:]}{glue}{name}{after}")
 
 
-def spaced(text: str) -> str:
-    """A spelled type with pahole's blanks: one between stars, and one more behind a qualified name."""
+def add_blanks(text: str) -> str:
+    """Return a type with pahole's blanks: one between stars, and one more after a qualified name."""
     if len(text) > _LONGEST:
         return text
     text = _QUALIFIED_POINTEE.sub(r"\1  ", _ADJACENT_STARS.sub("* ", text))
@@ -51,10 +51,10 @@ def spaced(text: str) -> str:
 
 
 def unit_size(member: Field, pointer_size: int) -> int:
-    """Bytes in the storage unit of a bit-field.
+    """Return the bytes in the storage unit of a bit-field.
 
-    Inputs give a bit-field's place, not its unit; the spelling of its type tells, or else the smallest
-    unit that holds the field does.
+    Inputs do not state it: it is taken from the spelling of the type, or else is the smallest unit that
+    holds the field.
     """
     name = member.type.left.removeprefix("const ").removeprefix("volatile ")
     if name.startswith("enum "):

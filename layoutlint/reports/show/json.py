@@ -1,6 +1,6 @@
-"""Format `json` of `show`: the facts and geometry of structs, one after the other.
+"""Format `json` of `show`: the facts and geometry of structs.
 
-Its objects are written out: an encoder takes longer over a dictionary for each than all the rest takes.
+The objects are formatted by hand: encoding a dictionary for each takes longer than everything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
 
 _PIECE = 256
-"""Structs whose text is made, and can be written, at once."""
+"""The number of structs in one piece of output."""
 
 _KEYS = (
     "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding",
@@ -24,18 +24,18 @@ _KEYS = (
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
 _STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s}'
 
-# Made once: `json.dumps` with an option builds an encoder for every call.
+# One encoder: `json.dumps` with an option builds one for every call.
 _text = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
-    """One JSON object whose `structs` come in the order given; each field stands on a line of its own.
+    """Yield one JSON object with `structs` in the given order, and each field on a line of its own.
 
-    The files of a folder are named once: thousands of structs can be in thousands of them.
+    Structs refer to files by number: thousands of structs can be in thousands of files.
     """
     files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
-    named = escapes.json_text(_text(list(files)))
-    yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {named},\n  "structs": ['
+    names = escapes.json_text(_text(list(files)))
+    yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {names},\n  "structs": ['
     for first in range(0, len(structs), _PIECE):
         piece = rows(structs[first : first + _PIECE], files, options.expand)
         yield (",\n    " if first else "\n    ") + escapes.json_text(piece)
@@ -43,36 +43,36 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 
 
 def rows(structs: Sequence[Struct], files: Mapping[str, int], expand: bool) -> str:
-    """The text of some structs, with commas between them; `files` has the numbers of their files."""
+    """Return the text of some structs, separated by commas; `files` has the numbers of their files."""
     return ",\n    ".join([_struct(struct, files, expand) for struct in structs])
 
 
 def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
-    """One struct as JSON; what is not known of an incomplete one is null."""
+    """Return one struct as JSON; unknown values of an incomplete one are null."""
     source, layout = struct.source, None if struct.bit_size is None else Layout(struct)
     places = () if layout is None else layout.expanded() if expand else layout.places
     return _STRUCT % (
         _text(struct.name),
         _text(struct.aggregate),
         *_figures(struct, layout),
-        *((_text(source.file), _known(source.line)) if source else ("null", "null")),
+        *((_text(source.file), _number(source.line)) if source else ("null", "null")),
         _text(struct.origin),
         [files[file] for file in struct.files],
         f"[{', '.join(map(_text, struct.aliases))}]",
         "null" if struct.problem is None else _text(struct.problem),
-        "null" if struct.randomised is None else _randomised(struct.randomised),
+        "null" if struct.randomised is None else _randomisation(struct.randomised),
         _lines(map(_field, places)),
         _lines(map(_hole, layout.holes if layout else ())),
     )
 
 
-def _randomised(how: Randomised) -> str:
+def _randomisation(how: Randomised) -> str:
     return _text({"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own})
 
 
 def _figures(struct: Struct, layout: Layout | None) -> tuple[object, ...]:
     if layout is None:
-        align = _known(struct.align)
+        align = _number(struct.align)
         return "null", align, "[]" if struct.align is None else f"[{align}]", "null", "null", "null"
     possible, padding = list(layout.alignments), layout.bit_padding // 8
     if len(possible) == 1:
@@ -88,10 +88,10 @@ def _lines(objects: Iterable[str]) -> str:
 
 
 def _field(place: Place) -> str:
-    path, kind, size = _text(place.path), _text(str(place.field.type)), _known(place.size)
+    path, kind, size = _text(place.path), _text(str(place.field.type)), _number(place.size)
     bits = '"bit_offset": null, "bit_size": null'
     if place.field.is_bitfield:
-        bits = f'"bit_offset": {place.bit_offset}, "bit_size": {_known(place.bit_size)}'
+        bits = f'"bit_offset": {place.bit_offset}, "bit_size": {_number(place.bit_size)}'
     return f'{{"path": {path}, "type": {kind}, "offset": {place.offset}, "size": {size}, {bits}}}'
 
 
@@ -101,5 +101,5 @@ def _hole(hole: Hole) -> str:
     return f'{{"offset": null, "size": null, "bit_offset": {hole.bit_offset}, "bit_size": {hole.bit_size}}}'
 
 
-def _known(number: int | None) -> int | str:
+def _number(number: int | None) -> int | str:
     return "null" if number is None else number

@@ -1,4 +1,4 @@
-"""What a listing of structs is asked to look like."""
+"""Options of listings of structs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # the command line needs the names of the formats, and no str
 
 @dataclass(frozen=True, slots=True)
 class ShowOptions:
-    """Choices of `layoutlint show` and `containers`; sizes in bytes, None takes the target's."""
+    """Options of `layoutlint show` and `containers`; sizes in bytes, None for the target's."""
 
     expand: bool = False
     """Show the members of embedded structs as well."""
@@ -23,4 +23,4 @@ class ShowOptions:
 
 
 ShowFormat: TypeAlias = "Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]"
-"""A listing as pieces of text, so that a whole kernel need not stand in memory."""
+"""A listing in pieces of text, so that a whole kernel need not be in memory."""

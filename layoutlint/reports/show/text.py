@@ -1,4 +1,4 @@
-"""Format `text` of `show`: a table for people, with lines, holes, padding and straddles marked."""
+"""Format `text` of `show`: a table with lines, holes, padding and straddles marked."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RULE_LENGTH = 72
 
 
 def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
-    """One table per struct, at base 0, and in how many places of a line its objects can start."""
+    """Yield a table for each struct at base 0, with the number of places where its objects can start."""
     for number, struct in enumerate(structs):
         lines = _struct(struct, options)
-        text = styled.colored(lines) if options.color else styled.plain(lines)
+        text = styled.render_colored(lines) if options.color else styled.render_plain(lines)
         yield ("\n" if number else "") + text
 
 
@@ -32,7 +32,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     if struct.randomised is not None:
         yield from paragraph("  ", order(struct.randomised), options.width)
     if struct.problem is not None:
-        yield from paragraph("  cannot be believed: ", struct.problem, options.width, "bold magenta")
+        yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
     if struct.bit_size is None:
         yield line("  size ??: declared but not defined")
         return
@@ -48,8 +48,8 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
 
 
 def _size(layout: Layout, line_size: int) -> str:
-    held = counted(-(-layout.size // line_size), "line")
-    words = [f"{counted(layout.size, 'byte')}: {held} of {line_size}"]
+    lines = counted(-(-layout.size // line_size), "line")
+    words = [f"{counted(layout.size, 'byte')}: {lines} of {line_size}"]
     whole = [hole.size for hole in layout.holes if hole.is_whole]
     if whole:
         words.append(f"{counted(len(whole), 'hole')} of {counted(sum(whole), 'byte')}")
@@ -59,24 +59,25 @@ def _size(layout: Layout, line_size: int) -> str:
 
 
 def _alignments(layout: Layout) -> str:
-    """Which alignments are possible, and which one gaps suggest."""
+    """Return the possible alignments, and the one that gaps suggest."""
     *first, last = map(str, layout.alignments)
-    told = f"its alignment is not in the debug information: it can be {', '.join(first)} or {last}"
+    sentence = f"its alignment is not in the debug information: it can be {', '.join(first)} or {last}"
     suggested = layout.suggested_align
-    return told if suggested is None else f"{told}, of which {suggested.value} is {suggested.basis}"
+    return sentence if suggested is None else f"{sentence}, of which {suggested.value} is {suggested.basis}"
 
 
 def _starts(placements: placement.Placements) -> str:
-    """At how many places of a line an object can start, and why."""
+    """Return at how many places of a line an object can start, and why."""
     number = len(placements.bases)
     if number == 1:
         return f"starts at the start of a line: {placements.why}"
-    return f"can start at {number} places of a line: {placements.why}; shown for one that starts on a line"
+    shown = "shown for an object at the start of a line"
+    return f"can start at {number} places of a line: {placements.why}; {shown}"
 
 
 @dataclass(slots=True)
 class _Table:
-    """The rows of one struct; remembers which holes and line boundaries are behind it."""
+    """The rows of one struct; keeps track of the holes and line boundaries already printed."""
 
     layout: Layout
     line_size: int
@@ -85,7 +86,7 @@ class _Table:
     holes: list[Hole] = field(default_factory=list)
 
     def rows(self) -> Iterator[Line]:
-        """All rows, with the holes before the field that follows them."""
+        """Yield all rows, each hole before the field that follows it."""
         self.holes = list(reversed(self.layout.holes))
         struct = self.layout.struct
         yield from self._members(struct.fields, "", 0, 0, struct.aggregate == "union")
@@ -100,7 +101,7 @@ class _Table:
         for member in fields:
             name = f"{prefix}{member.name}" if member.name is not None else ""
             place = Place(name, base + member.bit_offset, member.bit_size, member)
-            yield from self._before(place)
+            yield from self._gaps_before(place)
             yield self._row(place, depth)
             is_opened = member.name is None or (self.expand and bool(member.members))
             if is_opened:
@@ -108,27 +109,27 @@ class _Table:
                 inner_union = member.aggregate == "union"
                 yield from self._members(member.members, inner, place.bit_offset, depth + 1, inner_union)
 
-    def _before(self, place: Place) -> Iterator[Line]:
-        """The holes and line boundaries that lie before a field."""
+    def _gaps_before(self, place: Place) -> Iterator[Line]:
+        """Yield the holes and line boundaries before a field."""
         while self.holes and self.holes[-1].bit_offset < place.bit_offset:
             yield from self._gap(self.holes.pop(), "hole")
         yield from self._boundary(place.bit_offset)
 
     def _boundary(self, bit_offset: int) -> Iterator[Line]:
-        """A rule where a byte is the first that stands on another line than all before it."""
+        """Yield a separator if a byte is on a later line than all rows so far."""
         reached = bit_offset // 8 // self.line_size
         if reached > self.line:
             self.line = reached
             title = f"-- line {reached}, from {reached * self.line_size} "
             yield line("  ", (title.ljust(_RULE_LENGTH, "-"), "blue"))
 
-    def _gap(self, hole: Hole, what: str) -> Iterator[Line]:
+    def _gap(self, hole: Hole, name: str) -> Iterator[Line]:
         yield from self._boundary(hole.bit_offset)
         if hole.bit_size % 8 == 0 and hole.bit_offset % 8 == 0:
-            yield line((f"{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({what})", "yellow"))
+            yield line((f"{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({name})", "yellow"))
         else:
-            at = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
-            yield line((f"{at:>8}{'':>8}  ({what} of {counted(hole.bit_size, 'bit')})", "yellow"))
+            offset = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
+            yield line((f"{offset:>8}{'':>8}  ({name} of {counted(hole.bit_size, 'bit')})", "yellow"))
 
     def _row(self, place: Place, depth: int) -> Line:
         member = place.field
@@ -142,7 +143,7 @@ class _Table:
         )
 
     def _straddle(self, place: Place) -> str:
-        """A mark for a field that stands on more than one line."""
+        """Return a mark for a field on more than one line; empty for others."""
         if place.bit_size is None or place.field.name is None or place.is_flexible:
             return ""
         touched = placement.lines_of(place, 0, self.line_size)

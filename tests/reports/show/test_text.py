@@ -46,13 +46,13 @@ MARKS = [
     ("line", struct("s", 72, member("a", 0, 64), member("b", 64, 8)), {},
      "  -- line 1, from 64 -----------------------------------------------------"),
     ("8 bases", struct("s", 8, member("a", 0, 8)), {},
-     "  can start at 8 places of a line: aligned to 8 (stated by the input); shown for one that starts on"),
+     "  can start at 8 places of a line: aligned to 8 (stated by the input); shown for an"),
     ("1 base", struct("s", 64, member("a", 0, 64), align=64), {},
      "  starts at the start of a line: aligned to 64 (stated by the input)"),
     ("figures", struct("s", 16, member("a", 0, 4), member("b", 8, 1)), {},
      "  16 bytes: 1 line of 64, 1 hole of 4 bytes, 7 bytes of padding"),
     ("incomplete", replace(struct("s", 0), bit_size=None), {}, "  size ??: declared but not defined"),
-    ("not believed", replace(struct("s", 8), problem="s.h:3: no type"), {}, "  cannot be believed: s.h:3: no type"),
+    ("not believed", replace(struct("s", 8), problem="s.h:3: no type"), {}, "  layout unreliable: s.h:3: no type"),
 ]  # fmt: skip
 
 
