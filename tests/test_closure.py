@@ -109,7 +109,7 @@ def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
     shipped = {pack.path for pack in rule_file.shipped()}
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
-    assert shipped <= files <= shipped | {case_file.beside(path) for path in shipped}
+    assert shipped <= files <= shipped | {case_file.path_beside(path) for path in shipped}
 
 
 LINKS = [

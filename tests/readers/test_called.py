@@ -142,7 +142,7 @@ SHOWN = [
     (["program.o", "plain"], "program.o: no struct plain (did you mean `plain_t`?)"),
     (["program.o", "cout_t"], "program.o: no struct cout_t"),
     (["program.o", "lock", "outr"], "program.o: no struct outr (did you mean `outer`?)"),
-    (["program.o", "z\udcff"], "program.o: struct z\\udcff is not there"),
+    (["program.o", "z\udcff"], "program.o: no struct z\\udcff"),
     ([".", "lokc"], ".: no struct lokc (did you mean `lock`?)"),
 ]
 

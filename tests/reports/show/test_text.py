@@ -46,7 +46,7 @@ MARKS = [
     ("line", struct("s", 72, member("a", 0, 64), member("b", 64, 8)), {},
      "  -- line 1, from 64 -----------------------------------------------------"),
     ("8 bases", struct("s", 8, member("a", 0, 8)), {},
-     "  can start at 8 places of a line: aligned to 8 (stated by the input); shown for an"),
+     "  can start at 8 places of a line: aligned to 8 (stated by the input); shown for an object at the"),
     ("1 base", struct("s", 64, member("a", 0, 64), align=64), {},
      "  starts at the start of a line: aligned to 64 (stated by the input)"),
     ("figures", struct("s", 16, member("a", 0, 4), member("b", 8, 1)), {},
