@@ -1,4 +1,4 @@
-"""One module per rule kind; KINDS is the table of them all, which are imported when a rule names them."""
+"""The rule kinds, one module each. KINDS lists them; a module is imported when a rule names its kind."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ KINDS = {
     "complete": "Complete",
     "neighbours": "Neighbours",
 }
-"""Each kind's class, in the order of the manual; its module is called as the kind is."""
+"""The class of each kind, in the order of the manual. The module has the name of the kind."""
 
 OF_VARIABLES = ("neighbours",)
-"""The kinds whose rules are about variables, and name no struct."""
+"""Kinds whose rules are about variables, and name no struct."""
 OF_EITHER = ("stride",)
-"""Those of which a rule with the key `variables` is so as well."""
+"""Kinds whose rules are about variables if they have the key `variables`."""
 
 
 IN_PAIRS = ("separate", "isolated", "access", "guards", "stride", "neighbours")
-"""The kinds that keep fields apart, and so can do it by aligned pairs of lines."""
+"""Kinds that keep fields apart, and so can do it by aligned pairs of lines."""
 
 
 def in_pairs(kind: Kind) -> bool:
-    """Return whether a rule can be judged by pairs of lines: one that brings fields together cannot."""
+    """Return whether a rule can be judged by pairs of lines: not if it brings fields together."""
     return kind.name in IN_PAIRS and getattr(kind, "contended", True)
 
 
 @cache
 def kind_named(name: str) -> type[Kind] | None:
-    """The kind called `name`, None when there is none."""
+    """Return the kind called `name`; None for none."""
     if name not in KINDS:
         return None
     module = import_module(f"layoutlint.kinds.{name.replace('-', '_')}")
@@ -56,5 +56,5 @@ def kind_named(name: str) -> type[Kind] | None:
 
 
 def every_kind() -> tuple[type[Kind], ...]:
-    """All of them, in the order of the manual."""
+    """Return all kinds, in the order of the manual."""
     return tuple(kind for name in KINDS if (kind := kind_named(name)) is not None)

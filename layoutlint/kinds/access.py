@@ -1,4 +1,4 @@
-"""Kind `access`: what is read often is not on a line with what is written often, as declared."""
+"""Kind `access`: fields declared as read share no line with fields declared as written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ struct stats {
 
 @dataclass(frozen=True, slots=True)
 class AccessApart:
-    """Fields that are declared as read share no line with fields that are declared as written."""
+    """Fields declared as read share no line with fields declared as written."""
 
     name: ClassVar[str] = "access"
     traits: ClassVar[Traits] = Traits(
@@ -88,34 +88,39 @@ class AccessApart:
                 raise ValueError(f"`{key}` needs at least one access")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field of the readers touches a line of a field of the writers."""
-        uses = self._uses(context)
+        """Return a violation for each base at which a read and a written field share a line."""
+        uses = self._select_uses(context)
         read = [place for place, by in uses.items() if any(a.access in self.readers for a in by)]
         written = [place for place, by in uses.items() if any(a.access in self.writers for a in by)]
-        # What is said of one element stands above what is said of all.
-        both = sorted(uses, key=lambda place: "[" in place.path) if read and written else ()
-        each = expand_elements(context, both)
+        # The access of one element overrides that of all elements.
+        by_precedence = sorted(uses, key=lambda place: "[" in place.path) if read and written else ()
+        named_field = expand_elements(context, by_precedence)
         ours, theirs = (
-            [place for place in each if each[place] in some] for some in map(frozenset, (read, written))
+            [place for place in named_field if named_field[place] in some]
+            for some in map(frozenset, (read, written))
         )
-        found = find_opposed_pairs(
-            context, ours, theirs, lambda a, b: self._disturb(uses[each[a]], uses[each[b]])
+        opposed = find_opposed_pairs(
+            context, ours, theirs, lambda a, b: self._disturb(uses[named_field[a]], uses[named_field[b]])
         )
-        across = context.filter_crossing_pairs(found.across)
-        pairs = context.filter_own_pairs(list(found.pairs))
+        across = context.filter_crossing_pairs(opposed.across)
+        pairs = context.filter_own_pairs(list(opposed.pairs))
 
         def say(place: Place) -> str:
-            words = ", ".join(f"{a.side} {a.access}".lstrip() for a in uses[each[found.named[place]]])
+            words = ", ".join(
+                f"{a.side} {a.access}".lstrip() for a in uses[named_field[opposed.named[place]]]
+            )
             return f"`{place.path}` ({words}) at {place.extent}"
 
         share_no = f"share no {context.placements.unit} in any placement"
         message = f"{len(read)} read and {len(written)} written fields {share_no}"
-        kept = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
-        around = find_adjacent_objects(context, self.neighbours, across)
-        return judge_apart(pairs, context.placements, kept, say, adjacent=around)
+        kept_verdict = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
+        adjacent = find_adjacent_objects(context, self.neighbours, across)
+        return judge_apart(pairs, context.placements, kept_verdict, say, adjacent=adjacent)
 
     def _disturb(self, some: tuple[Access, ...], others: tuple[Access, ...]) -> bool:
-        """Whether one of two fields is read by one side alone, and the other one written by another side."""
+        """Return whether one of two fields is read by one side only, and the other written by
+        another side.
+        """
         return any(
             a.access in self.readers and b.access in self.writers and not (a.side and a.side == b.side)
             for read, by in ((some, others), (others, some))
@@ -123,8 +128,8 @@ class AccessApart:
             for a, b in product(read, by)
         )
 
-    def _uses(self, context: Context) -> dict[Place, tuple[Access, ...]]:
-        """The fields to judge with their accesses."""
+    def _select_uses(self, context: Context) -> dict[Place, tuple[Access, ...]]:
+        """Return the fields to judge with their accesses."""
         declared = context.uses()
         if not self.fields:
             return declared

@@ -1,4 +1,4 @@
-"""Kind `adjacent`: fields stand side by side in memory."""
+"""Kind `adjacent`: fields are side by side in memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ struct sem {
 
 @dataclass(frozen=True, slots=True)
 class Adjacent:
-    """Nothing but padding between the fields."""
+    """Only padding is between the fields."""
 
     name: ClassVar[str] = "adjacent"
     traits: ClassVar[Traits] = Traits(needs_size=False, arranges="together")
@@ -67,7 +67,7 @@ class Adjacent:
         need_at_least("max_gap", self.max_gap, 0)
 
     def check(self, context: Context) -> Verdict:
-        """Broken by a field between two of the fields, or by too wide a gap."""
+        """Return broken for a field between two of the fields, or for too wide a gap."""
         places = tuple(sorted(context.places(self.fields), key=lambda p: (p.bit_offset, _bit_end(p))))
         for place in places[:-1]:
             if place.is_flexible:
@@ -95,12 +95,12 @@ class Adjacent:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What lies between two fields."""
+    """The bytes between two fields."""
 
     low: Place
     high: Place
     start: int
-    """The bit behind the last field that ends before `high`, or overlaps it."""
+    """The bit after the last field that ends before `high` or overlaps it."""
 
     @property
     def size(self) -> int:
@@ -108,7 +108,7 @@ class _Gap:
 
     @property
     def padding(self) -> int:
-        """The most that the alignment of `high` can have caused; raises CannotTell when it is not known."""
+        """The largest padding for the alignment of `high`. Raises CannotTell if that is unknown."""
         if not self.size:
             return 0
         align = self.high.field.align

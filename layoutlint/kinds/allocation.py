@@ -30,12 +30,13 @@ struct request {
 };
 """
 _MOST_GROWTH = 1 << 16
-"""How far a struct is made larger, in bytes, in search of the next boundary: two of the largest slabs."""
+"""Maximum number of bytes by which a struct grows in the search for the next boundary: two of the largest
+slabs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The size class of kmalloc, and the pages and objects of a slab."""
+    """An object stays within a class of kmalloc, or a number of pages and objects per slab."""
 
     name: ClassVar[str] = "allocation"
     traits: ClassVar[Traits] = Traits()
@@ -101,26 +102,28 @@ class Allocation:
             raise ValueError("`max_order` says nothing beside `order`")
 
     def check(self, context: Context) -> Verdict:
-        """Broken by an object that is too large for its class, or for so many to be in a slab."""
+        """Return broken for an object that is too large for its class, or for the required number
+        in a slab.
+        """
         end = context.layout.open_end
         if end is not None:
             raise CannotTell(f"how large an object is, is not known: it ends with {format_place(end)}")
         if not context.layout.size:
             raise CannotTell("an object without size is not allocated")
         struct = context.layout.struct
-        told = list(self._told(context))
+        results = list(self._judge_limits(context))
         message = f"{struct.aggregate} {struct.name} has {context.layout.size} bytes: "
-        message += "; ".join(says for says, _ in told)
-        advice = "; ".join(advice for _, advice in told if advice)
+        message += "; ".join(says for says, _ in results)
+        advice = "; ".join(advice for _, advice in results if advice)
         return settle(not advice, message, (), advice)
 
-    def _told(self, context: Context) -> Iterator[tuple[str, str]]:
-        """What is found of the class and of the slabs, each with what to do where it is wrong."""
+    def _judge_limits(self, context: Context) -> Iterator[tuple[str, str]]:
+        """Yield the results for class and slabs, each with advice if a limit is exceeded."""
         word = context.storage.word if context.storage is not None else None
         if self.max_class is not None:
             if word not in (None, "kmalloc"):
                 raise CannotTell(f"`max_class` is about kmalloc, and the rule file says `{word}`")
-            yield _class(self.max_class, context)
+            yield _judge_class(self.max_class, context)
         if self.max_order is not None or self.min_per_slab is not None:
             if word not in (None, "slab", LINE, "kmalloc"):
                 raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
@@ -130,49 +133,58 @@ class Allocation:
             ):
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
-            yield self._slabs(context)
+            yield self._judge_slabs(context)
 
-    def _slabs(self, context: Context) -> tuple[str, str]:
-        found = self._of_size(context, 0)
-        cpus = min(found, key=lambda cpus: (found[cpus].objects, -found[cpus].order))
-        wrong = [cpus for cpus, slab in found.items() if not self._allows(slab)]
-        slab = found[cpus := wrong[0] if wrong else cpus]
-        message = f"{_says(slab)}{f' with {_cpus(cpus)}' if len(set(found.values())) > 1 else ''}"
+    def _judge_slabs(self, context: Context) -> tuple[str, str]:
+        slabs = self._slabs_of_size(context, 0)
+        cpus = min(slabs, key=lambda cpus: (slabs[cpus].objects, -slabs[cpus].order))
+        wrong = [cpus for cpus, slab in slabs.items() if not self._allows(slab)]
+        slab = slabs[cpus := wrong[0] if wrong else cpus]
+        message = (
+            f"{_describe_slab(slab)}{f' with {_format_cpus(cpus)}' if len(set(slabs.values())) > 1 else ''}"
+        )
         if wrong:
-            less = self._first(context, -1, lambda new: all(map(self._allows, new.values())))
-            advice = f"take away at least {less} bytes" if less else "raise the limit: no size keeps to it"
-            return f"{message}, {self._limits()}", advice
-        more = self._first(
+            shrink_by = self._find_size_change(context, -1, lambda new: all(map(self._allows, new.values())))
+            advice = (
+                f"take away at least {shrink_by} bytes"
+                if shrink_by
+                else "raise the limit: no size keeps to it"
+            )
+            return f"{message}, {self._describe_limits()}", advice
+        grow_by = self._find_size_change(
             context, 1, lambda new: new[cpus].objects < slab.objects or new[cpus].order > slab.order
         )
-        return f"{message}; that changes once it grows by {more}" if more else message, ""
+        return f"{message}; that changes once it grows by {grow_by}" if grow_by else message, ""
 
-    def _first(self, context: Context, sign: int, is_it: Callable[[dict[int, Slab]], bool]) -> int | None:
-        """By how many bytes a struct must grow or shrink for its slabs to be as asked; None for never."""
+    def _find_size_change(
+        self, context: Context, sign: int, is_match: Callable[[dict[int, Slab]], bool]
+    ) -> int | None:
+        """Return by how many bytes a struct must grow or shrink to get slabs as required; None for never."""
         size, unit = context.layout.size, context.layout.align.value
         most = min(_MOST_GROWTH, size - 1) if sign < 0 else _MOST_GROWTH
         return next(
-            (by for by in range(unit, most + 1, unit) if is_it(self._of_size(context, sign * by))), None
+            (by for by in range(unit, most + 1, unit) if is_match(self._slabs_of_size(context, sign * by))),
+            None,
         )
 
-    def _of_size(self, context: Context, more: int) -> dict[int, Slab]:
-        """The slabs of a struct with so many bytes more, by the number of CPUs; raises CannotTell."""
-        wanted = context.allocation_request
-        stride = slab.object_stride(context.storage, replace(wanted, size=wanted.size + more))
+    def _slabs_of_size(self, context: Context, more: int) -> dict[int, Slab]:
+        """Return the slabs of a struct with `more` bytes, by the number of CPUs. Raises CannotTell."""
+        request = context.allocation_request
+        stride = slab.object_stride(context.storage, replace(request, size=request.size + more))
         if stride is None:
             raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
         if self.order is not None:
             return {0: slab.slab_of_order(stride, self.order, self.page)}
-        # Only how many binary digits the number of CPUs has counts.
-        numbers = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
-        return {cpus: slab.compute_slab(stride, cpus, self.page) for cpus in numbers}
+        # Only the number of binary digits of the CPU count matters.
+        cpu_counts = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
+        return {cpus: slab.compute_slab(stride, cpus, self.page) for cpus in cpu_counts}
 
     def _allows(self, slab: Slab) -> bool:
         if self.min_per_slab is not None and slab.objects < self.min_per_slab:
             return False
         return self.max_order is None or slab.order <= self.max_order
 
-    def _limits(self) -> str:
+    def _describe_limits(self) -> str:
         limits = []
         if self.min_per_slab is not None:
             limits.append(f"at least {self.min_per_slab} in a slab")
@@ -181,29 +193,29 @@ class Allocation:
         return f"{' and '.join(limits)} asked for"
 
 
-def _class(most: int, context: Context) -> tuple[str, str]:
+def _judge_class(most: int, context: Context) -> tuple[str, str]:
     count = context.storage.array if context.storage is not None else None
     if count == ANY:
         raise CannotTell("how large a block is, is not known: it is an array of any length")
     count = count or 1
     size = context.layout.size * count
     class_ = kmalloc_class(size, context.allocation_request.smallest_class)
-    says = f"{count} of them {size}, " if count > 1 else ""
+    text = f"{count} of them {size}, " if count > 1 else ""
     if class_ <= most:
-        return f"{says}{_called(class_)}, {class_ - size} left", ""
+        return f"{text}{_class_name(class_)}, {class_ - size} left", ""
     over = size - most
-    says += f"{_called(class_)}, {over} more than {_called(most)} holds"
-    return says, f"take away at least {-(-over // count)} bytes"
+    text += f"{_class_name(class_)}, {over} more than {_class_name(most)} holds"
+    return text, f"take away at least {-(-over // count)} bytes"
 
 
-def _called(class_: int) -> str:
-    """A class of kmalloc as /proc/slabinfo calls it; larger ones are pages."""
+def _class_name(class_: int) -> str:
+    """Return the name of a kmalloc class in /proc/slabinfo; larger blocks are pages."""
     if class_ > LARGEST_CLASS:
         return f"{class_} bytes of pages"
     return f"kmalloc-{class_ // 1024}k" if class_ >= 1024 else f"kmalloc-{class_}"
 
 
-def _says(slab: Slab) -> str:
+def _describe_slab(slab: Slab) -> str:
     pages = 1 << slab.order
     return (
         f"{slab.stride} bytes apart, {slab.objects} in a slab of {pages} page{'s' if pages > 1 else ''} "
@@ -211,6 +223,6 @@ def _says(slab: Slab) -> str:
     )
 
 
-def _cpus(number: int) -> str:
-    """A number of CPUs, up to which the next power of two is meant."""
+def _format_cpus(number: int) -> str:
+    """Format a number of CPUs."""
     return "1 CPU" if number == 1 else f"{number} CPUs"

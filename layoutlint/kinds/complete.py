@@ -1,4 +1,4 @@
-"""Kind `complete`: what is declared of the fields is about all of them, and about no others."""
+"""Kind `complete`: the declarations cover all fields, and no missing ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ struct stats {
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Every field has a declaration in `[struct.NAME.fields]`, and every declaration there a field."""
+    """Every field has a declaration in `[struct.NAME.fields]`, and every declaration a field."""
 
     name: ClassVar[str] = "complete"
     traits: ClassVar[Traits] = Traits()
@@ -56,31 +56,36 @@ class Complete:
     except_: tuple[str, ...] = ()
 
     def check(self, context: Context) -> Verdict:
-        """Broken by fields that are not declared, and by declarations without a field."""
+        """Return broken for undeclared fields, and for declarations without a field."""
         layout, struct = context.layout, context.layout.struct
         paths = dict.fromkeys(access.path for access in context.accesses)
         if not paths:
             raise CannotTell(f"no field of {struct.aggregate} {struct.name} is declared")
-        found = {path: context.match_fields(path) for path in paths}
-        known = [place for places in found.values() for place in places]
-        known += [place for path in self.except_ for place in context.match_fields(path)]
-        left = tuple(_but_twins(layout.remaining_fields(known), known, layout))
-        lost = [path for path in paths if not found[path] and not path.startswith(TYPE)]
+        places_by_path = {path: context.match_fields(path) for path in paths}
+        declared = [place for places in places_by_path.values() for place in places]
+        declared += [place for path in self.except_ for place in context.match_fields(path)]
+        undeclared = tuple(_without_twins(layout.remaining_fields(declared), declared, layout))
+        missing = [path for path in paths if not places_by_path[path] and not path.startswith(TYPE)]
         total = sum(not place.is_empty for place in layout.places)
-        says = [*_undeclared(left, total), *_without_field(lost, found, layout)]
-        if not says:
+        sentences = [
+            *_describe_undeclared(undeclared, total),
+            *_describe_missing(missing, places_by_path, layout),
+        ]
+        if not sentences:
             return settle(True, f"all {total} fields are declared", (), "")
-        return settle(False, "; ".join(says), left, _advice(left, lost))
+        return settle(False, "; ".join(sentences), undeclared, _advice(undeclared, missing))
 
 
-def _but_twins(left: tuple[Place, ...], known: list[Place], layout: Layout) -> Iterator[Place]:
-    """The fields that are not declared as members of a group, or as the group of declared members."""
-    declared = {_without_group(place) for outer in known for place in (outer, *_members(outer, layout))}
-    own = {(place.path, place.bit_offset, place.bit_size) for place in known}
-    for place in left:
+def _without_twins(places: tuple[Place, ...], declared: list[Place], layout: Layout) -> Iterator[Place]:
+    """Yield the fields that are declared neither as members of a group nor as a group of declared members."""
+    declared_members = {
+        _without_group(place) for outer in declared for place in (outer, *_members(outer, layout))
+    }
+    own = {(place.path, place.bit_offset, place.bit_size) for place in declared}
+    for place in places:
         parts = _members(place, layout)
         is_group = bool(parts) and all(_without_group(part) in own for part in parts)
-        is_member = (place.path, place.bit_offset, place.bit_size) in declared
+        is_member = (place.path, place.bit_offset, place.bit_size) in declared_members
         if not (place.is_empty or is_group or is_member):
             yield place
 
@@ -90,39 +95,49 @@ def _members(place: Place, layout: Layout) -> tuple[Place, ...]:
 
 
 def _without_group(place: Place) -> tuple[str, int, int | None]:
-    """What a member of a group is called without it, and its bits: `x` for `xy.x` of a `struct_group`."""
+    """Return the path of a group's member without the group, and its bits: `x` for `xy.x` of a
+    `struct_group`.
+    """
     *outer, name = place.path.split(".")
     return ".".join([*outer[:-1], name]), place.bit_offset, place.bit_size
 
 
-def _undeclared(left: tuple[Place, ...], total: int) -> Iterator[str]:
-    if left:
-        fields = f"{len(left)} field{'s' if len(left) > 1 else ''} of {total}"
-        names = ", ".join(f"`{place.path}`" for place in left)
-        yield f"{fields} {'are' if len(left) > 1 else 'is'} not declared: {names}"
+def _describe_undeclared(undeclared: tuple[Place, ...], total: int) -> Iterator[str]:
+    if undeclared:
+        fields = f"{len(undeclared)} field{'s' if len(undeclared) > 1 else ''} of {total}"
+        names = ", ".join(f"`{place.path}`" for place in undeclared)
+        yield f"{fields} {'are' if len(undeclared) > 1 else 'is'} not declared: {names}"
 
 
-def _without_field(lost: list[str], found: dict[str, tuple[Place, ...]], layout: Layout) -> Iterator[str]:
-    """The declarations without a field, each with what may be meant: a field of a field, or a new name.
+def _describe_missing(
+    missing: list[str], places_by_path: dict[str, tuple[Place, ...]], layout: Layout
+) -> Iterator[str]:
+    """Describe declarations without a field, each with a likely field: an inner field, or a new name.
 
-    A field that is declared itself was not renamed.
+    A field that is itself declared is no candidate for a new name.
     """
-    if lost:
-        deep = [place.path for place in layout.expanded()]
+    if missing:
+        inner_paths = [place.path for place in layout.expanded()]
         names = [
             place.path
-            for place in layout.remaining_fields(place for places in found.values() for place in places)
+            for place in layout.remaining_fields(
+                place for places in places_by_path.values() for place in places
+            )
         ]
-        told = (f"`{path}`{_inside(path, deep) or did_you_mean(path, names)}" for path in lost)
-        are = "1 declaration has" if len(lost) == 1 else f"{len(lost)} declarations have"
-        yield f"{are} no field: {', '.join(told)}"
+        sentences = (
+            f"`{path}`{_hint_inner_field(path, inner_paths) or did_you_mean(path, names)}" for path in missing
+        )
+        are = "1 declaration has" if len(missing) == 1 else f"{len(missing)} declarations have"
+        yield f"{are} no field: {', '.join(sentences)}"
 
 
-def _inside(path: str, deep: list[str]) -> str:
-    found = [inner for inner in deep if inner.endswith(f".{path}")]
-    return f" (there is `{found[0]}`)" if len(found) == 1 else ""
+def _hint_inner_field(path: str, inner_paths: list[str]) -> str:
+    matches = [inner for inner in inner_paths if inner.endswith(f".{path}")]
+    return f" (there is `{matches[0]}`)" if len(matches) == 1 else ""
 
 
-def _advice(left: tuple[Place, ...], lost: list[str]) -> str:
-    says = ["declare how the new fields are used"] if left else []
-    return " and ".join([*says, *(["take out or rename the declarations without a field"] if lost else [])])
+def _advice(undeclared: tuple[Place, ...], missing: list[str]) -> str:
+    says = ["declare how the new fields are used"] if undeclared else []
+    return " and ".join(
+        [*says, *(["take out or rename the declarations without a field"] if missing else [])]
+    )

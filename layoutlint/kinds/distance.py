@@ -70,7 +70,7 @@ class Distance:
             raise ValueError(f"`min` is {self.min}, and must not be above `max`, {self.max}")
 
     def check(self, context: Context) -> Verdict:
-        """Broken by any pair that begins too near or too far apart."""
+        """Return broken for any pair that begins too near or too far apart."""
         places = context.places(self.fields)
         refuse_many(len(places) * len(places) // 2)
         pairs = list(combinations(places, 2))
@@ -78,31 +78,31 @@ class Distance:
             raise CannotTell(f"`{self.fields[0]}` means one field only, {format_place(places[0])}")
         wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
         if not wrong:
-            return settle(True, first_few([_says(pair) for pair in pairs], "pairs"), places, "")
-        message = first_few([_says(pair) + fault for pair, fault in wrong], "pairs")
+            return settle(True, first_few([_describe_pair(pair) for pair in pairs], "pairs"), places, "")
+        message = first_few([_describe_pair(pair) + fault for pair, fault in wrong], "pairs")
         evidence = tuple(dict.fromkeys(place for pair, _ in wrong for place in pair))
         return settle(False, message, evidence, self._advice(wrong[0][0]))
 
     def _fault(self, a: Place, b: Place) -> str:
-        """What is wrong with the distance of two fields; empty when nothing is."""
-        apart = _apart((a, b))
-        if self.min is not None and apart < self.min:
-            return f", {self.min - apart} less than the least, {self.min}"
-        if self.max is not None and apart > self.max:
-            return f", {apart - self.max} more than the most, {self.max}"
+        """Return the fault in the distance of two fields; empty for none."""
+        distance = _byte_distance((a, b))
+        if self.min is not None and distance < self.min:
+            return f", {self.min - distance} less than the least, {self.min}"
+        if self.max is not None and distance > self.max:
+            return f", {distance - self.max} more than the most, {self.max}"
         return ""
 
     def _advice(self, pair: tuple[Place, Place]) -> str:
         low, high = sorted(pair, key=lambda place: place.bit_offset)
-        apart = _apart(pair)
-        if self.min is not None and apart < self.min:
-            return f"move `{high.path}` at least {byte_count(self.min - apart)} further from `{low.path}`"
-        return f"bring `{high.path}` at least {byte_count(apart - (self.max or 0))} nearer to `{low.path}`"
+        distance = _byte_distance(pair)
+        if self.min is not None and distance < self.min:
+            return f"move `{high.path}` at least {byte_count(self.min - distance)} further from `{low.path}`"
+        return f"bring `{high.path}` at least {byte_count(distance - (self.max or 0))} nearer to `{low.path}`"
 
 
-def _apart(pair: tuple[Place, Place]) -> int:
+def _byte_distance(pair: tuple[Place, Place]) -> int:
     return abs(pair[0].offset - pair[1].offset)
 
 
-def _says(pair: tuple[Place, Place]) -> str:
-    return f"{format_place(pair[0])} and {format_place(pair[1])} begin {_apart(pair)} bytes apart"
+def _describe_pair(pair: tuple[Place, Place]) -> str:
+    return f"{format_place(pair[0])} and {format_place(pair[1])} begin {_byte_distance(pair)} bytes apart"

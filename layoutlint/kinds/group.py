@@ -1,4 +1,4 @@
-"""Kind `group`: the groups of fields that a struct marks with `__cacheline_group_begin` and `_end`."""
+"""Kind `group`: groups of fields marked with `__cacheline_group_begin` and `_end`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ struct port {{
 
 @dataclass(frozen=True, slots=True)
 class MarkedGroup:
-    """Marked groups are whole, hold what they should, and no read one shares a line with a written one."""
+    """Marked groups are complete, have the required members, and no read group shares a line with a written
+    one.
+    """
 
     name: ClassVar[str] = "group"
     traits: ClassVar[Traits] = Traits()
@@ -119,46 +121,54 @@ class MarkedGroup:
         need_at_least("max_lines", self.max_lines, 1)
 
     def check(self, context: Context) -> Verdict:
-        """Broken by marks that make no groups, wrong members or too much; violated where lines are shared."""
-        found = _marked(context)
-        chosen = found.whole if self.group is None else (_the(self.group, found, context),)
+        """Return broken for incomplete groups, wrong members or too many bytes, and violations where groups
+        share lines.
+        """
+        groups_of_struct = _marked_groups(context)
+        chosen = (
+            groups_of_struct.whole
+            if self.group is None
+            else (_require_group(self.group, groups_of_struct, context),)
+        )
         _refuse_unsized(chosen)
-        faults = list(found.faults) if self.group is None else []
-        faults += self._misplaced(context, found)
-        strays = group_sides.strays(context, found) if self.group is None else ()
-        faults += [fault for group in chosen for fault in self._too_large(group)]
-        crowded = [self._crowded(group, context.placements) for group in chosen]
+        faults = list(groups_of_struct.faults) if self.group is None else []
+        faults += self._find_misplaced(context, groups_of_struct)
+        strays = group_sides.find_strays(context, groups_of_struct) if self.group is None else ()
+        faults += [fault for group in chosen for fault in self._find_too_large(group)]
+        crowded = [self._judge_line_count(group, context.placements) for group in chosen]
         faults += [message for message, _ in crowded if message]
-        apart = _apart(chosen, found, context.placements)
+        sharing = _judge_sharing(chosen, groups_of_struct, context.placements)
         if not faults and not strays:
-            return apart
-        fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
-        bases = [context.placements.bases] if fixed else [bases for _, bases in crowded]
-        said = [*([first_few(faults, "faults")] if faults else ()), *group_sides.told(strays)]
-        violated = context.placements.in_any([*bases, apart.bases])
-        return _with(said, tuple(stray.place for stray in strays), apart, context.placements, violated)
+            return sharing
+        is_fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
+        bases = [context.placements.bases] if is_fixed else [bases for _, bases in crowded]
+        sentences = [*([first_few(faults, "faults")] if faults else ()), *group_sides.describe_strays(strays)]
+        violated = context.placements.in_any([*bases, sharing.bases])
+        return _combine_verdicts(
+            sentences, tuple(stray.place for stray in strays), sharing, context.placements, violated
+        )
 
-    def _misplaced(self, context: Context, found: Groups) -> Iterator[str]:
-        """Members that are elsewhere, and fields that are among them and do not belong there."""
+    def _find_misplaced(self, context: Context, groups_of_struct: Groups) -> Iterator[str]:
+        """Describe members outside the group, and other fields inside it."""
         if self.group is None or not self.members:
             return
-        group, members = found.find(self.group), context.places(self.members)
+        group, members = groups_of_struct.find(self.group), context.places(self.members)
         inside = () if group is None else group.members
         for place in members:
             if place not in inside and not _part_of_any(place, inside) and not place.is_empty:
-                other = found.find_around(place)
-                where = f"in group {other}" if other else "in no group"
+                other_group = groups_of_struct.find_around(place)
+                where = f"in group {other_group}" if other_group else "in no group"
                 yield f"{format_place(place)} stands {where}, not in {group}"
         for place in inside:
             if place not in members and not any(is_within(member.path, place.path) for member in members):
                 yield f"{format_place(place)} stands in group {group} and is not among its members"
 
-    def _too_large(self, group: Group) -> Iterator[str]:
+    def _find_too_large(self, group: Group) -> Iterator[str]:
         if self.max is not None and group.size > self.max:
             yield f"group {group} has {group.size} bytes, {group.size - self.max} more than {self.max}"
 
-    def _crowded(self, group: Group, placements: Placements) -> tuple[str, tuple[int, ...]]:
-        """What is to be said of a group on too many lines, and at which bases."""
+    def _judge_line_count(self, group: Group, placements: Placements) -> tuple[str, tuple[int, ...]]:
+        """Describe a group on too many lines, with the violating bases."""
         most = self.max_lines
         if most is None:
             return "", ()
@@ -169,26 +179,28 @@ class MarkedGroup:
         return (f"group {group} touches {number} {often}" if bases else ""), bases
 
 
-def _marked(context: Context) -> Groups:
-    """The groups of a struct; raises Unconcerned where it marks none, CannotTell where they mean nothing."""
+def _marked_groups(context: Context) -> Groups:
+    """Return the groups of a struct. Raises Unconcerned without marks, CannotTell if their order
+    is random.
+    """
     struct = context.layout.struct
-    found = groups.of(context.layout)
-    if not found.whole and not found.faults:
+    marked = groups.of(context.layout)
+    if not marked.whole and not marked.faults:
         raise Unconcerned(f"{struct.aggregate} {struct.name} marks no groups of fields")
     if struct.randomised is not None and struct.randomised.is_own:
         raise CannotTell(
             f"the marks of groups are in a random order, as all of {struct.aggregate} {struct.name}"
         )
-    return found
+    return marked
 
 
-def _the(name: str, found: Groups, context: Context) -> Group:
-    group = found.find(name)
+def _require_group(name: str, marked: Groups, context: Context) -> Group:
+    group = marked.find(name)
     if group is not None:
         return group
     struct = context.layout.struct
-    near = did_you_mean(name, [each.name for each in found.whole])
-    fault = next((f"; {fault}" for fault in found.faults if f"`{name}`" in fault), near)
+    near = did_you_mean(name, [candidate.name for candidate in marked.whole])
+    fault = next((f"; {fault}" for fault in marked.faults if f"`{name}`" in fault), near)
     raise NoSuchField(f"{struct.aggregate} {struct.name} has no group `{name}`{fault}")
 
 
@@ -202,14 +214,16 @@ def _part_of_any(place: Place, places: Iterable[Place]) -> bool:
     return any(is_within(place.path, whole.path) for whole in places)
 
 
-def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> Verdict:
-    """Whether reading groups share no line with written ones; at least one of each pair is chosen."""
+def _judge_sharing(chosen: tuple[Group, ...], marked: Groups, placements: Placements) -> Verdict:
+    """Return the verdict that read groups share no line with written ones; one group of each pair
+    is chosen.
+    """
     pairs: list[Pair] = []
     names_of: dict[Place, list[str]] = {}
-    for written, read in permutations(found.whole, 2):
+    for written, read in permutations(marked.whole, 2):
         if written.use and read.use and written.use.disturbs(read.use) and {written, read} & {*chosen}:
             pairs += pairs_between(read.members, written.members)
-    for group in found.whole:
+    for group in marked.whole:
         for place in group.members:
             names_of.setdefault(place, []).append(f"`{group.name}`")
 
@@ -222,15 +236,15 @@ def _apart(chosen: tuple[Group, ...], found: Groups, placements: Placements) -> 
     return judge_apart(pairs, placements, judge(placements, (), message, evidence, ""), say)
 
 
-def _with(
-    said: list[str],
+def _combine_verdicts(
+    sentences: list[str],
     places: tuple[Place, ...],
-    apart: Verdict,
+    sharing: Verdict,
     placements: Placements,
     bases: tuple[int, ...],
 ) -> Verdict:
-    """The verdict of what is said, of some places if any, and of shared lines where there are some."""
+    """Return the verdict for faults at some places, combined with the verdict on shared lines."""
     advice = "move the fields between the marks of their group, or mark and name the group for what is in it"
-    message = "; ".join([*said, *([apart.message] if apart.bases else ())])
-    evidence = tuple(dict.fromkeys((*places, *(apart.evidence if apart.bases or not places else ()))))
-    return judge(placements, bases, message, evidence, apart.advice or advice)
+    message = "; ".join([*sentences, *([sharing.message] if sharing.bases else ())])
+    evidence = tuple(dict.fromkeys((*places, *(sharing.evidence if sharing.bases or not places else ()))))
+    return judge(placements, bases, message, evidence, sharing.advice or advice)

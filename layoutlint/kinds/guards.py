@@ -1,4 +1,4 @@
-"""Kind `guards`: a lock and the data behind it, on one line or on different ones, as the lock is used."""
+"""Kind `guards`: a lock and its data on one line, or on different ones if the lock is contended."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ struct tree {
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """A contended lock shares no line with its data; one that nobody waits for shares its only line."""
+    """A contended lock shares no line with its data; an uncontended one is on one line with it."""
 
     name: ClassVar[str] = "guards"
     traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
@@ -106,7 +106,7 @@ class Guards:
                 raise ValueError(f"`{path}` in `data` is the lock, or overlaps it")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where the lock is on a line with its data and should not be, or the other way round."""
+        """Return a violation where the lock is on a line with its data and should not be, or the reverse."""
         lock = context.place(self.lock)
         data = tuple(place for place in context.places(self.data) if not is_same_or_part(place, lock))
         if not data:
@@ -114,49 +114,55 @@ class Guards:
         if lock.is_empty:
             message = f"{format_place(lock)}: in this configuration there is nothing to take"
             return judge(context.placements, (), message, (lock, *data), "")
-        return self._apart(lock, data, context) if self.contended else _together(lock, data, context)
+        return (
+            self._judge_apart(lock, data, context) if self.contended else _judge_together(lock, data, context)
+        )
 
-    def _apart(self, lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
+    def _judge_apart(self, lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
         share_no = f"share no {context.placements.unit} in any placement"
-        kept = (
+        kept_message = (
             f"contended: {format_place(lock)} and {format_places(data)} {share_no}: "
             "a second miss without waiters, no line that is pulled away with them"
         )
         why = ": each CPU that tries the lock takes the data's line from the one that holds it"
-        found = find_opposed_pairs(context, (lock,), data)
+        opposed = find_opposed_pairs(context, (lock,), data)
         return judge_apart(
-            found.pairs,
+            opposed.pairs,
             context.placements,
-            judge(context.placements, (), kept, (lock, *data), ""),
-            adjacent=find_adjacent_objects(context, self.neighbours, found.across),
+            judge(context.placements, (), kept_message, (lock, *data), ""),
+            adjacent=find_adjacent_objects(context, self.neighbours, opposed.across),
             prefix="contended: ",
             suffix=why,
         )
 
 
-def _together(lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
+def _judge_together(lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
     placements = context.placements
-    found = {place: _cut(lock, place, placements) for place in data}
-    apart = sorted((place for place in data if found[place]), key=lambda place: -len(found[place]))
+    bases_by_field = {place: _separating_bases(lock, place, placements) for place in data}
+    separated = sorted(
+        (place for place in data if bases_by_field[place]), key=lambda place: -len(bases_by_field[place])
+    )
     total = len(placements.bases)
-    if not apart:
+    if not separated:
         message = (
             f"uncontended: {format_place(lock)} and {format_places(data)} are on one line "
             f"{in_all_placements(total)}: "
             "one miss for both, but waiters would pull it away"
         )
         return judge(placements, (), message, (lock, *data), "")
-    says = [f"{format_place(place)} in {len(found[place])} of {total} placements" for place in apart]
+    says = [
+        f"{format_place(place)} in {len(bases_by_field[place])} of {total} placements" for place in separated
+    ]
     message = (
         f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "
         "who takes the lock does not find the data on its line, and waits for another"
     )
-    bases = placements.in_any(found.values())
-    return judge(placements, bases, message, (lock, *apart), _advice(lock, data, placements, len(bases)))
+    bases = placements.in_any(bases_by_field.values())
+    return judge(placements, bases, message, (lock, *separated), _advice(lock, data, placements, len(bases)))
 
 
-def _cut(lock: Place, place: Place, placements: Placements) -> tuple[int, ...]:
-    """The bases at which a lock and a field touch more than one line in all."""
+def _separating_bases(lock: Place, place: Place, placements: Placements) -> tuple[int, ...]:
+    """Return the bases at which a lock and a field touch more than one line together."""
     if place.is_empty:
         return ()
     line = placements.line_size

@@ -1,4 +1,4 @@
-"""Kind `holes`: bytes between fields that no field uses."""
+"""Kind `holes`: unused bytes between fields."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Holes:
         need_at_least("max", self.max, 0)
 
     def check(self, context: Context) -> Verdict:
-        """Broken when the holes have more bytes in all."""
+        """Return broken if the holes have more than `max` bytes together."""
         layout = context.layout
         for place in layout.places:
             if place.bit_size is None:
@@ -62,13 +62,13 @@ class Holes:
         message = f"{total} bytes are in {len(holes)} hole{'' if len(holes) == 1 else 's'}"
         if total <= self.max:
             return settle(True, message, (), "")
-        where = ", ".join(_says(hole, layout) for hole in holes[:6])
+        where = ", ".join(_describe_hole(hole, layout) for hole in holes[:6])
         more = f" and {len(holes) - 6} more" if len(holes) > 6 else ""
         advice = f"move or narrow fields so that {total - self.max} of these bytes are used"
         return settle(False, f"{message}, {self.max} allowed: {where}{more}", (), advice)
 
 
-def _says(hole: Hole, layout: Layout) -> str:
+def _describe_hole(hole: Hole, layout: Layout) -> str:
     end = hole.bit_offset + hole.bit_size
-    behind = min((p for p in layout.places if p.bit_offset >= end), key=lambda p: p.bit_offset)
-    return f"{hole.offset}..{hole.offset + hole.size - 1} before `{behind.path}`"
+    following = min((p for p in layout.places if p.bit_offset >= end), key=lambda p: p.bit_offset)
+    return f"{hole.offset}..{hole.offset + hole.size - 1} before `{following.path}`"

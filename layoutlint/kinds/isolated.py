@@ -1,4 +1,4 @@
-"""Kind `isolated`: fields have their cache lines to themselves."""
+"""Kind `isolated`: no other field is on the cache lines of some fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ struct queue {
 
 @dataclass(frozen=True, slots=True)
 class Isolated:
-    """Nobody else on the lines of the fields."""
+    """No other field is on the lines of the fields."""
 
     name: ClassVar[str] = "isolated"
     traits: ClassVar[Traits] = Traits(fields="near", arranges="apart", in_containers=True)
@@ -75,17 +75,21 @@ class Isolated:
                 raise ValueError(f"`{path}` is in `fields` and in `except`")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where another field, or with `neighbours` a byte outside, is on a line of the fields."""
+        """Return a violation where another field, or with `neighbours` a byte outside, is on a line of the
+        fields.
+        """
         places, placements = context.places(self.fields), context.placements
         excepted = context.places(self.except_, or_none=True)
         others = context.remaining_fields_near((*places, *excepted), places)
-        outside = self._outside(context, places)
+        outside = self._bases_beyond_object(context, places)
         share_no = f"{'shares' if len(places) == 1 else 'share'} no {placements.unit}"
         message = f"{format_places(places)} {share_no} with another field"
-        kept = judge(placements, (), f"{message} in any placement", places, "")
-        others_there = every_pair(places, _in_next(context, places, excepted))
-        around = find_adjacent_objects(context, None if self.neighbours else self.neighbours, others_there)
-        verdict = judge_apart(every_pair(places, others), placements, kept, adjacent=around)
+        kept_verdict = judge(placements, (), f"{message} in any placement", places, "")
+        others_in_next = every_pair(places, _fields_of_next(context, places, excepted))
+        adjacent = find_adjacent_objects(
+            context, None if self.neighbours else self.neighbours, others_in_next
+        )
+        verdict = judge_apart(every_pair(places, others), placements, kept_verdict, adjacent=adjacent)
         if not outside:
             return verdict
         share = f"{len(outside)} of {len(placements.bases)} placements"
@@ -93,33 +97,35 @@ class Isolated:
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")
         bases = placements.in_any((outside, verdict.bases))
-        message = note if verdict is kept else f"{verdict.message}; {note}"
+        message = note if verdict is kept_verdict else f"{verdict.message}; {note}"
         line = placements.line_size
         advice = f"align the struct to {line} bytes, so that it begins and ends with a {placements.unit}"
         return judge(placements, bases, message, verdict.evidence, verdict.advice or advice)
 
-    def _outside(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:
-        """The bases at which a line of the fields sticks out of the object."""
+    def _bases_beyond_object(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:
+        """Return the bases at which a line of the fields extends beyond the object."""
         end = context.layout.open_end
         if end is None:
-            return _sticking_out(context.layout.size, places, context.placements)
+            return _bases_sticking_out(context.layout.size, places, context.placements)
         if self.neighbours:
             raise CannotTell(f"where the object ends is not known: `{end.path}` is a flexible array")
         return ()
 
 
-def _in_next(context: Context, places: Sequence[Place], excepted: Sequence[Place]) -> tuple[Place, ...]:
-    """The fields of the objects before and behind that can be on a line of the fields."""
+def _fields_of_next(
+    context: Context, places: Sequence[Place], excepted: Sequence[Place]
+) -> tuple[Place, ...]:
+    """Return the fields of the objects before and after that can be on a line of the fields."""
     shifts = (shift for row in context.placements.rows for shift in (-row.step, row.step))
     near = (context.remaining_fields_near(excepted, places, shift) for shift in shifts)
-    return tuple(dict.fromkeys(place for found in near for place in found))
+    return tuple(dict.fromkeys(place for places in near for place in places))
 
 
-def _sticking_out(size: int, places: tuple[Place, ...], placements: Placements) -> tuple[int, ...]:
+def _bases_sticking_out(size: int, places: tuple[Place, ...], placements: Placements) -> tuple[int, ...]:
     line = placements.line_size
 
     def sticks_out(base: int) -> bool:
-        found = [lines_of(place, base, line) for place in places if not place.is_empty]
-        return any(lines.start * line < base or lines.stop * line > base + size for lines in found)
+        touched = [lines_of(place, base, line) for place in places if not place.is_empty]
+        return any(lines.start * line < base or lines.stop * line > base + size for lines in touched)
 
     return placements.violating_bases(sticks_out)

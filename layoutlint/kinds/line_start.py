@@ -29,7 +29,7 @@ struct ring {
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """The first bit of each field is the first of a line."""
+    """Each field begins with the first bit of a line."""
 
     name: ClassVar[str] = "line-start"
     traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, in_containers=True)
@@ -53,11 +53,11 @@ class LineStart:
         need_fields(self.fields)
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field begins anywhere but at the first bit of a line."""
+        """Return a violation where a field does not begin with the first bit of a line."""
         places, placements = context.places(self.fields), context.placements
-        inside = {place: _inside(place, placements) for place in places}
-        wrong = tuple(place for place in places if inside[place])
-        bases = placements.in_any(inside.values())
+        inside_bases = {place: _bases_inside_line(place, placements) for place in places}
+        wrong = tuple(place for place in places if inside_bases[place])
+        bases = placements.in_any(inside_bases.values())
         if not wrong:
             begins = "begins" if len(places) == 1 else "begin"
             return judge(
@@ -65,14 +65,15 @@ class LineStart:
             )
         total, line = len(placements.bases), placements.line_size
         says = [
-            f"{format_place(p)} begins inside a line in {len(inside[p])} of {total} placements" for p in wrong
+            f"{format_place(p)} begins inside a line in {len(inside_bases[p])} of {total} placements"
+            for p in wrong
         ]
         message = first_few(says, "fields")
         return judge(placements, bases, message, wrong, _advice(wrong[0], line))
 
 
-def _inside(place: Place, placements: Placements) -> tuple[int, ...]:
-    """The bases at which a field begins inside a line."""
+def _bases_inside_line(place: Place, placements: Placements) -> tuple[int, ...]:
+    """Return the bases at which a field begins inside a line."""
     line = placements.line_size * 8
     return placements.violating_bases(lambda base: (base * 8 + place.bit_offset) % line != 0)
 

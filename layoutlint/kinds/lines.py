@@ -1,4 +1,4 @@
-"""Kind `lines`: a set of fields touches few cache lines."""
+"""Kind `lines`: some fields together touch few cache lines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The fields touch at most `max` lines in all."""
+    """The fields together touch at most `max` lines."""
 
     name: ClassVar[str] = "lines"
     traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, arranges="together")
@@ -84,8 +84,8 @@ class Lines:
         need_at_least("max", self.max, 1)
 
     def check(self, context: Context) -> Verdict:
-        """Broken where the fields touch more than `max` lines."""
-        places, placements = self._places(context), context.placements
+        """Return a violation where the fields touch more than `max` lines."""
+        places, placements = self._find_places(context), context.placements
         for place in places:
             if place.is_flexible:
                 raise CannotTell(f"how far {format_place(place)} goes is not known: it is a flexible array")
@@ -94,7 +94,7 @@ class Lines:
         counts = {base: count_lines(places, base, line) for base in placements.bases}
         bases = placements.violating_bases(lambda base: counts[base] > most)
         total = len(placements.bases)
-        says = self._says(places)
+        says = self._describe_fields(places)
         if not bases:
             message = f"{says} {line_numbers(counts.values())} {in_all_placements(total)}"
             message += "" if self.max else f", as few as hold their {covered:,} bytes"
@@ -105,29 +105,34 @@ class Lines:
         advice = self._advice(covered, most, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, message, places, advice)
 
-    def _places(self, context: Context) -> tuple[Place, ...]:
+    def _find_places(self, context: Context) -> tuple[Place, ...]:
         if self.side is None:
             return context.places(self.fields)
         hot = [a for a in context.accesses if a.access not in ("", "cold") and self.side in (a.side, _ANY)]
         if not hot:
             struct = context.layout.struct
-            of = self._of_side()
-            raise CannotTell(f"no access of {of} is declared for a field of {struct.aggregate} {struct.name}")
+            side = self._describe_side()
+            raise CannotTell(
+                f"no access of {side} is declared for a field of {struct.aggregate} {struct.name}"
+            )
         return tuple(dict.fromkeys(place for access in hot for place in context.declared(access)))
 
-    def _says(self, places: tuple[Place, ...]) -> str:
+    def _describe_fields(self, places: tuple[Place, ...]) -> str:
         if self.side is None:
             return f"{format_places(places)} touch{'es' if len(places) == 1 else ''}"
         number = "1 field" if len(places) == 1 else f"{len(places)} fields"
-        return f"the {number} of {self._of_side()} touch{'es' if len(places) == 1 else ''}"
+        return f"the {number} of {self._describe_side()} touch{'es' if len(places) == 1 else ''}"
 
-    def _of_side(self) -> str:
+    def _describe_side(self) -> str:
         return "any side" if self.side == _ANY else f"side `{self.side}`"
 
     def _advice(self, covered: int, most: int, placements: Placements) -> str:
-        """Bytes side by side touch at most n lines at any base when (n - 1) lines and one step hold them."""
+        """Advise how to get to `most` lines.
+
+        Bytes in a row touch at most n lines at any base if (n - 1) lines and one alignment step hold them.
+        """
         line = placements.line_size
-        step = gcd(*placements.bases, line)  # bases inside of containers can be any
+        step = gcd(*placements.bases, line)  # bases inside containers can be any number
         allowed = line_numbers([most])
         certain = (most - 1) * line + step
         if covered <= certain:

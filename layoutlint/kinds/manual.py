@@ -1,4 +1,4 @@
-"""The manual of a kind, as `layoutlint explain` prints it; docs/kinds.md is all of them."""
+"""The manual of a kind, printed by `layoutlint explain`. docs/kinds.md contains all of them."""
 
 from __future__ import annotations
 
@@ -30,39 +30,41 @@ object. Messages are those of x86-64, where a line has 64 bytes and objects are 
 
 
 def explain(kind: type[Kind]) -> str:
-    """One kind in Markdown: what it means, its keys, a struct that breaks it and one that keeps it."""
+    """Return the manual of one kind in Markdown: meaning, keys, a struct that breaks it and one that keeps
+    it.
+    """
     manual = kind.manual
     parts = [
         f"## {kind.name}",
         f"{kind.summary[0].upper()}{kind.summary[1:]}.",
         manual.meaning,
-        _keys(kind.keys),
-        f"With\n\n```toml\n{_rule(kind)}\n```",
-        _example(
+        _key_table(kind.keys),
+        f"With\n\n```toml\n{_rule_text(kind)}\n```",
+        _example_text(
             "this breaks it" if manual.breaks.outcome.value == "broken" else "this is at risk", manual.breaks
         ),
-        _example("this keeps it", manual.keeps),
+        _example_text("this keeps it", manual.keeps),
         f"**What to do.** {manual.remedy}",
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def document(kinds: Iterable[type[Kind]]) -> str:
-    """The manual of all kinds: the text of docs/kinds.md."""
+    """Return the manual of all kinds: the text of docs/kinds.md."""
     return "\n".join([_HEAD, *map(explain, kinds)])
 
 
-def _keys(keys: tuple[Key, ...]) -> str:
+def _key_table(keys: tuple[Key, ...]) -> str:
     rows = [f"| `{k.name}` | {_VALUES[k.type]} | {'yes' if k.required else ''} | {k.doc} |" for k in keys]
     return "\n".join(["| key | value | required | |", "|---|---|---|---|", *rows])
 
 
-def _rule(kind: type[Kind]) -> str:
+def _rule_text(kind: type[Kind]) -> str:
     return "\n".join(filter(None, [f'kind = "{kind.name}"', kind.manual.rule]))
 
 
-def _example(what: str, example: Example) -> str:
-    return f"{what}:\n\n```c\n{example.code}```\n\n> {example.message}"
+def _example_text(title: str, example: Example) -> str:
+    return f"{title}:\n\n```c\n{example.code}```\n\n> {example.message}"
 
 
 if __name__ == "__main__":

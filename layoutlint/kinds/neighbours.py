@@ -1,4 +1,4 @@
-"""Kind `neighbours`: variables of a program keep off the cache lines of others."""
+"""Kind `neighbours`: variables of a program share no cache line with variables that disturb them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _KEEPS = """\
 long limit = 1;
 long packets __attribute__((aligned(64))) = 1;
 """
-_QUIET = "read_mostly"
-"""In the names of sections for what is hardly ever written."""
+_QUIET_SECTION = "read_mostly"
+"""Part of the names of sections for rarely written data."""
 _BY_SECTION = "read-mostly"
 _FEW = 6
 _MOST_MATCHES = 10_000_000
-"""Patterns times names that one rule holds against one another in some data."""
+"""Maximum number of comparisons of patterns with names, for one rule and one struct of data."""
 UNKNOWN_TYPE = CType("??")
-"""Of variables that DWARF does not describe."""
+"""The type of variables that DWARF does not describe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,69 +111,83 @@ class Neighbours:
             raise ValueError("`except` says who may be beside a variable that is otherwise `alone`")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a variable is on a line with one that disturbs it."""
-        known = _Known(context)
-        group = self._group(known)
+        """Return a violation where a variable is on a line with one that disturbs it."""
+        variables = _Variables(context)
+        group = self._find_group(variables)
         mine = {variable.at for variable in group}
-        allowed = [variable for path in self.except_ for variable in known.meant(path)]
+        allowed = [variable for path in self.except_ for variable in variables.find(path)]
         wholes = mine | {variable.at for variable in allowed}
-        others = [*known.all(), *known.rest(allowed)] if self.alone else known.declared()
+        others = (
+            [*variables.whole_variables(), *variables.unchosen_parts(allowed)]
+            if self.alone
+            else variables.declared_variables()
+        )
         if self.alone:
             others = [o for o in others if o.at not in (mine if o.is_part else wholes)]
-        pairs = self._pairs(known, group, others, context.placements.line_size)
-        message = _kept(len(mine), context.placements.unit) + (_unjudged(group) if self.alone else "")
-        kept = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
-        verdict = judge_apart(pairs, context.placements, kept, known.say)
-        if verdict is kept:
-            return kept
-        written = (place for place in verdict.evidence if known.has(place, self.writers))
+        pairs = self._find_pairs(variables, group, others, context.placements.line_size)
+        message = _kept_message(len(mine), context.placements.unit) + (
+            _describe_unjudged(group) if self.alone else ""
+        )
+        kept_verdict = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
+        verdict = judge_apart(pairs, context.placements, kept_verdict, variables.say)
+        if verdict is kept_verdict:
+            return kept_verdict
+        written = (place for place in verdict.evidence if variables.has(place, self.writers))
         return replace(verdict, advice=_advice(next(written, verdict.evidence[0]), context.placements))
 
-    def _pairs(self, known: _Known, group: list[_Variable], others: list[_Variable], line: int) -> list[Pair]:
-        """What must keep apart and can be on one line, each pair once. Raises CannotTell for too many."""
+    def _find_pairs(
+        self, variables: _Variables, group: list[_Variable], others: list[_Variable], line: int
+    ) -> list[Pair]:
+        """Return the pairs that must be apart and can be on one line, each once. Raises CannotTell for too
+        many.
+        """
         pairs: dict[frozenset[tuple[_At, str]], Pair] = {}
-        found = [
+        near_pairs = [
             both
-            for a, b in _close(group, others, line)
-            if self._disturb(a, b)
-            for both in ([(a, b)] if not a.overlaps(b) else known.next_elements(a, b))
+            for a, b in _close_pairs(group, others, line)
+            if self._do_disturb(a, b)
+            for both in ([(a, b)] if not a.overlaps(b) else variables.next_elements(a, b))
             if both[0].is_near(both[1], line)
         ]
-        for a, b in (*found, *(self._inside(known, group, line) if self.alone else ())):
+        for a, b in (*near_pairs, *(self._pairs_inside(variables, group, line) if self.alone else ())):
             each = frozenset(((a.at, a.place.path), (b.at, b.place.path)))
             pairs.setdefault(each, (a.place, b.place))
         return list(pairs.values())
 
-    def _inside(
-        self, known: _Known, group: list[_Variable], line: int
+    def _pairs_inside(
+        self, variables: _Variables, group: list[_Variable], line: int
     ) -> Iterator[tuple[_Variable, _Variable]]:
-        """What is alone, and what its own variable has beside it: other parts, or other elements."""
-        excepted = [variable for path in self.except_ for variable in known.meant(path)]
+        """Yield pairs inside a variable that must be alone: its parts, or its elements."""
+        excepted = [variable for path in self.except_ for variable in variables.find(path)]
         allowed = {variable.at for variable in excepted if not variable.is_part}
         own: dict[_At, list[Place]] = {}
         for variable in (*group, *excepted):
             own.setdefault(variable.at, []).append(variable.place)
         for variable in group:
             if variable.at not in allowed:
-                for one, other in known.beside(variable, own[variable.at], line):
+                for one, other in variables.adjacent_parts(variable, own[variable.at], line):
                     if one.is_near(other, line):
                         yield one, other
 
     def concerns(self, context: Context) -> bool:
-        """Whether some data have one of the variables that the rule is about."""
+        """Return whether the data contain a variable that the rule is about."""
         return has_any(context, self._paths)
 
     @property
     def _paths(self) -> tuple[str, ...]:
         return self.variables or tuple(f"{SELECTOR}{word}" for word in self.readers)
 
-    def _group(self, known: _Known) -> list[_Variable]:
-        """The variables that the rule is about."""
-        group = {(found.at, found.place.path): found for path in self._paths for found in known.meant(path)}
+    def _find_group(self, variables: _Variables) -> list[_Variable]:
+        """Return the variables that the rule is about."""
+        group = {
+            (variable.at, variable.place.path): variable
+            for path in self._paths
+            for variable in variables.find(path)
+        }
         return list(group.values())
 
-    def _disturb(self, a: _Variable, b: _Variable) -> bool:
-        """Whether one of two variables disturbs the other."""
+    def _do_disturb(self, a: _Variable, b: _Variable) -> bool:
+        """Return whether one of two variables disturbs the other."""
         return self.alone or any(
             not read.words.isdisjoint(self.readers) and not written.words.isdisjoint(self.writers)
             for read, written in ((a, b), (b, a))
@@ -181,16 +195,16 @@ class Neighbours:
 
 
 _At = tuple[str, int]
-"""A variable by its name and its place: files can have variables of one name."""
+"""The name and position of a variable: files can contain several of one name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """A variable, or a part of one, and how it is used."""
+    """A variable or a part of one, with its accesses."""
 
     whole: Place
     place: Place
-    """The part that is meant, or the whole."""
+    """The part, or the whole variable."""
     words: frozenset[str]
 
     @property
@@ -199,82 +213,84 @@ class _Variable:
 
     @property
     def is_part(self) -> bool:
-        """Whether a part is meant, and not the whole."""
+        """Whether it is a part, and not the whole."""
         return self.place != self.whole
 
     def overlaps(self, other: _Variable) -> bool:
-        """Whether both have some of the same memory."""
-        mine, its = self.place, other.place
-        return mine.offset < its.end and its.offset < mine.end
+        """Return whether both share memory."""
+        mine, theirs = self.place, other.place
+        return mine.offset < theirs.end and theirs.offset < mine.end
 
     def is_near(self, other: _Variable, line: int) -> bool:
-        """Whether another variable, or part of one, not the same memory, can be on a line with it."""
-        mine, its = self.place, other.place
+        """Return whether both can be on a line, and share no memory."""
+        mine, theirs = self.place, other.place
         if self.overlaps(other):
             return False
-        return mine.offset < its.end + line and its.offset < mine.end + line
+        return mine.offset < theirs.end + line and theirs.offset < mine.end + line
 
 
-def _close(
+def _close_pairs(
     group: list[_Variable], others: list[_Variable], line: int
 ) -> Iterator[tuple[_Variable, _Variable]]:
-    """Yield what can be on one line, or overlaps, in the order of both. Raises CannotTell for too many."""
+    """Yield pairs that can be on one line, or overlap, in the order of both lists. Raises CannotTell for too
+    many.
+    """
     near = _Spans([(other.place.offset, other.place.end) for other in others])
     reaches = [(variable.place.offset - line, variable.place.end + line) for variable in group]
-    refuse_many(sum(near.number(*reach) for reach in reaches), "variables")
+    refuse_many(sum(near.count_candidates(*reach) for reach in reaches), "variables")
     for variable, reach in zip(group, reaches, strict=True):
-        yield from ((variable, others[number]) for number in near.meeting(*reach))
+        yield from ((variable, others[number]) for number in near.overlapping(*reach))
 
 
 class _Spans:
-    """Stretches of memory, found by their place, not each by each: a kernel has 100,000 variables."""
+    """Ranges of memory, found by binary search: a kernel has 100,000 variables."""
 
     def __init__(self, spans: list[tuple[int, int]]) -> None:
         self._spans = spans
         self._numbers = sorted(range(len(spans)), key=spans.__getitem__)
         self._starts = [spans[number][0] for number in self._numbers]
-        self._reach = list(accumulate((spans[number][1] for number in self._numbers), max))
-        """The furthest end up to each of them."""
+        self._ends = list(accumulate((spans[number][1] for number in self._numbers), max))
+        """The maximum end up to each range."""
 
-    def meeting(self, start: int, end: int) -> list[int]:
-        """Return the numbers of those that begin before an end and end behind a start, in order."""
+    def overlapping(self, start: int, end: int) -> list[int]:
+        """Return the indices of the ranges that overlap [start, end), in ascending order."""
         chosen = self._numbers[self._first(start) : bisect_left(self._starts, end)]
         return sorted(number for number in chosen if self._spans[number][1] > start)
 
-    def number(self, start: int, end: int) -> int:
-        """Return how many `meeting` looks at."""
+    def count_candidates(self, start: int, end: int) -> int:
+        """Return an upper limit for the number of ranges that `meeting` returns."""
         return max(0, bisect_left(self._starts, end) - self._first(start))
 
     def _first(self, start: int) -> int:
-        return bisect_right(self._reach, start)
+        return bisect_right(self._ends, start)
 
 
-def arrays(context: Context, paths: Iterable[str]) -> list[Place]:
-    """Return the variables, and parts of variables, that some paths mean in some data.
+def find_arrays(context: Context, paths: Iterable[str]) -> list[Place]:
+    """Return the variables, and parts of variables, that match some paths.
 
-    Raises CannotTell where it is not known what a variable is made of.
+    Raises CannotTell if the type of a variable is unknown.
     """
-    known = _Known(context)
-    found: dict[Place, None] = {}
+    variables = _Variables(context)
+    places: dict[Place, None] = {}
     for path in paths:
-        for place in (variable.place for variable in known.meant(path)):
+        for place in (variable.place for variable in variables.find(path)):
             if place.field.type == UNKNOWN_TYPE:
                 raise CannotTell(f"what `{place.path}` is made of is not known")
             if place.field.dims or not is_pattern(path):
-                found[place] = None
-    if not found:
+                places[place] = None
+    if not places:
         raise CannotTell(f"no array is called {', '.join(f'`{path}`' for path in paths)}")
-    return list(found)
+    return list(places)
 
 
 def has_any(context: Context, paths: Iterable[str]) -> bool:
-    """Return whether some data have a variable that one of some paths is about."""
-    known = _Known(context)
-    return any(known.has_any(path) for path in paths)
+    """Return whether the data contain a variable that matches one of some paths."""
+    variables = _Variables(context)
+    return any(variables.has_any(path) for path in paths)
 
 
-class _Known:
-    """The variables of some data, and what is declared of them."""
+class _Variables:
+    """The variables in some data, with their declared accesses."""
 
     def __init__(self, context: Context) -> None:
         self._layout, self._line_size = context.layout, context.placements.line_size
@@ -287,36 +303,36 @@ class _Known:
         self._matches = 0
         self._uses: dict[tuple[_At, str], _Variable] = {}
         for place in context.layout.places:
-            if _QUIET in self._section(place):
+            if _QUIET_SECTION in self._section_of(place):
                 self._add(_Variable(place, place, frozenset((_BY_SECTION,))))
         own: dict[tuple[_At, str], frozenset[str]] = {}
         for access in sorted(context.accesses, key=lambda a: (not is_pattern(a.path), "[" in a.path)):
-            for whole, place in self._matched(access.path):
+            for whole, place in self._match(access.path):
                 key = (whole.path, whole.bit_offset), place.path
-                before = own.get(key, frozenset()) if access.side else frozenset()
-                own[key] = before | {access.access}
+                words = own.get(key, frozenset()) if access.side else frozenset()
+                own[key] = words | {access.access}
                 self._add(_Variable(whole, place, own[key]))
 
     def _add(self, variable: _Variable) -> None:
         self._uses[variable.at, variable.place.path] = variable
 
-    def all(self) -> list[_Variable]:
-        """Every variable as a whole."""
-        return [self._used(place, place) for place in self._layout.places if not place.is_empty]
+    def whole_variables(self) -> list[_Variable]:
+        """Return every variable as a whole."""
+        return [self._with_words(place, place) for place in self._layout.places if not place.is_empty]
 
-    def declared(self) -> list[_Variable]:
-        """Those, and the parts of those, of which something is declared."""
+    def declared_variables(self) -> list[_Variable]:
+        """Return the variables, and parts of variables, with a declared access."""
         return list(self._uses.values())
 
     def has_any(self, path: str) -> bool:
-        """Whether there is a variable that a path, a pattern or an access is about."""
+        """Return whether a variable matches a path, a pattern or an access."""
         if path.startswith(SELECTOR):
-            return bool(self.meant(path))
-        return bool(self._called(path))
+            return bool(self.find(path))
+        return bool(self._find_by_name(path))
 
-    def _called(self, path: str) -> list[Place]:
-        """The variables of the name that a path begins with; `count.3` of a compiler is a name as a whole."""
-        places, name = self._layout.places, _first(path)
+    def _find_by_name(self, path: str) -> list[Place]:
+        """Return the variables with the first name of a path, or with all of it (`count.3` of a compiler)."""
+        places, name = self._layout.places, _variable_name(path)
         if "*" in name or "?" in name:
             self._refuse_many(len(places))
             return [place for place in places if place.path == path or fnmatchcase(place.path, name)]
@@ -324,70 +340,72 @@ class _Known:
         return [places[number] for number in sorted(numbers)]
 
     def _refuse_many(self, number: int) -> None:
-        """Raise CannotTell where patterns were held against too many names."""
+        """Raise CannotTell if patterns were compared with too many names."""
         self._matches += number
         if self._matches > _MOST_MATCHES:
             raise CannotTell(
                 f"the rule holds patterns against names more than {_MOST_MATCHES:,} times; use fewer patterns"
             )
 
-    def meant(self, path: str) -> list[_Variable]:
-        """Those that a path, a pattern or an access means."""
+    def find(self, path: str) -> list[_Variable]:
+        """Return the variables and parts that match a path, a pattern or an access."""
         if path.startswith(SELECTOR):
             self._refuse_many(len(self._uses))
             return [v for v in self._uses.values() if any(fnmatchcase(word, path[1:]) for word in v.words)]
-        return [self._used(whole, place) for whole, place in self._matched(path)]
+        return [self._with_words(whole, place) for whole, place in self._match(path)]
 
     def has(self, place: Place, words: tuple[str, ...]) -> bool:
-        """Whether one of some accesses is declared of a variable, or of a part of it."""
+        """Return whether a variable, or a part of it, has one of some accesses."""
         uses, spans = self._used_spans
         return any(
-            not uses[number].words.isdisjoint(words) for number in spans.meeting(place.offset, place.end)
+            not uses[number].words.isdisjoint(words) for number in spans.overlapping(place.offset, place.end)
         )
 
     @cached_property
     def _used_spans(self) -> tuple[list[_Variable], _Spans]:
-        uses = self.declared()
+        uses = self.declared_variables()
         return uses, _Spans([(v.place.offset, v.place.end) for v in uses])
 
-    def _used(self, whole: Place, place: Place) -> _Variable:
+    def _with_words(self, whole: Place, place: Place) -> _Variable:
         at = whole.path, whole.bit_offset
-        found = self._uses.get((at, place.path)) or self._uses.get((at, whole.path))
-        return _Variable(whole, place, found.words if found is not None else frozenset())
+        declared = self._uses.get((at, place.path)) or self._uses.get((at, whole.path))
+        return _Variable(whole, place, declared.words if declared is not None else frozenset())
 
-    def _matched(self, path: str) -> Iterator[tuple[Place, Place]]:
-        """Every variable that has the first name, and what the rest of the path means in it."""
-        name = _first(path)
-        for whole in self._called(path):
+    def _match(self, path: str) -> Iterator[tuple[Place, Place]]:
+        """Yield each variable with the first name of a path, and each part that the rest of the
+        path matches.
+        """
+        name = _variable_name(path)
+        for whole in self._find_by_name(path):
             if name == path or whole.path == path:
                 yield whole, whole
                 continue
-            found = self._opened(whole, name).match(path)
-            if not found and not whole.field.members:
+            places = self._as_only_field(whole, name).match(path)
+            if not places and not whole.field.members:
                 raise CannotTell(f"what `{whole.path}` is made of is not known")
-            if not found:
+            if not places:
                 raise NoSuchField(f"`{whole.path}` has no part `{path}`")
-            struct = self._opened(whole, name).struct
-            for place in found:
-                yield from ((whole, each) for each in self._in_elements(struct, place))
+            struct = self._as_only_field(whole, name).struct
+            for place in places:
+                yield from ((whole, element) for element in self._in_elements(struct, place))
 
     def _in_elements(self, struct: Struct, place: Place) -> list[Place]:
-        """A part of a variable, in each element where its path leads through arrays without an index."""
+        """Return a part of a variable for each element of the arrays in its path that have no index."""
         try:
             return places_in_differing_elements(struct, place, self._line_size)
         except ValueError as error:
             raise CannotTell(str(error)) from None
 
     def next_elements(self, a: _Variable, b: _Variable) -> Iterator[tuple[_Variable, _Variable]]:
-        """A part of a variable, with the elements beside the one of an array in which it stands."""
+        """Yield a part of a variable with the elements next to the element that contains it."""
         inner, outer = (a, b) if is_within(a.place.path, b.place.path) else (b, a)
         if a.at == b.at and is_within(inner.place.path, outer.place.path):
-            layout = self._opened(inner.whole, _first(inner.place.path))
+            layout = self._as_only_field(inner.whole, _variable_name(inner.place.path))
             for place in next_elements(layout, inner.place.path, outer.place.path, self._line_size):
                 yield inner, replace(outer, place=place)
 
-    def rest(self, chosen: list[_Variable]) -> Iterator[_Variable]:
-        """The other parts of variables of which only parts are chosen."""
+    def unchosen_parts(self, chosen: list[_Variable]) -> Iterator[_Variable]:
+        """Yield the other parts of variables of which only parts are chosen."""
         wholes = {variable.at for variable in chosen if not variable.is_part}
         parts: dict[_At, list[_Variable]] = {}
         for variable in chosen:
@@ -395,24 +413,27 @@ class _Known:
                 parts.setdefault(variable.at, []).append(variable)
         for *_, variable in parts.values():
             own = [each.place for each in parts[variable.at]]
-            layout = self._opened(variable.whole, _first(variable.place.path))
+            layout = self._as_only_field(variable.whole, _variable_name(variable.place.path))
             yield from (
                 replace(variable, place=place) for place in layout.remaining_fields(own) if not place.is_empty
             )
 
-    def beside(
+    def adjacent_parts(
         self, variable: _Variable, chosen: list[Place], line: int
     ) -> Iterator[tuple[_Variable, _Variable]]:
-        """A part of a variable with the parts that are not chosen; of an array each element with the next.
+        """Yield a part of a variable with the parts that are not chosen; of an array, each element with the
+        next.
 
-        Only the elements of arrays of structs and unions, such as locks, count.
+        Only arrays of structs and unions, such as locks, count.
         """
         whole, place = variable.whole, variable.place
         if place != whole:
             if whole not in chosen:
-                rest = self._opened(whole, _first(place.path)).remaining_fields(chosen)
+                parts = self._as_only_field(whole, _variable_name(place.path)).remaining_fields(chosen)
                 yield from (
-                    (variable, replace(variable, place=other)) for other in rest if not other.is_empty
+                    (variable, replace(variable, place=next_element))
+                    for next_element in parts
+                    if not next_element.is_empty
                 )
             return
         count = prod(length or 0 for length in whole.field.dims) if whole.field.dims else 0
@@ -426,56 +447,56 @@ class _Known:
                 bit_offset=whole.bit_offset + number * size,
                 bit_size=size,
             )
-            for number, indices in enumerate(_indices(whole.field.dims, min(count, line + 1)))
+            for number, indices in enumerate(_first_indices(whole.field.dims, min(count, line + 1)))
         ]
-        for one, other in pairwise(elements):
-            yield replace(variable, place=one), replace(variable, place=other)
+        for element, other in pairwise(elements):
+            yield replace(variable, place=element), replace(variable, place=other)
 
-    def _opened(self, whole: Place, name: str) -> Layout:
-        """A variable as the only field of a struct, by some name."""
+    def _as_only_field(self, whole: Place, name: str) -> Layout:
+        """Return a struct with the variable as its only field, under some name."""
         field = replace(whole.field, name=name, bit_offset=whole.bit_offset)
         return Layout(replace(self._layout.struct, fields=(field,)))
 
-    def _section(self, place: Place) -> str:
+    def _section_of(self, place: Place) -> str:
         at = place.bit_offset
-        return next((self._section_names[number] for number in self._sections.meeting(at, at + 1)), "")
+        return next((self._section_names[number] for number in self._sections.overlapping(at, at + 1)), "")
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, int, int | None], _Variable]:
-        """What is declared, by its place; of several the first."""
-        uses = reversed(self.declared())
+        """The variables with a declared access, by place; the first of several."""
+        uses = reversed(self.declared_variables())
         return {(v.place.path, v.place.bit_offset, v.place.bit_size): v for v in uses}
 
     def say(self, place: Place) -> str:
-        """A variable with its accesses, its addresses and its section."""
+        """Format a variable with its accesses, addresses and section."""
         variable = self._by_place.get((place.path, place.bit_offset, place.bit_size))
         words = f" ({', '.join(sorted(variable.words))})" if variable is not None and variable.words else ""
-        section, start = self._section(place), self._layout.struct.address
+        section, start = self._section_of(place), self._layout.struct.address
         if start is None:
             return f"`{place.path}`{words} at {section}+{place.offset:#x}..{place.end - 1:#x}"
         return f"`{place.path}`{words} at {start + place.offset:#x}..{start + place.end - 1:#x} in {section}"
 
 
-def _indices(dims: tuple[int | None, ...], most: int) -> Iterator[str]:
-    """The indices of the first elements of an array, as they are written."""
+def _first_indices(dims: tuple[int | None, ...], most: int) -> Iterator[str]:
+    """Yield the indices of the first elements of an array, as C writes them."""
     each = product(*(range(length or 0) for length in dims))
     return ("".join(f"[{index}]" for index in indices) for indices in islice(each, most))
 
 
-def _first(path: str) -> str:
-    """The variable of a path."""
+def _variable_name(path: str) -> str:
+    """Return the variable of a path."""
     return path.partition(".")[0].partition("[")[0]
 
 
-def _unjudged(group: list[_Variable]) -> str:
-    """The arrays whose elements are not held against one another."""
+def _describe_unjudged(group: list[_Variable]) -> str:
+    """Name the arrays whose elements are not compared with one another."""
     names = [f"`{v.place.path}`" for v in group if v.place.field.dims and v.place.field.aggregate is None]
     if not names:
         return ""
     return f"; the elements of {first_few(names, 'arrays')} may share lines with one another (kind `stride`)"
 
 
-def _kept(number: int, unit: str) -> str:
+def _kept_message(number: int, unit: str) -> str:
     if number == 1:
         return f"1 variable shares no {unit} with those that disturb it"
     return f"{number} variables share no {unit} with those that disturb them"

@@ -32,7 +32,7 @@ struct entry {
 
 @dataclass(frozen=True, slots=True)
 class NoStraddle:
-    """Each field on one line."""
+    """Each field is on one line."""
 
     name: ClassVar[str] = "no-straddle"
     traits: ClassVar[Traits] = Traits(
@@ -58,7 +58,9 @@ class NoStraddle:
         need_fields(self.fields)
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field, or an element of an array that its type selects, touches several lines."""
+        """Return a violation where a field, or an element of an array matched by type, touches
+        several lines.
+        """
         places, placements = context.places(self.fields), context.placements
         paths = tuple(path for path in self.fields if not path.startswith(TYPE))
         whole = set(context.places(paths, or_none=True)) if len(paths) < len(self.fields) else set(places)
@@ -68,34 +70,39 @@ class NoStraddle:
         named = expand_elements(context, places)
         as_whole = {place: named[place] in whole or not place.field.dims for place in named}
         straddling = {
-            place: found
+            place: straddling_bases
             for place, is_whole in as_whole.items()
-            if (found := _straddling(place, placements, is_whole))
+            if (straddling_bases := _straddling_bases(place, placements, is_whole))
         }
         total = len(placements.bases)
         if not straddling:
-            message = f"{_listed(places, whole)} on one line {in_all_placements(total)}"
+            message = f"{_kept_message(places, whole)} on one line {in_all_placements(total)}"
             return judge(placements, (), message, places, "")
-        says = [_says(place, found, placements, as_whole[place]) for place, found in straddling.items()]
+        says = [
+            _describe_straddle(place, found, placements, as_whole[place])
+            for place, found in straddling.items()
+        ]
         bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
 
 
-def _listed(places: tuple[Place, ...], whole: set[Place]) -> str:
-    """That fields stay, or each of an array's elements."""
+def _kept_message(places: tuple[Place, ...], whole: set[Place]) -> str:
+    """Format the sentence that fields, or each element of arrays, stay on one line."""
     if any(place.field.dims and place not in whole for place in places):
         return f"{format_places(places)}, of arrays each element, each stay"
     return f"{format_places(places)} {'stays' if len(places) == 1 else 'each stay'}"
 
 
-def _straddling(place: Place, placements: Placements, is_whole: bool) -> tuple[int, ...]:
-    """The bases at which a field, or if it is no whole one of its elements, touches more than one line."""
+def _straddling_bases(place: Place, placements: Placements, is_whole: bool) -> tuple[int, ...]:
+    """Return the bases at which a field, or unless `is_whole` one of its elements, touches more than one
+    line.
+    """
     line = placements.line_size
     if is_whole:
         return placements.violating_bases(lambda base: count_lines((place,), base, line) > 1)
-    size, count = _elements(place)
+    size, count = _element_size_and_count(place)
 
     def cuts_one(base: int) -> bool:
         starts = element_starts({(base + place.offset) % line}, size, count, line) if size else set()
@@ -104,17 +111,17 @@ def _straddling(place: Place, placements: Placements, is_whole: bool) -> tuple[i
     return placements.violating_bases(cuts_one)
 
 
-def _elements(array: Place) -> tuple[int, int]:
-    """The bytes of an element, and how many there are."""
+def _element_size_and_count(array: Place) -> tuple[int, int]:
+    """Return the bytes of an element, and the number of elements."""
     count = prod(length or 0 for length in array.field.dims)
     return (array.size or 0) // count if count else 0, count
 
 
-def _says(place: Place, found: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
+def _describe_straddle(place: Place, bases: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
     if not is_whole:
-        some = f"in {len(found)} of {len(placements.bases)} placements"
-        return f"an element of {_elements(place)[0]} bytes of {format_place(place)} straddles 2 lines {some}"
-    most = max(count_lines((place,), base, placements.line_size) for base in found)
+        share = f"in {len(bases)} of {len(placements.bases)} placements"
+        return f"an element of {_element_size_and_count(place)[0]} bytes of {format_place(place)} straddles 2 lines {share}"
+    most = max(count_lines((place,), base, placements.line_size) for base in bases)
     return (
-        f"{format_place(place)} straddles {most} lines in {len(found)} of {len(placements.bases)} placements"
+        f"{format_place(place)} straddles {most} lines in {len(bases)} of {len(placements.bases)} placements"
     )

@@ -1,4 +1,4 @@
-"""Kind `offset`: a field stands at a fixed offset, or on a fixed cache line."""
+"""Kind `offset`: a field is at a fixed offset, or on a fixed cache line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ struct packet {
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A field's first byte is at a given offset, or on a given line."""
+    """The first byte of a field is at a given offset, or on a given line."""
 
     name: ClassVar[str] = "offset"
     traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
@@ -63,10 +63,10 @@ class Offset:
         need_at_least("line", self.line, 0)
 
     def check(self, context: Context) -> Verdict:
-        """Broken when the field's first byte is anywhere else."""
+        """Return broken if the field's first byte is anywhere else."""
         place = context.place(self.fields[0])
         if self.line is not None:
-            return _on_line(place, self.line, context.placements)
+            return _judge_line(place, self.line, context.placements)
         message = f"{format_place(place)} begins at {place.offset}"
         off = place.offset - (self.at or 0)
         if not off:
@@ -75,17 +75,17 @@ class Offset:
         return settle(False, message, (place,), f"move `{place.path}` {-off:+} bytes, to {self.at}")
 
 
-def _on_line(place: Place, line: int, placements: Placements) -> Verdict:
+def _judge_line(place: Place, line: int, placements: Placements) -> Verdict:
     size = placements.line_size
-    found = {base: (base + place.offset) // size for base in placements.bases}
-    bases = placements.violating_bases(lambda base: found[base] != line)
+    lines = {base: (base + place.offset) // size for base in placements.bases}
+    bases = placements.violating_bases(lambda base: lines[base] != line)
     total = len(placements.bases)
     begins = f"{format_place(place)} begins on line"
     if not bases:
         return judge(
             placements, (), f"{begins} {line} of the object {in_all_placements(total)}", (place,), ""
         )
-    wrong = sorted({found[base] for base in bases})
+    wrong = sorted({lines[base] for base in bases})
     message = f"{begins} {' or '.join(map(str, wrong))}, not {line}, in {len(bases)} of {total} placements"
     advice = f"move `{place.path}` to {line * size}..{(line + 1) * size - 1}"
     advice += f" and align the struct to {size} bytes" if total > 1 else ""

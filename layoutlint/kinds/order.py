@@ -1,4 +1,4 @@
-"""Kind `order`: fields stand in a given order."""
+"""Kind `order`: fields are in a given order."""
 
 from __future__ import annotations
 
@@ -57,9 +57,13 @@ class Order:
             raise ValueError("`fields` has one pattern only, and what it means has no order of its own")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field does not end before the next one begins."""
-        steps = [_but(context.places((path,)), self.fields, path) for path in self.fields]
-        pairs = [pair for before, after in pairwise(steps) for pair in every_pair(before, after)]
+        """Return broken where a field does not end before the next begins."""
+        steps = [_without_named(context.places((path,)), self.fields, path) for path in self.fields]
+        pairs = [
+            pair
+            for left_fields, right_fields in pairwise(steps)
+            for pair in every_pair(left_fields, right_fields)
+        ]
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
@@ -71,8 +75,8 @@ class Order:
         return settle(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
 
 
-def _but(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:
-    """What a pattern means besides the fields that the rule names one by one."""
+def _without_named(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:
+    """Return the fields of a pattern without those that the rule names explicitly."""
     return tuple(p for p in places if p.path not in named) if is_pattern(path) else places
 
 

@@ -85,18 +85,20 @@ class Separate:
                 _refuse_overlap(a, b)
 
     def check(self, context: Context) -> Verdict:
-        """Broken where any two fields of different groups touch a common line."""
+        """Return a violation where fields of different groups touch a common line."""
         groups = [context.places(group) for group in self.fields]
-        found = [find_opposed_pairs(context, *sides) for sides in combinations(groups, 2)]
-        pairs = [pair for each in found for pair in each.pairs]
+        opposed = [find_opposed_pairs(context, *sides) for sides in combinations(groups, 2)]
+        pairs = [pair for each in opposed for pair in each.pairs]
         evidence = tuple(dict.fromkeys(place for group in groups for place in group))
-        kept = judge(context.placements, (), _kept(groups, context.placements.unit), evidence, "")
+        kept_verdict = judge(
+            context.placements, (), _kept_message(groups, context.placements.unit), evidence, ""
+        )
         if all(path.startswith(TYPE) for group in self.fields for path in group):
             pairs = context.filter_own_pairs(pairs)
-        around = find_adjacent_objects(
-            context, self.neighbours, (pair for each in found for pair in each.across)
+        adjacent = find_adjacent_objects(
+            context, self.neighbours, (pair for each in opposed for pair in each.across)
         )
-        return judge_apart(pairs, context.placements, kept, adjacent=around)
+        return judge_apart(pairs, context.placements, kept_verdict, adjacent=adjacent)
 
 
 def _refuse_overlap(a: str, b: str) -> None:
@@ -109,5 +111,5 @@ def _refuse_overlap(a: str, b: str) -> None:
         raise ValueError(f"`{inner}` is a part of `{outer}`, and cannot be kept apart from it")
 
 
-def _kept(groups: list[tuple[Place, ...]], unit: str) -> str:
+def _kept_message(groups: list[tuple[Place, ...]], unit: str) -> str:
     return f"{' and '.join(map(format_places, groups))} share no {unit} in any placement"

@@ -1,4 +1,4 @@
-"""Kind `size`: how large a struct is."""
+"""Kind `size`: the size of a struct."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ struct slot {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of the struct in bytes, and the lines that the whole object touches."""
+    """The size of the struct in bytes, and the lines that an object touches."""
 
     name: ClassVar[str] = "size"
     traits: ClassVar[Traits] = Traits()
@@ -64,14 +64,14 @@ class Size:
         need_at_least("exact", self.exact, 0)
         need_at_least("multiple_of", self.multiple_of, 1)
         need_at_least("max_lines", self.max_lines, 1)
-        for fault in () if self.exact is None else self._faults(self.exact):
+        for fault in () if self.exact is None else self._find_faults(self.exact):
             raise ValueError(f"`exact` contradicts another key: {self.exact} bytes are {fault}")
 
     def check(self, context: Context) -> Verdict:
-        """Broken by a wrong size, or where the object touches too many lines."""
+        """Return broken for a wrong size, and violations where the object touches too many lines."""
         layout = context.layout
         size, open_end = layout.size, layout.open_end
-        faults = list(self._faults(size))
+        faults = list(self._find_faults(size))
         message = ", ".join([f"{layout.struct.aggregate} {layout.struct.name} has {size} bytes", *faults])
         if open_end is not None:
             message += f", without the flexible array `{open_end.path}`"
@@ -81,8 +81,8 @@ class Size:
             raise CannotTell(f"where an object ends is not known: `{open_end.path}` is a flexible array")
         return self._count_lines(size, message, bool(faults), context.placements)
 
-    def _faults(self, size: int) -> Iterator[str]:
-        """What is wrong with a size in bytes."""
+    def _find_faults(self, size: int) -> Iterator[str]:
+        """Describe the faults of a size in bytes."""
         if self.max is not None and size > self.max:
             yield f"{size - self.max} more than {self.max}"
         if self.exact is not None and size != self.exact:
@@ -92,7 +92,7 @@ class Size:
 
     def _count_lines(self, size: int, message: str, is_broken: bool, placements: Placements) -> Verdict:
         most = self.max_lines or 0
-        counts = {base: _lines(base, size, placements.line_size) for base in placements.bases}
+        counts = {base: _count_lines(base, size, placements.line_size) for base in placements.bases}
         over = placements.violating_bases(lambda base: counts[base] > most)
         bases = placements.bases if is_broken else over
         message += f" on {line_numbers(counts.values())}"
@@ -102,7 +102,7 @@ class Size:
         if size > most * line:
             advice = f"take away at least {size - most * line} bytes, to get to {most * line}"
         else:
-            fewest = line_numbers([_lines(0, size, line)])
+            fewest = line_numbers([_count_lines(0, size, line)])
             advice = f"align the struct to {line} bytes: it then touches {fewest}"
         return judge(placements, bases, message, (), self._advice(size) or advice)
 
@@ -118,7 +118,7 @@ class Size:
         return ""
 
 
-def _lines(base: int, size: int, line_size: int) -> int:
-    """How many lines an object touches; `len` would refuse what a damaged input can claim."""
-    found = lines(base, 0, size, line_size)
-    return found.stop - found.start
+def _count_lines(base: int, size: int, line_size: int) -> int:
+    """Return the number of lines that an object touches. `len` fails for the huge sizes of damaged inputs."""
+    touched = lines(base, 0, size, line_size)
+    return touched.stop - touched.start

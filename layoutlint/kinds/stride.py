@@ -1,4 +1,4 @@
-"""Kind `stride`: objects that stand one behind the other, and the lines that two of them share."""
+"""Kind `stride`: objects in a row, and the lines that two of them share."""
 
 from __future__ import annotations
 
@@ -124,14 +124,16 @@ class Stride:
             raise ValueError("`arrays` goes without `array`, `fields` and `against`")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where a field is on a line with a field of the next object."""
+        """Return a violation where a field is on a line with a field of the next object."""
         if self.array is not None:
-            return self._of_array(context.place(self.array), context)
+            return self._judge_array(context.place(self.array), context)
         if self.arrays:
-            return _worst([self._of_array(array, context) for array in context.arrays(self.arrays)], context)
+            return _combine(
+                [self._judge_array(array, context) for array in context.arrays(self.arrays)], context
+            )
         if self.variables:
-            found = neighbours.arrays(context, self.variables)
-            return _worst([self._of_array(array, context) for array in found], context)
+            arrays = neighbours.find_arrays(context, self.variables)
+            return _combine([self._judge_array(array, context) for array in arrays], context)
         rows = context.placements.rows
         if not rows:
             end = context.layout.open_end
@@ -140,15 +142,15 @@ class Stride:
             )
         bases = tuple(sorted({base for row in rows for base in row.bases}))
         placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
-        return self._judged(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
+        return self._judge_rows(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
 
     def concerns(self, context: Context) -> bool:
-        """Return whether some data have one of the variables that the rule is about."""
+        """Return whether the data contain a variable that the rule is about."""
         return neighbours.has_any(context, self.variables)
 
-    def _of_array(self, array: Place, context: Context) -> Verdict:
-        """The verdict on the elements of an array in the struct, over the bases of the struct."""
-        element, step, count = _element(array, context.layout.struct)
+    def _judge_array(self, array: Place, context: Context) -> Verdict:
+        """Return the verdict on the elements of an array, over the bases of the struct."""
+        element, step, count = _element_struct(array, context.layout.struct)
         placements, line = context.placements, context.placements.line_size
         if count < 2 or not step:
             message = f"{format_place(array)} has no two elements side by side"
@@ -158,9 +160,9 @@ class Stride:
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
         written = context.element_fields(array, inside, self.arrays)
-        return self._judged(inside, placements, [(row, at)], array, written)
+        return self._judge_rows(inside, placements, [(row, at)], array, written)
 
-    def _judged(
+    def _judge_rows(
         self,
         context: Context,
         placements: Placements,
@@ -168,48 +170,54 @@ class Stride:
         array: Place | None = None,
         chosen: tuple[Place, ...] = (),
     ) -> Verdict:
-        """The verdict over some bases, at each of which objects of a row stand somewhere on a line."""
-        ours, theirs = chosen or _chosen(self.fields, context), _chosen(self.against, context)
-        found: dict[_Met, tuple[int, ...]] = {}
-        near_of = {row: _near(ours, theirs, row, placements.line_size) for row, _ in rows}
+        """Return the verdict over some bases, each with the positions of objects of some rows on a line."""
+        ours, theirs = chosen or _fields_or_all(self.fields, context), _fields_or_all(self.against, context)
+        violations: dict[_CrossPair, tuple[int, ...]] = {}
+        near_of = {row: _near_pairs(ours, theirs, row, placements.line_size) for row, _ in rows}
         for row, at in rows:
             for a, b in near_of[row]:
-                met = set(bases_shared_with_next(a, b, row, placements.line_size))
-                bases = tuple(base for base in placements.bases if not met.isdisjoint(at.get(base, ())))
+                shared_bases = set(bases_shared_with_next(a, b, row, placements.line_size))
+                bases = tuple(
+                    base for base in placements.bases if not shared_bases.isdisjoint(at.get(base, ()))
+                )
                 if bases:
-                    found[a, b, row] = bases
+                    violations[a, b, row] = bases
         evidence = (array,) if array is not None else ours if self.fields else ()
-        if not found:
-            return judge(placements, (), self._kept(rows, array, bool(chosen), placements.unit), evidence, "")
-        worst = sorted(found, key=lambda met: -len(found[met]))
+        if not violations:
+            return judge(
+                placements, (), self._kept_message(rows, array, bool(chosen), placements.unit), evidence, ""
+            )
+        worst = sorted(violations, key=lambda met: -len(violations[met]))
         total = len(placements.bases)
-        says = [
-            f"{_says(*met, array, placements.unit)} in {len(found[met])} of {total} placements"
+        sentences = [
+            f"{_describe_pair(*met, array, placements.unit)} in {len(violations[met])} of {total} placements"
             for met in worst
         ]
-        if len(says) > 1 and not (self.fields or self.against):
-            says = [says[0], f"and {len(says) - 1} more pairs"]
+        if len(sentences) > 1 and not (self.fields or self.against):
+            sentences = [sentences[0], f"and {len(sentences) - 1} more pairs"]
         if array is None:
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
-        bases_of_all = placements.in_any(found.values())
+        bases_of_all = placements.in_any(violations.values())
         row = worst[0][2]
         advice = _advice(row, near_of[row], placements.line_size, array is not None)
-        return judge(placements, bases_of_all, first_few(says, "pairs"), evidence, advice)
+        return judge(placements, bases_of_all, first_few(sentences, "pairs"), evidence, advice)
 
-    def _kept(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
-        who = f"elements of `{array.path}`" if array is not None else ""
-        steps = sorted({(_called(row), row.step) for row, _ in rows})
-        apart = " and ".join(
-            "copies on pages of their own" if what == COPY else f"{who or _MANY[what]} {step} bytes apart"
-            for what, step in steps
+    def _kept_message(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
+        elements = f"elements of `{array.path}`" if array is not None else ""
+        steps = sorted({(_item_name(row), row.step) for row, _ in rows})
+        distances = " and ".join(
+            "copies on pages of their own"
+            if item == COPY
+            else f"{elements or _MANY[item]} {step} bytes apart"
+            for item, step in steps
         )
         if self.fields or self.against or are_chosen:
-            return f"the chosen fields of {apart} share no {unit} in any placement"
-        return f"{apart} share no {unit} in any placement"
+            return f"the chosen fields of {distances} share no {unit} in any placement"
+        return f"{distances} share no {unit} in any placement"
 
 
-def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
-    """One verdict on several arrays: what is said of the worst first, over the bases of all."""
+def _combine(verdicts: list[Verdict], context: Context) -> Verdict:
+    """Return one verdict on several arrays: the worst first, over the bases of all."""
     worst = sorted(verdicts, key=lambda verdict: -len(verdict.bases))
     failing = [verdict for verdict in worst if verdict.bases] or worst
     bases = context.placements.in_any(verdict.bases for verdict in failing)
@@ -219,27 +227,28 @@ def _worst(verdicts: list[Verdict], context: Context) -> Verdict:
 
 
 _MOST_PAIRS = 100_000
-"""Pairs of fields that are compared: only a union, or thousands of bit-fields on a line, have more."""
+"""Maximum number of pairs of fields to compare: only a union, or thousands of bit-fields on a line, have
+more."""
 _MANY = {ELEMENT: "elements", "object": "objects", "block": "blocks"}
 _Spread = tuple[Row, dict[int, set[int]]]
-"""Objects in a row, and where on a line those stand that belong to a base."""
-_Met = tuple[Place, Place, Row]
-"""A field of an object, and one of the next object of a row."""
+"""A row of objects, and their positions on a line for each base."""
+_CrossPair = tuple[Place, Place, Row]
+"""A field of an object, one of the next object, and their row."""
 
 
-def _chosen(paths: tuple[str, ...], context: Context) -> tuple[Place, ...]:
+def _fields_or_all(paths: tuple[str, ...], context: Context) -> tuple[Place, ...]:
     return context.places(paths) if paths else context.remaining_fields(())
 
 
-def _near(
+def _near_pairs(
     ours: tuple[Place, ...], theirs: tuple[Place, ...], row: Row, line_size: int
 ) -> list[tuple[Place, Place]]:
-    """A field of an object and one of the next, of either side, where less than a line lies between them."""
+    """Return pairs of a field of an object and one of the next, from either side, less than a line apart."""
     reach = line_size - row.step
     pairs = {
         (a.path, b.path): (a, b)
         for some, others in ((ours, theirs), (theirs, ours))
-        for a, b in islice(_reached(some, others, reach), _MOST_PAIRS + 1)
+        for a, b in islice(_pairs_within_reach(some, others, reach), _MOST_PAIRS + 1)
     }
     if len(pairs) > _MOST_PAIRS:
         raise CannotTell(
@@ -248,39 +257,43 @@ def _near(
     return list(pairs.values())
 
 
-def _reached(some: tuple[Place, ...], others: tuple[Place, ...], reach: int) -> Iterator[tuple[Place, Place]]:
-    """Each of some fields with those of others that start less than `reach` bytes behind its end."""
+def _pairs_within_reach(
+    some: tuple[Place, ...], others: tuple[Place, ...], reach: int
+) -> Iterator[tuple[Place, Place]]:
+    """Yield each of some fields with those of others that start less than `reach` bytes after its end."""
     offsets = [place.offset for place in others]
     order = sorted(range(len(others)), key=offsets.__getitem__)
     starts = [offsets[number] for number in order]
     least = starts[0] - reach if starts else 0
     for a in some:
-        if a.end > least:  # few: in a large struct the fields near its end
+        if a.end > least:  # few fields: those near the end of the struct
             for number in sorted(order[: bisect_left(starts, a.end + reach)]):
                 yield a, others[number]
 
 
-def _called(row: Row) -> str:
+def _item_name(row: Row) -> str:
     return ELEMENT if row.what == ASSUMED else row.what
 
 
-def _says(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
+def _describe_pair(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
     first, second = ("k", "k+1") if array is not None else ("0", "1")
-    called = _called(row)
-    of = f" of `{array.path}`" if array is not None else ""
+    item = _item_name(row)
+    of_array = f" of `{array.path}`" if array is not None else ""
     return (
-        f"{called} {first}{_spelled(a)}{of} shares a {unit} with "
-        f"{called} {second}{_spelled(b)} ({row.step} bytes on)"
+        f"{item} {first}{_describe_field(a)}{of_array} shares a {unit} with "
+        f"{item} {second}{_describe_field(b)} ({row.step} bytes on)"
     )
 
 
-def _spelled(place: Place) -> str:
-    """A field of an element; an element without fields has but its bytes."""
+def _describe_field(place: Place) -> str:
+    """Format a field of an element; an element without fields by its bytes."""
     return f"'s {format_place(place)}" if place.path else f" at {place.extent}"
 
 
-def _element(array: Place, struct: Struct) -> tuple[Struct, int, int]:
-    """What an array holds, as a struct; the bytes of each, and how many there are. Raises CannotTell."""
+def _element_struct(array: Place, struct: Struct) -> tuple[Struct, int, int]:
+    """Return the element of an array as a struct, its bytes, and the number of elements. Raises
+    CannotTell.
+    """
     member = array.field
     if not member.dims:
         raise CannotTell(f"{format_place(array)} is no array")
@@ -290,8 +303,10 @@ def _element(array: Place, struct: Struct) -> tuple[Struct, int, int]:
             f"how large an element of {format_place(array)} is, is not known: it is a flexible array"
         )
     bits = (array.bit_size or 0) // count if count else 0
-    one = replace(member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left))
-    fields = member.members or (one,)
+    whole_element = replace(
+        member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left)
+    )
+    fields = member.members or (whole_element,)
     name, aggregate = f"{array.path}[]", member.aggregate or "struct"
     return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
 
@@ -305,9 +320,9 @@ def _advice(row: Row, pairs: list[tuple[Place, Place]], line: int, is_array: boo
 
 
 def _padding(row: Row, pairs: list[tuple[Place, Place]], line: int) -> int | None:
-    """The fewest bytes behind each element with which none shares a line, wherever the first one starts.
+    """Return the fewest bytes after each element with which none share a line, wherever the first starts.
 
-    None when the advice to align gets along with as few.
+    None if alignment needs as few.
     """
     unit = gcd(row.step, *row.bases, line)
     for more in range(unit, -row.step % line, unit):

@@ -31,7 +31,7 @@ struct sem {
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """All fields on one line."""
+    """All fields are on one line."""
 
     name: ClassVar[str] = "together"
     traits: ClassVar[Traits] = Traits(
@@ -66,7 +66,7 @@ class Together:
         need_several(self.fields, "to be together; `no-straddle` is the kind for one")
 
     def check(self, context: Context) -> Verdict:
-        """Broken where the fields touch more than one line."""
+        """Return a violation where the fields touch more than one line."""
         places, placements = context.places(self.fields), context.placements
         counts = {base: count_lines(places, base, placements.line_size) for base in placements.bases}
         bases = placements.violating_bases(lambda base: counts[base] > 1)

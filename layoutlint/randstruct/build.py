@@ -1,4 +1,4 @@
-"""What a kernel build says of how it randomises: its configuration, its seed, and the hash of that."""
+"""The randomisation of a kernel build: its configuration, its seed, and the hash of the seed."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class Build:
 
     folder: str
     option: str
-    """The one that is on: CONFIG_RANDSTRUCT_FULL and its like."""
+    """The configuration option that is on: CONFIG_RANDSTRUCT_FULL or a similar one."""
     mode: str
     seed_file: str
     plugin: Plugin
 
     @property
     def note(self) -> str:
-        """What is taken from it, as a sentence."""
+        """A sentence on what was taken from the build."""
         return f"{self.folder} was built with {self.option}: fields are in the order of {self.seed_file}"
 
     def checked(self, given: Seed) -> Seed:
-        """A seed, which the folder was built with if it says so; raises ReadError for another."""
+        """Return a seed. Raises ReadError if the folder was built with another."""
         for name in _HASHES:
             found = _HASH.search(_text(self.folder, name))
             if found is not None and found[0] != given.hash:
@@ -50,7 +50,10 @@ class Build:
         return given
 
     def own_seed(self) -> Seed:
-        """The seed that stands in the folder; raises UsageError for none or two, ReadError for another's."""
+        """Return the seed in the folder.
+
+        Raises UsageError for different seeds, and ReadError if the folder was built with another.
+        """
         own = self.checked(seed.read(self.seed_file))
         of_plugin = os.path.join(self.folder, SEEDS[1])
         if self.mode != "clang" and os.path.isfile(of_plugin) and seed.read(of_plugin).words != own.words:
@@ -60,7 +63,9 @@ class Build:
         return own
 
     def is_for(self, paths: Iterable[str]) -> bool:
-        """Whether inputs show declared orders: clang's debug information has the order of the build."""
+        """Return whether inputs contain declared orders: clang's debug information has the order of the
+        build.
+        """
         return self.mode != "clang" or not any(map(_is_compiled, paths))
 
 
@@ -72,7 +77,7 @@ def _is_compiled(path: str) -> bool:
 
 
 def of(folder: str) -> Build | None:
-    """The build in a folder that has a seed; None where its configuration does not randomise."""
+    """Return the build in a folder that contains a seed; None if its configuration does not randomise."""
     config = next((text for text in (_text(folder, name) for name in _CONFIGS) if text), "")
     on = set(_SET.findall(config))
     option = next((name for name in _OPTIONS if name in on), None)
@@ -85,7 +90,7 @@ def of(folder: str) -> Build | None:
 
 
 def _plugin(folder: str) -> Plugin:
-    """The plugin of the source that a folder was built from, as far as it is told."""
+    """Return the plugin of the source that a folder was built from, as far as it is known."""
     included = _INCLUDE.search(_text(folder, "Makefile"))
     sources = [folder, os.path.join(folder, "source"), *([included[1]] if included else ())]
     for source in sources:

@@ -1,6 +1,6 @@
-"""Where members stand that are laid out in some order, by the rules of C compilers.
+"""Offsets of members in some order, by the rules of C compilers.
 
-All of TARGETS lay out bit-fields so that none crosses more units of its declared type than that has
+All TARGETS place bit-fields so that none crosses more units of its declared type than it fills
 (PCC_BITFIELD_TYPE_MATTERS in GCC), and packed ones without gaps.
 """
 
@@ -19,16 +19,16 @@ _UNITS = {
     "int": 4, "unsigned int": 4, "long long int": 8, "long long unsigned int": 8,
 }  # fmt: skip
 PRAGMAS = (1, 2, 4, 8)
-"""What `#pragma pack` may say, in bytes; more cuts nothing down."""
+"""Arguments of `#pragma pack` in bytes; larger ones reduce no alignment."""
 
 
 class CannotLayOut(Exception):
-    """What a layout needs and the input does not tell, as the end of a sentence."""
+    """Raised if the input lacks a fact that a layout depends on. The text is the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """Where members stand, in the order in which they were given; all in bits but the alignment."""
+    """The offsets and size of members in bits, in the given order, and the alignment in bytes."""
 
     offsets: tuple[int, ...]
     bit_size: int
@@ -37,17 +37,17 @@ class Laid:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a layout depends on besides its members."""
+    """The properties of a type that its layout depends on, except its members."""
 
     target: Target
     is_union: bool = False
     stated: int | None = None
-    """The alignment in bytes that the type asks for, or has already."""
+    """The alignment in bytes that the type declares or already has."""
     pragma: int | None = None
     """The bytes of `#pragma pack`; None for none."""
 
     def lay_out(self, members: Sequence[Member]) -> Laid:
-        """The layout of members in their order; raises CannotLayOut when too little is known of one."""
+        """Return the layout of members in their order. Raises CannotLayOut if too little is known of one."""
         end = reached = 0
         align = self.stated or 1
         offsets: list[int] = []
@@ -60,12 +60,12 @@ class Rules:
         return Laid(tuple(offsets), up(reached, align * 8), align)
 
     def start(self, member: Member, end: int) -> int:
-        """Where a member starts that follows on one that ends at `end`, in bits; raises as `lay_out` does."""
+        """Return the offset in bits of a member after one that ends at bit `end`. Raises CannotLayOut."""
         return self._start(_told(member), end)
 
     def _start(self, member: _Told, end: int) -> int:
         if member.unit and not member.bit_size:
-            # Packing does not matter to `int : 0`.
+            # Packing does not affect `int : 0`.
             return up(end, max(member.align, member.asked) * 8)
         end = up(end, self._least(member) * 8) if member.asked or not member.unit else end
         if not member.unit or member.is_packed or self.pragma:
@@ -75,13 +75,16 @@ class Rules:
         return up(end, step) if crosses else end
 
     def _least(self, member: _Told) -> int:
-        """The alignment of a member's place; an alignment of its own outlives `packed`, not the pragma."""
+        """Return the minimum alignment of a member's place.
+
+        A member's own alignment overrides `packed`, but not the pragma.
+        """
         of_type = 1 if member.is_packed or member.unit else member.align
         least = max(of_type, member.asked)
         return min(least, self.pragma) if self.pragma else least
 
     def _aligns(self, member: _Told) -> int:
-        """The alignment that a member gives to what it stands in."""
+        """Return the alignment that a member gives to its struct."""
         if not member.unit:
             return self._least(member)
         if not member.is_named and self.target.name not in _ALIGNED_BY_UNNAMED:
@@ -93,11 +96,11 @@ class Rules:
 
 
 _ALIGNED_BY_UNNAMED = ("aarch64", "aarch64_be", "arm", "armeb")
-"""Targets where bit-fields without a name align what they stand in (AAPCS, "Bit-fields")."""
+"""Targets whose unnamed bit-fields align their struct (AAPCS, "Bit-fields")."""
 
 
 class _Told(NamedTuple):
-    """A Member of which everything is known."""
+    """A Member without unknown values."""
 
     bit_size: int
     align: int
@@ -117,10 +120,11 @@ def _told(member: Member) -> _Told:
 
 
 def again(members: Sequence[Member], laid: Laid, target: Target) -> list[Member]:
-    """Members as GCC lays them out a second time, having laid them out before.
+    """Return members as GCC lays them out a second time.
 
-    Bit-fields then have the smallest integers as types that hold them (c_build_bitfield_integer_type), and
-    those that filled one where they stood are placed like it (layout_decl). What `int : 0` asks for stays.
+    Bit-fields then have the smallest integer types that hold them (c_build_bitfield_integer_type), and those
+    that filled such an integer at their first place are placed like it (layout_decl). The alignment from `int
+    : 0` stays.
     """
     return [_again(member, offset, target) for member, offset in zip(members, laid.offsets, strict=True)]
 
@@ -139,9 +143,9 @@ def _again(member: Member, offset: int, target: Target) -> Member:
 
 
 def member_of(field: Field, target: Target, is_packed: bool = False) -> Member:
-    """A member of which no more is known than a Field tells: an alignment of its own is part of that one.
+    """Return the member for a Field, with unknown values: its own alignment is part of the field's.
 
-    Raises CannotLayOut when the type of a bit-field is not known.
+    Raises CannotLayOut if the type of a bit-field is unknown.
     """
     align = field.align
     if field.is_bitfield:
@@ -153,7 +157,7 @@ def member_of(field: Field, target: Target, is_packed: bool = False) -> Member:
 
 
 def narrowed(bits: int) -> int:
-    """Bytes in the smallest integer that holds so many bits."""
+    """Return the bytes of the smallest integer that holds a number of bits."""
     size = 1
     while size * 8 < bits:
         size *= 2
@@ -161,7 +165,7 @@ def narrowed(bits: int) -> int:
 
 
 def _element_size(field: Field) -> int:
-    """Bytes in a member, of an array in one element; 0 where there is none."""
+    """Return the bytes of a member, for an array of one element; 0 for an array without elements."""
     count = 1
     for dimension in field.dims:
         count *= dimension or 0
@@ -169,7 +173,7 @@ def _element_size(field: Field) -> int:
 
 
 def _unit(field: Field, target: Target) -> int:
-    """Bytes in the declared type of a bit-field."""
+    """Return the bytes of the declared type of a bit-field."""
     align = field.align or 1
     if align < target.max_align or align >= 8:
         return align
@@ -184,5 +188,5 @@ def _unit(field: Field, target: Target) -> int:
 
 
 def up(value: int, step: int) -> int:
-    """The next multiple of a step."""
+    """Round up to the next multiple of a step."""
     return -(-value // step) * step

@@ -1,4 +1,4 @@
-"""The orders that clang makes with -frandomize-layout-seed (clang/lib/AST/Randstruct.cpp)."""
+"""The orders that clang generates with -frandomize-layout-seed (clang/lib/AST/Randstruct.cpp)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from layoutlint.model.structs import Field
 from layoutlint.randstruct.generators import Draw, Shuffle
 
 _BUCKET = 64
-"""Bits that a bucket holds; clang compares them with the bytes of a line."""
+"""Capacity of a bucket in bits; clang compares them with the bytes of a line."""
 
 
 @dataclass(slots=True)
 class Bucket:
-    """Members that stay beside one another; the bit-fields of a run keep their order as well."""
+    """Members that stay together; the bit-fields of a run also keep their order."""
 
     members: list[int] = field(default_factory=list)
     bits: int = 0
@@ -23,12 +23,12 @@ class Bucket:
 
 
 def is_kept_last(member: Field) -> bool:
-    """Whether a last member stays there: an array that is flexible, or of at most two elements."""
+    """Return whether a last member keeps its place: an array that is flexible or has at most two elements."""
     return bool(member.dims) and (member.dims[0] is None or member.dims[0] <= 2)
 
 
 def order(fields: Sequence[Field], draw: Draw, shuffle: Shuffle) -> list[int]:
-    """The declared positions of the members in the order that they get."""
+    """Return the declared positions of the members in their new order."""
     filled, tail = buckets(fields)
     shuffle(filled, draw)
     ordered: list[int] = []
@@ -40,7 +40,7 @@ def order(fields: Sequence[Field], draw: Draw, shuffle: Shuffle) -> list[int]:
 
 
 def buckets(fields: Sequence[Field]) -> tuple[list[Bucket], list[int]]:
-    """The buckets in the order in which they are filled, and the members that stay behind them."""
+    """Return the buckets in the order in which they are filled, and the members that stay after them."""
     count = len(fields)
     if fields and is_kept_last(fields[-1]):
         count -= 1
@@ -48,7 +48,7 @@ def buckets(fields: Sequence[Field]) -> tuple[list[Bucket], list[int]]:
 
 
 class _Filling:
-    """Members on their way into buckets: what does not fit any more goes to the end of the queue."""
+    """Fills buckets from a queue of members: a member that does not fit goes to the end of the queue."""
 
     def __init__(self, fields: Sequence[Field], count: int) -> None:
         self.fields = fields
@@ -59,7 +59,7 @@ class _Filling:
         self.skipped = 0
 
     def buckets(self) -> list[Bucket]:
-        """All buckets in the order in which they are filled."""
+        """Return all buckets in the order in which they are filled."""
         while self.queue:
             if self.skipped >= len(self.queue):
                 self._close()
@@ -82,7 +82,7 @@ class _Filling:
         self.run.members.append(self.queue.popleft())
 
     def _place(self) -> None:
-        """Puts the first member of the queue into a bucket, or at the end of the queue."""
+        """Put the first member of the queue into a bucket, or to the end of the queue."""
         if self.run is not None:
             self.full.append(self.run)
             self.run = None

@@ -1,4 +1,4 @@
-"""The orders that GCC's plugin makes (Linux, scripts/gcc-plugins/randomize_layout_plugin.c)."""
+"""The orders that GCC's plugin generates (Linux, scripts/gcc-plugins/randomize_layout_plugin.c)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ _GROUP = 64
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """In what the plugins of Linux versions differ."""
+    """The differences between the plugins of Linux versions."""
 
     stays_in_group: bool = True
     """Whether performance mode keeps members in their groups ("randstruct: Fix gcc-plugin performance mode to
     stay in group", 381fdb73d1e2)."""
     keeps_flexible_only: bool = True
-    """Whether of last members only true flexible arrays stay there (1ee60356c2dc)."""
+    """Whether only true flexible arrays stay last (1ee60356c2dc)."""
     opens_structs: bool = True
-    """Whether a struct of function pointers may hold others of the kind (60f2c82ed20b)."""
+    """Whether a struct of function pointers may contain others of the kind (60f2c82ed20b)."""
     opens_shuffled: bool = True
-    """Whether it may hold one that is shuffled itself, which no more starts with a void (e136a4062174)."""
+    """Whether it may contain one that is itself shuffled, and no longer starts with a void (e136a4062174)."""
 
 
 NEWEST = Behaviour()
 
 
 def is_kept_last(member: Field, how: Behaviour) -> bool:
-    """Whether a last member stays there: a flexible array, once also one of 0 or 1 elements."""
+    """Return whether a last member stays last: a flexible array; in older plugins also an array of 0 or 1
+    elements.
+    """
     if not member.dims:
         return False
     if member.dims[0] is None or how.keeps_flexible_only:
@@ -42,7 +44,7 @@ def is_kept_last(member: Field, how: Behaviour) -> bool:
 
 
 def order(fields: Sequence[Field], draw: Draw, performance: bool, how: Behaviour) -> list[int]:
-    """The declared positions of the members in the order that they get."""
+    """Return the declared positions of the members in their new order."""
     positions = list(range(len(fields)))
     count = len(fields)
     if fields and is_kept_last(fields[-1], how):
@@ -56,13 +58,13 @@ def order(fields: Sequence[Field], draw: Draw, performance: bool, how: Behaviour
 
 
 def type_size(member: Field) -> int:
-    """Bytes in the type of a member; for a bit-field GCC narrows it to the integer that holds the bits."""
+    """Return the bytes of a member's type; for a bit-field, of the integer to which GCC narrows it."""
     bits = member.bit_size or 0
     return narrowed(bits) if member.is_bitfield else bits // 8
 
 
 def groups(fields: Sequence[Field], count: int) -> list[tuple[int, int]]:
-    """Where groups of members that fill a line start, and how many members each has."""
+    """Return the start and length of each group of members that fills a line."""
     found: list[tuple[int, int]] = []
     start = held = 0
     for at in range(count):
@@ -76,9 +78,9 @@ def groups(fields: Sequence[Field], count: int) -> list[tuple[int, int]]:
 def _shuffle_groups(
     positions: list[int], fields: Sequence[Field], count: int, draw: Draw, stays_in_group: bool
 ) -> None:
-    """Groups take their turns in a random order; bit-fields stay where they are.
+    """Shuffle groups, and the members in each; bit-fields keep their places.
 
-    Without `stays_in_group` a member is swapped with any before it, in its group or not.
+    Without `stays_in_group`, a member is swapped with any before it, also of other groups.
     """
     turns = groups(fields, count)
     for last in range(len(turns) - 1, 0, -1):

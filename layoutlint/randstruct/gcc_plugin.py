@@ -1,4 +1,4 @@
-"""Which of its behaviours GCC's plugin has: told by the version of Linux, or by its source."""
+"""The behaviours of GCC's plugin, by the version of Linux or by the plugin's source."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BEHAVIOURS = (
     Behaviour(True, False, True, True),
     Behaviour(True, True, True, True),
 )
-"""All that it has had in some release, the newest last."""
+"""All behaviours in releases, the newest last."""
 
 
 class _Change(NamedTuple):
-    """A change of the plugin: the version that brought it, and by series the stable release that did.
+    """A change of the plugin: its version, and the stable releases that contain it, by series.
 
-    None is a series that did not get it. In a series that is not there it may be, or not.
+    None stands for a series without it. Series that are not listed may contain it.
     """
 
     since: Version
@@ -49,32 +49,34 @@ _CHANGES: dict[str, _Change] = {
     # "randstruct: gcc-plugin: Remove bogus void member"
     "opens_shuffled": _Change((6, 16), {(5, 4): 299, (6, 1): 142, (6, 12): 34, (6, 15): 3}),
 }  # fmt: skip
-"""By fields of Behaviour. The stable releases are those whose announcements, or reviews, list the change."""
+"""Changes by fields of Behaviour. The stable releases are those whose announcements, or reviews, list the
+change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """What is known of the plugin."""
+    """The possible behaviours of a build's plugin."""
 
     behaviours: tuple[Behaviour, ...] = field(default=BEHAVIOURS)
-    """Those that it may have, the likeliest last."""
+    """The possible behaviours, the likeliest last."""
     name: str | None = None
-    """The version of Linux that it is of; None where it is not known."""
+    """The version of Linux that contains it; None if unknown."""
     earlier: tuple[Behaviour, ...] = ()
-    """What else earlier releases had, where `name` is a series, and means its last one."""
+    """Further behaviours of earlier releases, if `name` is a series and stands for its last release."""
 
 
 ANY = Plugin()
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(-rc\d+)?([-.+~].*)?")
 _FIRST = (4, 13)
-"""The version of Linux that brought the plugin."""
+"""The first version of Linux with the plugin."""
 
 
 def of_version(text: str) -> Plugin:
-    """The plugin of a version such as `6.1` (the last release of that series), `6.1.64` or `6.1.0-50-amd64`.
+    """Return the plugin of a version such as `6.1` (the last release of that series), `6.1.64` or
+    `6.1.0-50-amd64`.
 
-    Behind the number of a release only a distribution has more, and may have later changes. Raises
-    UsageError for what is no version, or an earlier one than the plugin's first.
+    Only distributions append a suffix to a release number, and they may have later changes. Raises UsageError
+    for an invalid version, or one before the plugin.
     """
     found = _VERSION.fullmatch(text)
     if found is None:
@@ -92,7 +94,7 @@ def of_version(text: str) -> Plugin:
 
 
 def _has(version: Version, change: _Change, is_candidate: bool, is_patched: bool) -> tuple[bool, ...]:
-    """Whether a version has a change: (True,), (False,) or both where it may."""
+    """Return the possible answers to whether a version has a change: (True,), (False,) or both."""
     if is_candidate and version[:2] == change.since:
         return False, True
     if version >= change.since:
@@ -106,13 +108,13 @@ def _has(version: Version, change: _Change, is_candidate: bool, is_patched: bool
 
 
 def _possible(maybe: Mapping[str, tuple[bool, ...]]) -> tuple[Behaviour, ...]:
-    """The behaviours that agree with what is known of each change; those of no release where none does."""
+    """Return the behaviours that match the changes; a behaviour of no release if none does."""
     found = [b for b in BEHAVIOURS if all(getattr(b, name) in has for name, has in maybe.items())]
     return tuple(found) or (Behaviour(**{name: has[-1] for name, has in maybe.items()}),)
 
 
 def of_source(tree: str) -> Plugin | None:
-    """The plugin whose source a kernel tree has; None for another folder. Raises UsageError."""
+    """Return the plugin whose source a kernel tree contains; None for another folder. Raises UsageError."""
     path = os.path.join(tree, PLUGIN)
     if not os.path.isfile(path):
         return None
@@ -125,7 +127,7 @@ def of_source(tree: str) -> Plugin | None:
 
 
 def _body(text: str, name: str) -> str:
-    """The body of a function; empty where there is none."""
+    """Return the body of a function; empty for none."""
     found = re.search(rf"\b{name}\([^;{{}}]{{0,400}}\)\s*+\{{(.*?)(?:^(\}})|\Z)", text, re.S | re.M)
     return found[1] if found and found[2] else ""
 

@@ -1,4 +1,4 @@
-"""The random numbers that compilers draw: the same for the same seed and the same name of a struct."""
+"""The random numbers of compilers: the same for the same seed and the same name of a struct."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from layoutlint.randstruct.seed import Seed
 _U64 = (1 << 64) - 1
 _U32 = (1 << 32) - 1
 UNNAMED = "anonymous"
-"""What GCC's plugin takes for the name of a struct without a tag."""
+"""The name that GCC's plugin uses for a struct without a tag."""
 Draw = Callable[[], int]
-"""Gives the next number of a stream."""
+"""Returns the next number of a stream."""
 Shuffle = Callable[[MutableSequence[Any], Draw], None]
-"""Shuffles a list in place by numbers of 32 bits."""
+"""Shuffles a list in place with numbers of 32 bits."""
 
 
 def name_hash(name: str) -> int:
-    """The 32 bits that GCC's plugin makes of a struct's tag."""
+    """Return the 32-bit hash of a struct's tag that GCC's plugin computes."""
     value = 0
     for byte in name.encode():
         value = (value + (byte << 4) + (byte >> 4)) * 11 & _U64
@@ -27,7 +27,7 @@ def name_hash(name: str) -> int:
 
 
 def gcc_stream(seed: Seed, tag: str | None) -> Draw:
-    """The numbers of 64 bits that GCC's plugin draws for one struct: Bob Jenkins' small generator."""
+    """Return the 64-bit numbers that GCC's plugin draws for one struct: Bob Jenkins' small generator."""
     key = name_hash(tag or UNNAMED)
     a, b, c, d = (word ^ key for word in seed.words)
 
@@ -50,7 +50,7 @@ def _rotated(word: int, by: int) -> int:
 
 
 def clang_stream(seed: Seed, tag: str | None) -> Draw:
-    """The numbers of 32 bits that clang draws for one struct: mt19937, seeded with the text of both."""
+    """Return the 32-bit numbers that clang draws for one struct: mt19937, seeded with seed and tag."""
     characters = [byte - 256 if byte > 127 else byte for byte in (seed.text + (tag or "")).encode()]
     state = _seed_sequence([value & _U32 for value in characters])
     generator = Random()
@@ -59,7 +59,7 @@ def clang_stream(seed: Seed, tag: str | None) -> Draw:
 
 
 def _seed_sequence(values: list[int], n: int = 624) -> list[int]:
-    """std::seed_seq::generate (C++17, 26.6.7.1) for the state of mt19937."""
+    """Return the state of mt19937 by std::seed_seq::generate (C++17, 26.6.7.1)."""
     size, t = len(values), 11
     p, q = (n - t) // 2, (n - t) // 2 + t
     m = max(size + 1, n)
@@ -86,7 +86,7 @@ def _mixed(word: int) -> int:
 
 
 def libstdcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
-    """std::shuffle of GNU's C++ library, which draws one number for two swaps."""
+    """Shuffle as std::shuffle of GNU's C++ library, which draws one number for two swaps."""
     count = len(items)
     if count < 2:
         return
@@ -102,7 +102,9 @@ def libstdcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
 
 
 def _below(limit: int, draw: Draw) -> int:
-    """std::uniform_int_distribution of GNU's C++ library since GCC 11: Lemire's multiplication."""
+    """Draw a number below a limit as std::uniform_int_distribution of GNU's C++ library does since GCC 11: by
+    Lemire's multiplication.
+    """
     product = draw() * limit
     if product & _U32 < limit:
         threshold = ((1 << 32) - limit) % limit
@@ -112,13 +114,15 @@ def _below(limit: int, draw: Draw) -> int:
 
 
 def libcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
-    """std::shuffle of LLVM's C++ library."""
+    """Shuffle as std::shuffle of LLVM's C++ library."""
     for first in range(len(items) - 1):
         _swap(items, first, first + _masked(len(items) - first, draw))
 
 
 def _masked(limit: int, draw: Draw) -> int:
-    """std::uniform_int_distribution of LLVM's C++ library: as many bits as needed, again when too large."""
+    """Draw a number below a limit as std::uniform_int_distribution of LLVM's C++ library: with the fewest
+    bits, repeated if too large.
+    """
     if limit == 1:
         return 0
     mask = (1 << (limit - 1).bit_length()) - 1

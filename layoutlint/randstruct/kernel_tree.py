@@ -1,6 +1,6 @@
-"""Ways in which kernels are built with fields in a random order, and folders of such builds.
+"""The ways in which kernels randomise the order of fields, and the folders of such builds.
 
-That an input stands in one is seen without reading a file.
+Finding the folder of an input reads no file.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ import os
 from collections.abc import Iterable
 
 MODES = ("gcc-full", "gcc-performance", "clang", "clang-libc++")
-"""Clang's order depends on the C++ library that it was built with: libstdc++, or libc++."""
+"""The modes of randomisation. Clang's order depends on the C++ library that it was built with: libstdc++ or
+libc++."""
 SEEDS = ("scripts/basic/randstruct.seed", "scripts/gcc-plugins/randomize_layout_seed.h")
-"""Where a build that randomises layouts keeps its seed: since Linux 5.19, and for GCC's plugin."""
+"""Files with the seed of a build: since Linux 5.19, and for GCC's plugin."""
 PLUGIN = "scripts/gcc-plugins/randomize_layout_plugin.c"
-"""The source of that plugin."""
+"""The source of GCC's plugin."""
 
 
 def around(paths: Iterable[str], files: tuple[str, ...]) -> str | None:
-    """The one folder with one of some files that all inputs stand in, or are; None where there is none."""
+    """Return the one folder around all inputs that contains one of some files; None for none or several."""
     folders = {_around(os.path.abspath(path), files) for path in paths}
     return folders.pop() if len(folders) == 1 else None
 

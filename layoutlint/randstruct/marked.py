@@ -1,4 +1,4 @@
-"""Names of structs that are marked, for inputs that do not show attributes."""
+"""Names of structs that are marked for randomisation, for inputs without attributes."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from layoutlint.model.structs import Field, Struct
 
 _NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
 _LARGEST = 1 << 20
-"""Characters in a file of names; Linux marks 70 structs."""
+"""Maximum number of characters in a file of names; Linux marks 70 structs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The struct types that names mean."""
+    """The struct types that names match."""
 
     randomised: frozenset[str | Inner] = frozenset()
-    """Those that have `randomize_layout`."""
+    """Types with `randomize_layout`."""
     kept: frozenset[str | Inner] = frozenset()
-    """Those that have `no_randomize_layout`."""
+    """Types with `no_randomize_layout`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One name as it was given, and where."""
+    """One name as given, and its origin."""
 
     place: str
     struct: str
     path: tuple[str, ...]
-    """Of a member: what is meant is the struct without a name that holds it."""
+    """The path of a member, which stands for the unnamed struct that contains it."""
     is_kept: bool
-    """Whether the struct is marked not to be randomised (`!NAME`)."""
+    """Whether the struct is marked as not randomised (`!NAME`)."""
     is_optional: bool = False
     """Whether an input may lack the member."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """All names that were given."""
+    """All given names."""
 
     names: tuple[Name, ...]
 
     @property
     def structs(self) -> frozenset[str]:
-        """The structs that they name."""
+        """The named structs."""
         return frozenset(name.struct for name in self.names)
 
     def in_vain(self, structs: Iterable[Struct]) -> tuple[str, ...]:
-        """Sentences on the names that none of some definitions has, each with its place."""
+        """Describe the names that match no definition, each with its origin."""
         known = {
             called for one in structs if one.aggregate == "struct" for called in (one.name, *one.aliases)
         }
@@ -64,9 +64,9 @@ class Names:
         )
 
     def marks(self, named: Callable[[str], Iterable[Struct]]) -> Marks:
-        """What the names say of the definitions that `named` finds; those of other structs say nothing.
+        """Return the marks of the definitions that `named` finds.
 
-        Raises UsageError for a member that is not there.
+        Raises UsageError for a missing member.
         """
         randomised: set[str | Inner] = set()
         kept: set[str | Inner] = set()
@@ -92,7 +92,9 @@ def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
 def _positions(
     fields: Iterable[Field], path: tuple[str, ...], before: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """Where the unnamed struct stands that a member's path means: the member's own type, or what holds it."""
+    """Return the positions of the unnamed struct that a member's path means: the member's own type, or its
+    container.
+    """
     for position, field in enumerate(fields):
         here = (*before, position)
         if field.name is None:
@@ -109,9 +111,9 @@ def _positions(
 
 
 def read(given: Iterable[str]) -> Names:
-    """Names, separated by commas, or files of them, one or more in a line; `#` starts a comment.
+    """Read names, separated by commas, or files with one or more names per line; `#` starts a comment.
 
-    Raises UsageError, with the file and the line, for what is no name, or is given twice.
+    Raises UsageError, with file and line, for an invalid or repeated name.
     """
     names = tuple(name for text in given for name in _read(text))
     known: dict[tuple[str, tuple[str, ...]], Name] = {}

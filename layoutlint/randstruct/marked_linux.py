@@ -1,4 +1,4 @@
-"""The structs that Linux marks `__randomize_layout`, for inputs that do not show attributes."""
+"""The structs that Linux marks `__randomize_layout`, for inputs without attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from layoutlint.randstruct.marked import Name, Names
 
 VERSION = "7.2"
-"""The Linux whose sources were searched: what other versions mark besides is not known."""
+"""The Linux version of the list. Other versions may mark further structs."""
 MARKED = """
     address_space binfmt_misc block_device cdev cpuinfo_x86 cred cred_security_struct ctl_table file
     file_lease file_lock file_operations fs_struct fscrypt_master_key fscrypt_master_key_secret
@@ -21,17 +21,17 @@ MARKED = """
     vm_area_struct
 """
 INNER = (("mm_struct", "pgd"), ("task_struct", "stack"))
-"""Structs that hold a marked one without a name, and a member of that: `randomized_struct_fields_start`."""
+"""Unnamed marked structs: the containing struct, and a member (`randomized_struct_fields_start`)."""
 KEPT = """
     cfs_tg_state cpu_cache_fns lock_class paravirt_patch_template pv_cpu_ops pv_irq_ops pv_lock_ops
     pv_mmu_ops rq
 """
-"""Those with `__no_randomize_layout`."""
+"""Structs with `__no_randomize_layout`."""
 
 
 @cache
 def names() -> Names:
-    """What Linux marks, as names are given; an input may lack any of them."""
+    """Return the structs that Linux marks, as names; an input may lack any of them."""
     place = f"Linux {VERSION}"
     marked = [Name(place, name, (), False) for name in MARKED.split()]
     kept = [Name(place, name, (), True) for name in KEPT.split()]

@@ -1,4 +1,6 @@
-"""How a build randomises layouts: what somebody says of it, and the kernel build that its inputs stand in."""
+"""The randomisation of a build, from options of the command line and from the kernel build around
+the inputs.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ from layoutlint.randstruct.randomisation import Randomisation
 def randomisation(
     mode: str | None, given: str | None, kernel: str | None, marked: tuple[str, ...], paths: tuple[str, ...]
 ) -> Randomisation | None:
-    """What a mode, a seed (digits or a file), a version (or a source), names of structs and inputs say.
+    """Return the randomisation from a mode, a seed (digits or a file), a version or source, names of structs,
+    and inputs.
 
-    None where layouts are not randomised. Raises UsageError, which calls the words by the options of the
-    command line, and ReadError for a seed that is another build's.
+    None if layouts are not randomised. Raises UsageError, with the names of command-line options, and
+    ReadError if the seed is from another build.
     """
     folder = kernel_tree.around(paths, kernel_tree.SEEDS)
     build = None if folder is None else build_of(folder)
@@ -34,7 +37,7 @@ def randomisation(
 
 
 def _plugin(text: str | None, paths: tuple[str, ...]) -> gcc_plugin.Plugin:
-    """GCC's plugin: of a version, or a source, that is named, or of the source that the inputs stand in."""
+    """Return GCC's plugin of a given version or source, or of the source around the inputs."""
     if text is None:
         text = kernel_tree.around(paths, (kernel_tree.PLUGIN,))
         return gcc_plugin.ANY if text is None else gcc_plugin.of_source(text) or gcc_plugin.ANY

@@ -1,4 +1,4 @@
-"""Every order that a compiler can make of a struct's members, as trees of what is shuffled among itself."""
+"""All orders that a compiler can give to a struct's members, as trees of the parts that are shuffled."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Shuffle:
-    """Parts in any order, each as likely as another."""
+    """Parts in any order, all equally likely."""
 
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Swaps:
-    """Members that are swapped one after the other, and bit-fields among them never: orders differ in chance.
+    """Members that are swapped in steps, without their bit-fields: the orders have different probabilities.
 
-    Each step swaps the member at an index with that at an index from the lowest up to it, all as likely.
+    Each step swaps the member at an index with one from the lowest index up to it, all equally likely.
     """
 
     positions: tuple[int, ...]
     ways: tuple[tuple[tuple[int, int], ...], ...]
-    """The steps, (index, lowest), in each of some ways that are as likely as one another."""
+    """The steps (index, lowest) of each equally likely sequence."""
 
 
 Part = One | Row | Shuffle | Swaps
 
 MOST_GROUPS = 6
-"""Groups of which the older performance mode's turns are all looked at."""
+"""Maximum number of groups for which all sequences of the older performance mode are listed."""
 
 
 class TooManyOrders(Exception):
-    """More orders than can be looked at one by one."""
+    """Raised if there are more orders than can be listed."""
 
 
 def of(scheme: Scheme, fields: Sequence[Field]) -> Part:
-    """What a compiler makes of some members; raises TooManyOrders where that cannot be told as a tree."""
+    """Return the orders of some members. Raises TooManyOrders if they are no tree."""
     if not scheme.is_gcc:
         return _clang(fields)
     behaviour = scheme.behaviour
@@ -95,7 +95,7 @@ def _clang(fields: Sequence[Field]) -> Part:
 
 
 def count(part: Part) -> int:
-    """How many orders there are, the same one as often as it can come about."""
+    """Return the number of orders; equal ones count as often as they occur."""
     if isinstance(part, Swaps):
         return len(part.ways) * prod(at - lowest + 1 for at, lowest in part.ways[0])
     if isinstance(part, One):
@@ -105,7 +105,7 @@ def count(part: Part) -> int:
 
 
 def sorted_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
-    """The order nearest to that of a key, by what each part begins with; None where swaps decide."""
+    """Return the order nearest to that of a key, comparing the beginnings of parts; None for Swaps."""
     if isinstance(part, One):
         return [part.position]
     if isinstance(part, Swaps):

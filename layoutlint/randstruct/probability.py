@@ -1,7 +1,8 @@
-"""How likely it is that a randomised struct looks so or so: counted over every order, or drawn by chance.
+"""Probabilities of the layouts of a randomised struct: counted over all orders, or sampled.
 
-Counting goes along the members: what stands where is kept, with the number of orders that lead there, and
-members that nothing tells apart count as one. That is exact, and far less work than order after order.
+Counting adds one member at a time. It keeps the positions that matter, with the number of orders that lead
+there, and treats indistinguishable members as one. The result is exact, and needs far less work than listing
+all orders.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from layoutlint.randstruct.shape import Chosen, Laid, Shape
 from layoutlint.randstruct.view import Question, Spot, View
 
 MOST_STEPS = 300_000
-"""Steps of counting; more are too many."""
+"""Maximum number of steps of counting."""
 SEED = 20_190_404
-"""Of the numbers by which orders are drawn: the same in every run."""
+"""Seed for sampled orders: the same in every run."""
 
 _Chain = tuple["_Chain", int] | None
 """Members in their order, the last one first."""
@@ -30,30 +31,30 @@ _Chain = tuple["_Chain", int] | None
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """One way in which a struct can look."""
+    """One view of a struct."""
 
     weight: int
-    """How many orders look so, of all."""
+    """The number of orders with this view."""
     view: View
     orders: Chosen
-    """One of them."""
+    """One order with this view."""
 
 
 @dataclass(slots=True)
 class _Reached:
-    """How many orders lead to a state, and one of them."""
+    """The number of orders that lead to a state, and one of them."""
 
     weight: int
     chain: _Chain
 
 
 _State = tuple[int | None, tuple[Spot, ...]]
-"""Where the last member ends, None where that matters no more, and what stands where."""
+"""The end of the last member (None if it no longer matters), and the positions that matter."""
 _States = dict[_State, _Reached]
 
 
 def counted(shape: Shape, question: Question) -> list[Chance]:
-    """Every way in which a struct can look; raises TooManyOrders, and CannotLayOut."""
+    """Return every view of a struct. Raises TooManyOrders and CannotLayOut."""
     return _Counting(question).of(shape, is_top=True)
 
 
@@ -66,7 +67,7 @@ def _add(states: _States, state: _State, weight: int, chain: _Chain) -> None:
 
 
 class _Counting:
-    """Counts of all shapes inside one, each made once."""
+    """Counts for a shape and all shapes inside it, each computed once."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -74,7 +75,7 @@ class _Counting:
         self._known: dict[Shape, list[Chance]] = {}
 
     def of(self, shape: Shape, is_top: bool = False) -> list[Chance]:
-        """The ways in which a shape can look, each once."""
+        """Return the views of a shape, each once."""
         if shape not in self._known:
             found: dict[View, Chance] = {}
             for chance in self._all(shape, is_top):
@@ -102,7 +103,7 @@ class _Counting:
 
 
 def _refuse_dependent(shape: Shape, inner: list[Shape]) -> None:
-    """Raises TooManyOrders when types are given the same random numbers: their orders go together."""
+    """Raise TooManyOrders if types use the same random numbers: their orders are not independent."""
     several = [{one.stream for one in held.below() if one.stream is not None} for held in inner]
     streams = [stream for some in several for stream in some]
     if shape.stream is not None:
@@ -120,7 +121,7 @@ def _listed(chain: _Chain) -> list[int]:
 
 
 class _Run:
-    """The members of one shape, put one behind the other in every order, with what they hold laid out."""
+    """Places the members of one shape in every order, given the views of the shapes inside it."""
 
     def __init__(
         self, counting: _Counting, shape: Shape, views: Mapping[Shape, View], needs_size: bool
@@ -133,7 +134,7 @@ class _Run:
         self._sizes = shape.sizes({held: view[0] for held, view in views.items()})
 
     def all(self, part: Part) -> _States:
-        """What stands where, for every order."""
+        """Return the positions for every order."""
         return self._put(part, {(0, ()): _Reached(1, None)})
 
     def _put(self, part: Part, states: _States) -> _States:
@@ -168,7 +169,7 @@ class _Run:
         return found
 
     def _kind(self, part: Part) -> object:
-        """What two parts have in common whose members cannot be told apart."""
+        """Return a key that is equal for two parts with indistinguishable members."""
         if isinstance(part, One):
             return self._sight.alike[part.position]
         if isinstance(part, Swaps):
@@ -205,7 +206,7 @@ class _Run:
         return found
 
     def _outcomes(self, part: Swaps) -> dict[tuple[int, ...], tuple[tuple[int, ...], int]]:
-        """The orders that swaps lead to, by what can be told apart: one of each, and how many ways do."""
+        """Return the distinguishable orders after swaps: one example of each, and its weight."""
         found: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
         for way in part.ways:
             known = {tuple(self._sight.alike[p] for p in part.positions): (part.positions, 1)}
@@ -234,15 +235,15 @@ class _Run:
 
 _Drawn = tuple[Chosen, Mapping[Shape, Laid]]
 _KEPT = 4_000_000
-"""Places of members in all layouts that are kept, of 12 bytes each."""
+"""Maximum number of member places in all cached layouts, of 12 bytes each."""
 _OVERHEAD = 60
-"""What a shape in a layout takes besides, in places."""
+"""Additional memory of a shape in a layout, in places."""
 
 
 def drawn(shape: Shape, number: int) -> Iterator[_Drawn]:
-    """Layouts by random numbers, as the compiler draws them: the same ones in every run.
+    """Yield layouts by random numbers as the compiler draws them: the same in every run.
 
-    As far as memory allows they are kept for the next rule on the same struct. Raises CannotLayOut.
+    As far as memory allows, they are cached for the next rule on the same struct. Raises CannotLayOut.
     """
     known = _known.pop(shape, None) or _Known(shape)
     places = known.places(number)
@@ -255,7 +256,7 @@ def drawn(shape: Shape, number: int) -> Iterator[_Drawn]:
 
 
 class _Known:
-    """Layouts of one shape, each drawn once."""
+    """Sampled layouts of one shape, each computed once."""
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -264,27 +265,27 @@ class _Known:
         self._members = sum(len(one.fields) + _OVERHEAD for one in shape.below())
 
     def places(self, number: int = 0) -> int:
-        """How many places of members these layouts have, once there are so many."""
+        """Return the number of member places in these layouts once there are `number` of them."""
         return max(number, len(self._drawn)) * self._members
 
     def first(self, number: int) -> Iterator[_Drawn]:
-        """The first ones; raises CannotLayOut."""
+        """Yield the first layouts. Raises CannotLayOut."""
         for at in range(number):
             if at == len(self._drawn):
                 try:
                     self._drawn.append(_packed(*next(self._more)))
                 except CannotLayOut:
-                    _known.pop(self._shape, None)  # the next rule meets it as well
+                    _known.pop(self._shape, None)  # the next rule raises it again
                     raise
             yield self._drawn[at]
 
 
 _known: dict[Shape, _Known] = {}
-"""By shapes, the one that was asked for last at the end."""
+"""Caches by shape, the most recent one last."""
 
 
 def _packed(chosen: Chosen, known: Mapping[Shape, Laid]) -> _Drawn:
-    """The same in a third of the memory."""
+    """Return the layout in a third of the memory."""
     small = {shape: array("I", order) for shape, order in chosen.items()}
     return small, {
         shape: Laid(laid.bit_size, array("q", laid.offsets), small.get(shape, laid.order))
@@ -293,7 +294,7 @@ def _packed(chosen: Chosen, known: Mapping[Shape, Laid]) -> _Drawn:
 
 
 def _all(shape: Shape) -> Iterator[_Drawn]:
-    """Layouts without end; raises CannotLayOut."""
+    """Yield layouts without end. Raises CannotLayOut."""
     random = Random(SEED)
     shapes = [one for one in shape.below() if one.drawn is not None]
     streams = [one.stream for one in shapes]
@@ -309,7 +310,7 @@ def _all(shape: Shape) -> Iterator[_Drawn]:
 
 
 def _draw(random: Random, bits: int, tape: list[int] | None) -> Draw:
-    """New numbers, or, where there is a tape, those on it, on which new ones go."""
+    """Return new numbers, or those on a tape, which new ones extend."""
     if tape is None:
         return lambda: random.getrandbits(bits)
     at = 0

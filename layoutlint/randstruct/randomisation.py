@@ -1,4 +1,6 @@
-"""Layouts that a build randomises: the orders that compilers make of a seed (docs/randomised-layouts.md)."""
+"""Layouts that a build randomises: the orders that compilers generate from a seed
+(docs/randomised-layouts.md).
+"""
 
 from __future__ import annotations
 
@@ -22,30 +24,32 @@ __all__ = ["Plugin", "Randomisation", "Seed", "embedded", "redone"]
 
 @dataclass(frozen=True, slots=True)
 class Randomisation:
-    """What the command line says of how a build randomises."""
+    """How a build randomises, from the options of the command line."""
 
     mode: str
-    """One of kernel_build.MODES."""
+    """One of kernel_tree.MODES."""
     seed: Seed | None
     """None for any seed, and so every order."""
     plugin: Plugin = ANY
-    """GCC's."""
+    """The plugin of GCC."""
     names: Names | None = None
-    """The structs that are marked, for inputs that do not show it; None where none were given."""
+    """The marked structs, for inputs without attributes; None if none were given."""
     notes: tuple[str, ...] = ()
-    """What is taken from where, as sentences."""
+    """Sentences on the sources of these facts."""
 
     def of(self, reading: Reading) -> Randomisation:
-        """The same with what an input tells; raises UsageError or ReadError for another build's."""
+        """Return the randomisation with facts from an input. Raises UsageError or ReadError for another
+        build's.
+        """
         self._refuse_other(reading)
         if self.plugin is not ANY or reading.kernel is None:
             return self
         kernel = ".".join(map(str, (*reading.kernel, 0)[:3]))
-        # Whose release it is, and so whether it has later changes, is not known.
+        # The distributor is unknown, and so whether it contains later changes.
         return replace(self, plugin=replace(of_version(f"{kernel}-"), name=kernel))
 
     def _refuse_other(self, reading: Reading) -> None:
-        """Raises UsageError, or ReadError for a seed, when an input says another thing of its build."""
+        """Raise UsageError, or ReadError for a seed, if an input contradicts the randomisation."""
         found = reading.shuffled
         if found is None:
             return
@@ -64,11 +68,11 @@ class Randomisation:
 
     @property
     def named(self) -> frozenset[str]:
-        """The structs that are said to be marked, or not to be."""
+        """The structs whose marks are given."""
         return self.names.structs if self.names else frozenset()
 
     def among(self, readings: Iterable[Reading]) -> Randomisation:
-        """The same, with a note on each name that no struct of all inputs has."""
+        """Return the randomisation with a note on each name without a struct in any input."""
         if self.names is None:
             return self
         vain = self.names.in_vain(struct for reading in readings for struct in reading.structs)
@@ -76,12 +80,12 @@ class Randomisation:
 
     @property
     def scheme(self) -> Scheme:
-        """What is meant, or likeliest; without a seed, one of zeros stands for any."""
+        """The likeliest scheme; without a seed, a seed of zeros stands for any."""
         return self._schemes[-1]
 
     @property
     def others(self) -> tuple[Scheme, ...]:
-        """What may be meant as well; the last are those of `Plugin.earlier`."""
+        """The other possible schemes; the last are those of `Plugin.earlier`."""
         return (*self._schemes[:-1], *(replace(self.scheme, behaviour=one) for one in self._earlier))
 
     @property
@@ -95,9 +99,9 @@ class Randomisation:
         return tuple(Scheme(self.mode, seed, one) for one in behaviours)
 
     def doubt(self, struct: Struct, differ: Sequence[bool]) -> str | None:
-        """What is to be said of a struct's orders when some of `others` give different ones.
+        """Return a note on a struct's orders if some of `others` give different ones.
 
-        Raises CannotLayOut where it is not known which of them is meant.
+        Raises CannotLayOut if the right one is unknown.
         """
         name = f"{struct.aggregate} {struct.name}"
         if not any(differ):
@@ -111,14 +115,14 @@ class Randomisation:
 
 @dataclass(frozen=True, slots=True)
 class Redone:
-    """Structs as a build has them, and what was assumed, as sentences."""
+    """Structs as a build lays them out, and the assumptions, as sentences."""
 
     structs: tuple[Struct, ...]
     notes: tuple[str, ...]
 
 
 def embedded(structs: Iterable[Struct]) -> frozenset[str]:
-    """The tags and typedefs by which structs name what they embed, at all depths."""
+    """Return the tags and typedefs of the types that structs embed, at all depths."""
     found: set[str] = set()
     todo = [field for struct in structs for field in struct.fields]
     while todo:
@@ -132,10 +136,11 @@ def embedded(structs: Iterable[Struct]) -> frozenset[str]:
 
 
 def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Redone:
-    """The structs of a reading as the build has them; `known` are readings of what they embed.
+    """Return the structs of a reading as the build lays them out; `known` are readings of the types they
+    embed.
 
-    A struct whose layout cannot be told has a `problem`. Raises UsageError for a name of a member that is
-    not there.
+    A struct whose layout cannot be computed has a `problem`. Raises UsageError for the name of a missing
+    member.
     """
     how = how.of(reading)
     is_told, several = redoers(reading, known, how)
@@ -148,26 +153,26 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
 
 
 def not_packed(assumed: Iterable[str]) -> tuple[str, ...]:
-    """What is said of structs that are taken as not packed."""
+    """Return the note on structs that are assumed not to be packed."""
     names = sorted(set(assumed), key=lambda name: (name == NAMELESS, name))
     return (_PACKED.format(", ".join(names)),) if names else ()
 
 
 def unseen(reading: Reading) -> tuple[str, ...]:
-    """What an input does not show of structs that are randomised, as sentences."""
+    """Return notes on the properties of randomised structs that an input does not state."""
     hidden = _HIDDEN.get(reading.reader, ())
     return (*hidden, _LISTED.format(marked_linux.VERSION)) if _is_listed(reading) else hidden
 
 
 def _is_listed(reading: Reading) -> bool:
-    """Whether the list of what Linux marks stands for the attributes of an input."""
+    """Return whether the list of structs that Linux marks replaces the attributes of an input."""
     return reading.declared is None and (reading.is_kernel or reading.shuffled is not None)
 
 
 def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> tuple[bool, list[Redoer]]:
-    """Whether marks of a reading are known, and what lays its structs out: as is meant, and as may be.
+    """Return whether the marks of a reading are known, and one Redoer for each possible scheme.
 
-    Raises UsageError for a name of a member that is not there.
+    Raises UsageError for the name of a missing member.
     """
     readings = (reading, *known)
     definitions = _Definitions(struct for one in readings for struct in one.structs)
@@ -183,7 +188,7 @@ def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> t
 
 
 class _Redoer:
-    """Lays out structs, and compares what others than the assumed behaviour would give."""
+    """Lays out structs, and compares the results of all possible schemes."""
 
     def __init__(self, how: Randomisation, redoers: list[Redoer]) -> None:
         self._how = how
@@ -192,7 +197,7 @@ class _Redoer:
         self.assumed: list[str] = []
 
     def one(self, struct: Struct, is_told: bool) -> Struct:
-        """A struct as the build has it; with a `problem` where that cannot be told."""
+        """Return a struct as the build lays it out, with a `problem` if that is unknown."""
         if struct.problem is not None or struct.bit_size is None:
             return struct
         self._first.assumed.clear()
@@ -238,13 +243,13 @@ _PACKED = "taken as not packed, which this input does not show and on which rand
 
 
 def _type_name(field: Field) -> str | None:
-    """The tag or typedef that a field's type is spelled with; None for a type without a name."""
+    """Return the tag or typedef of a field's type; None for an unnamed type."""
     words = [word for word in field.type.left.split() if word not in ("const", "volatile", "_Atomic")]
     return None if not words or words[-1] == "{...}" else words[-1]
 
 
 class _Definitions:
-    """Definitions by the tags and typedefs that mean them."""
+    """Definitions by tags and typedefs."""
 
     def __init__(self, structs: Iterable[Struct]) -> None:
         self._by_name: dict[str, list[Struct]] = {}
@@ -253,13 +258,13 @@ class _Definitions:
                 self._by_name.setdefault(name, []).append(struct)
 
     def named(self, name: str) -> list[Struct]:
-        """All that a name means."""
+        """Return all definitions with a name."""
         return self._by_name.get(name, [])
 
     def of(self, field: Field) -> Struct | None:
-        """The definition of what a field holds; None for a type without a name.
+        """Return the definition of a field's type; None for an unnamed type.
 
-        Raises CannotLayOut when there is none, or several that are different.
+        Raises CannotLayOut if it is missing.
         """
         name = _type_name(field)
         if name is None:

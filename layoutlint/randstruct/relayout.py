@@ -1,4 +1,4 @@
-"""Structs with their members in a random order, laid out anew, and all that holds them."""
+"""Layouts of structs whose members are in a random order, and of the structs that embed them."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from layoutlint.randstruct.variants import Type, Way
 Result = TypeVar("Result")
 NAMELESS = "structs without a name"
 Definition = Callable[[Field], Struct | None]
-"""The definition of the struct or union that a field holds; None for a type without a name."""
+"""Returns the definition of a field's struct or union; None for an unnamed type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What an input tells of its structs."""
+    """The facts that an input states about structs."""
 
     tells_declarations: bool
-    """Whether it has Declared for all of them."""
+    """Whether it has a Declared for each of them."""
     tells_arrays: bool
-    """Whether `x[0]` can be told from `x[]`, and `x[1][2]` from `x[2][1]`."""
+    """Whether it distinguishes `x[0]` from `x[]`, and `x[1][2]` from `x[2][1]`."""
 
 
 def declared(struct: Struct, bit_size: int) -> Type:
-    """The type that a definition gives; its size is known."""
+    """Return the type of a definition of known size."""
     tag = struct.name if struct.is_tagged else None
     return Type(struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag)
 
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """The same type as it is laid out."""
+    """A type after randomisation."""
 
     fields: tuple[Field, ...]
     bit_size: int
     is_own: bool = False
     """Whether its own members are in another order."""
     has_moved: bool = False
-    """Whether members at some depth are."""
+    """Whether members at some depth have moved."""
     align: int | None = None
-    """In bytes; None where it was not laid out anew."""
+    """Alignment in bytes; None if it was not laid out again."""
 
 
 class Redoer:
-    """Lays out structs of one input as one build has them."""
+    """Lays out the structs of one input as one build does."""
 
     def __init__(
         self, scheme: Scheme, given: Marks, shown: Iterable[Declared], of: Input, definition: Definition
@@ -68,10 +68,11 @@ class Redoer:
         for one in dict.fromkeys(shown):
             self._declared.setdefault(one.key, []).append(one)
         self.assumed: list[str] = []
-        """Structs taken as not packed, where the layout depends on it and the input does not tell."""
+        """Structs that are assumed not to be packed, if the layout depends on it and the input does not state
+        it."""
 
     def struct(self, struct: Struct) -> Struct:
-        """The struct as the build has it; raises CannotLayOut when the input does not tell enough."""
+        """Return the struct as the build lays it out. Raises CannotLayOut if the input states too little."""
         if struct.bit_size is None:
             return struct
         new = self._redone(declared(struct, struct.bit_size), struct.target)
@@ -93,11 +94,13 @@ class Redoer:
         return self._laid(of, fields, None, target)
 
     def members(self, of: Type, fields: Sequence[Field]) -> list[Field]:
-        """All members of a type: its fields, and bit-fields without a name where the input shows them."""
+        """Return all members of a type: its fields, and unnamed bit-fields if the input states them."""
         return ways.whole(fields, self._of_text(of))
 
     def _of_text(self, of: Type) -> Declared | None:
-        """How C text declares a type; None for another input. Raises CannotLayOut when it is not known."""
+        """Return the declaration of a type in C; None for another input. Raises CannotLayOut if it is
+        unknown.
+        """
         if not self._input.tells_declarations or of.key is None:
             return None
         fitting = [one for one in self._declared.get(of.key, ()) if ways.is_of(one, of.fields)]
@@ -111,12 +114,15 @@ class Redoer:
         return self.settled(self.members(of, fields), lambda members: self.scheme.order(members, of.tag))
 
     def settled(self, members: Sequence[Field], ordered: Callable[[Sequence[Field]], Result]) -> Result:
-        """What `ordered` makes of members; raises CannotLayOut where the input shows too little for it."""
+        """Return the result of `ordered` for some members.
+
+        Raises CannotLayOut if it depends on array dimensions that the input does not state.
+        """
         order = ordered(members)
         if self._input.tells_arrays or not members[-1].dims:
             return order
         last = members[-1]
-        # An empty one may be `[0]`; GCC 12 writes the dimensions of one that has several the wrong way round;
+        # An empty array may be `[0]`; GCC 12 writes several dimensions in reverse order;
         # pahole writes `[1][3]` and `[3][1]` as `[3]`.
         for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1], *_unflattened(last)):
             if ordered((*members[:-1], replace(last, dims=dims))) != order:
@@ -126,7 +132,7 @@ class Redoer:
         return order
 
     def is_taken(self, of: Type, fields: Sequence[Field]) -> bool:
-        """Whether the members of a type are put into another order; raises CannotLayOut."""
+        """Return whether the members of a type are reordered. Raises CannotLayOut."""
         if of.aggregate != "struct" or not of.fields:
             return False
         shown = self._of_text(of)
@@ -138,7 +144,9 @@ class Redoer:
         return self.scheme.takes(of.tag, count, marked, kept, lambda: self._is_pure(of, members))
 
     def _is_pure(self, of: Type, members: Sequence[Field]) -> bool:
-        """Whether a type holds nothing but pointers to functions, and structs of them where those count."""
+        """Return whether a type contains only pointers to functions, and structs of them if the build counts
+        those.
+        """
         is_gcc = self.scheme.is_gcc
         if not all(one.is_function_pointer for one in members if one.aggregate is None):
             return False
@@ -150,14 +158,14 @@ class Redoer:
         return all(self._is_opened(of, at, field) for at, field in embedded if field.members)
 
     def _is_opened(self, of: Type, at: int, field: Field) -> bool:
-        """Whether an embedded struct or union is taken for one of function pointers."""
+        """Return whether an embedded struct or union counts as one of function pointers."""
         inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
         if not self._is_pure(inner, self.members(inner, inner.fields)):
             return False
         return self.scheme.behaviour.opens_shuffled or not self.is_taken(inner, inner.fields)
 
     def _inner(self, of: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
-        """A member whose type is as the build has it, and whether anything in that has moved."""
+        """Return a member with its type as the build lays it out, and whether anything in it has moved."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field, False
         count = prod(dimension or 0 for dimension in field.dims)
@@ -167,7 +175,7 @@ class Redoer:
         return replace(field, members=new.fields, bit_size=new.bit_size * count), True
 
     def type_of(self, of: Type, position: int, field: Field, count: int) -> Type:
-        """The type of a member, or of its elements, of which there are `count`; raises CannotLayOut."""
+        """Return the type of a member, or of the `count` elements of an array. Raises CannotLayOut."""
         found = self._definition(field)
         if found is not None and found.bit_size is not None:
             return declared(found, found.bit_size)
@@ -181,7 +189,7 @@ class Redoer:
         )  # fmt: skip
 
     def _laid(self, of: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target) -> _New:
-        """The members in a random order, or None for the declared one, where they then stand."""
+        """Lay out a type with its members in the given order; None for the declared order."""
         sizes = tuple(field.bit_size for field in fields)
         found = self.ways(of, sizes, order is not None, target)
         positions = found[0].fields
@@ -199,7 +207,7 @@ class Redoer:
         return _New(placed, laid.bit_size, order is not None, True, laid.align)
 
     def _holding_packed(self, of: Type, way: Way) -> Iterator[Way]:
-        """The ways in which something that a type embeds is packed though nothing shows it."""
+        """Yield the ways in which an embedded type is packed, though the input does not state it."""
         sizes = [field.bit_size for field in of.fields]
         for at, field in enumerate(of.fields):
             if field.members and field.aggregate is not None and field.bit_size and (field.align or 1) > 1:
@@ -210,20 +218,20 @@ class Redoer:
                     yield held
 
     def is_assumed(self, of: Type, packed: str | None = None) -> None:
-        """Notes that the likeliest of several ways is taken; raises CannotLayOut where none is likelier."""
+        """Record that the likeliest of several ways is used. Raises CannotLayOut if none is likelier."""
         if self._input.tells_declarations:
             raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")
         self.assumed.append(packed or of.tag or NAMELESS)
 
     def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
-        """What its members are laid out by, the likeliest first; `sizes` are those that they have by then.
+        """Return the ways to lay out a type, the likeliest first; `sizes` are the new sizes of its fields.
 
-        Raises CannotLayOut when the declared layout does not follow from them.
+        Raises CannotLayOut if none explains the declared layout.
         """
         shown = self._of_text(of)
         found: list[Way] = []
         for one in (of,) if shown is not None else (self._aligned(of, target), of):
-            # A compiler that has shuffled what is embedded describes its holder with that size.
+            # A compiler that has shuffled an embedded type describes its container with the new size.
             both = [(way, way.resized(sizes)) for way in ways.ways(one, shown, target)]
             found = found or [new for way, new in both if way.gives(of) or new.gives(of)]
         if not found:
@@ -233,15 +241,16 @@ class Redoer:
         return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
 
     def _aligned(self, of: Type, target: Target) -> Type:
-        """The type with what it embeds aligned as that is where it is not packed.
+        """Return the type with each embedded type aligned as if it is not packed.
 
-        Debug information proves less where bit-fields, whose places show no alignment, are aligned most.
+        Debug information states less if bit-fields, whose places show no alignment, have the largest
+        alignment.
         """
         held = (self._held(of, at, field, target) for at, field in enumerate(of.fields))
         return replace(of, fields=tuple(held))
 
     def _held(self, of: Type, at: int, field: Field, target: Target) -> Field:
-        """A member, aligned so where it is a struct or union."""
+        """Return a member; a struct or union with that alignment."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field
         inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
@@ -253,13 +262,15 @@ class Redoer:
         return replace(field, align=max(align, field.align or 1))
 
     def _likeliest(self, of: Type, target: Target) -> Iterator[Way]:
-        """The ways that give the declared layout of a type of debug information, the likeliest first."""
+        """Yield the ways that give the declared layout of a type in debug information, the
+        likeliest first.
+        """
         for one in (self._aligned(of, target), of):
             yield from (way for way in ways.ways(one, None, target) if way.gives(of))
 
 
 def _end(members: Sequence[Field], align: int) -> int:
-    """The bits of a struct whose size is not told, as those of the elements of `x[]`."""
+    """Return the bits of a struct whose size is not stated, such as an element of `x[]`."""
     end = max(member.bit_offset + (member.bit_size or 0) for member in members)
     return -(-end // (align * 8)) * align * 8
 
@@ -275,5 +286,5 @@ _UNEXPLAINED = (
 
 
 def _unflattened(array: Field) -> tuple[tuple[int | None, ...], ...]:
-    """The dimensions that decide on its place and that an array can have, of which one length was made."""
+    """Return the possible dimensions of an array, flattened by the input, that affect its place."""
     return ((1, *array.dims),) if array.is_flattened else ()

@@ -1,4 +1,4 @@
-"""The ways of randomising: which structs a compiler takes, and in which order it puts their members."""
+"""Schemes of randomisation: the structs that a compiler reorders, and the order of their members."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from layoutlint.randstruct.seed import Seed
 CLANG = (Behaviour(), Behaviour(opens_structs=False))
 """Clang 22 shuffles structs of function pointers that hold others, clang 16 to 19 do not."""
 _EXCEPT = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
-"""Structs of VirtualBox that GCC's plugin leaves alone."""
+"""Structs of VirtualBox that GCC's plugin does not randomise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,22 @@ class Scheme:
     """How one build randomises."""
 
     mode: str
-    """One of kernel_build.MODES."""
+    """One of kernel_tree.MODES."""
     seed: Seed
     behaviour: Behaviour = gcc_order.NEWEST
-    """Of GCC's plugin."""
+    """The behaviour of GCC's plugin."""
 
     @property
     def is_gcc(self) -> bool:
-        """Whether it is GCC's plugin, and not clang."""
+        """Whether GCC's plugin randomises, and not clang."""
         return self.mode.startswith("gcc")
 
     def takes(
         self, tag: str | None, count: int, is_marked: bool, is_kept: bool, is_pure: Callable[[], bool]
     ) -> bool:
-        """Whether a struct of so many members is put into another order.
+        """Return whether a struct of `count` members is reordered.
 
-        `is_kept` says that it is marked to stay as it is, `is_pure` whether it holds nothing but pointers to
+        `is_kept` says that it is marked as not randomised, `is_pure` whether it contains only pointers to
         functions.
         """
         if not self.is_gcc:
@@ -47,12 +47,12 @@ class Scheme:
         return is_marked or is_pure()
 
     def order(self, fields: Sequence[Field], tag: str | None) -> list[int]:
-        """The declared positions of the members in the order that they get."""
+        """Return the declared positions of the members in their new order."""
         stream = generators.gcc_stream if self.is_gcc else generators.clang_stream
         return self.drawn(fields, stream(self.seed, tag))
 
     def drawn(self, fields: Sequence[Field], draw: Draw) -> list[int]:
-        """The same, by numbers that something else draws: of `draw_bits` bits."""
+        """Return the order for given random numbers, of `draw_bits` bits each."""
         if self.is_gcc:
             return gcc_order.order(fields, draw, self.mode == "gcc-performance", self.behaviour)
         shuffle = generators.libcxx_shuffle if self.mode == "clang-libc++" else generators.libstdcxx_shuffle
@@ -60,5 +60,5 @@ class Scheme:
 
     @property
     def draw_bits(self) -> int:
-        """How large the numbers are that are drawn."""
+        """Number of bits of each random number."""
         return 64 if self.is_gcc else 32

@@ -1,4 +1,4 @@
-"""The seed of a randomised build: 64 hexadecimal digits, given so or in one of the kernel's files."""
+"""The seed of a randomised build: 64 hexadecimal digits, given directly or in one of the kernel's files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from layoutlint.errors import UsageError
 
 DIGITS = 64
 _LARGEST = 1 << 16
-"""Bytes of a file that may hold a seed; the kernel's have less than 200."""
+"""Maximum size in bytes of a seed file; the kernel's have less than 200."""
 _HEX = re.compile(r"[0-9a-fA-F]*")
 _QUOTED = re.compile(r'\brandstruct_seed\s*+(?:\[\s*+\d*+\s*+\]\s*+)?=\s*+"([^"\n]*)"')
 _COMMENT = re.compile(r'("[^"\n]*")|/\*.*?(?:\*/|\Z)|//[^\n]*', re.S)
@@ -23,7 +23,7 @@ _HASHED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A seed that was checked; the case of its letters counts for clang."""
+    """A valid seed; clang distinguishes upper and lower case."""
 
     text: str
 
@@ -34,19 +34,19 @@ class Seed:
 
     @property
     def hash(self) -> str:
-        """The SHA-256 of the text, which a kernel built with it has in its vermagic behind RANDSTRUCT_."""
+        """The SHA-256 of the text; the vermagic of a kernel contains it after RANDSTRUCT_."""
         return sha256(self.text.encode()).hexdigest()
 
     def is_not(self, hashed: str) -> str:
-        """What is said of a build whose seed has another hash."""
+        """Describe a build whose seed has another hash."""
         return f"was built with a seed that has the SHA-256 {hashed}; that of the seed given is {self.hash}"
 
 
 def read(given: str) -> Seed:
-    """The seed that an option gives: its digits, or the name of a file that holds them.
+    """Read the seed of an option: its digits, or a file that contains them.
 
-    Files are read as a kernel build writes them: `randstruct.seed` and `randomize_layout_seed.h`. Raises
-    UsageError, with the file and the line, for what is no seed.
+    Accepts the files of a kernel build: `randstruct.seed` and `randomize_layout_seed.h`. Raises UsageError,
+    with file and line, for an invalid seed.
     """
     if os.path.exists(given):
         return _from_file(given)
@@ -82,7 +82,7 @@ def _from_text(path: str, text: str) -> Seed:
 
 
 def _blank(comment: re.Match[str]) -> str:
-    """As long as a comment, and with its lines; a string as it stands."""
+    """Replace a comment with blanks, without changing its lines; leave a string as it is."""
     return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 

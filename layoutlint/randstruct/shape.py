@@ -1,7 +1,7 @@
-"""Struct types as they can be laid out: in any order that a compiler may choose, around what moves inside.
+"""Struct types that can be laid out in any order that a compiler may choose, with the types inside them.
 
-A Shape is made once for each type, and then gives the layout for any orders of its own members and of those
-of the types inside it.
+A Shape is computed once for each type. It then gives the layout for any orders of its own members and of
+those of the types inside it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from layoutlint.randstruct.relayout import Redoer, declared
 from layoutlint.randstruct.variants import Type, Way
 
 Chosen = Mapping["Shape", Sequence[int]]
-"""Of each shape that is shuffled, the declared positions of its members in their order."""
+"""For each shuffled shape, the declared positions of its members in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """Where the members of a shape stand, by their declared positions, and its size; in bits."""
+    """The offsets of the members of a shape, by their declared positions, and its size; in bits."""
 
     bit_size: int
     offsets: Sequence[int]
@@ -35,42 +35,42 @@ class Laid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """One struct or union type whose layout depends on random orders, its own or those of others."""
+    """One struct or union type whose layout depends on random orders, its own or those of inner types."""
 
     fields: tuple[Field, ...]
-    """All members as they are declared, bit-fields without a name as well."""
+    """All members as declared, with unnamed bit-fields."""
     bit_size: int
-    """As it is declared."""
+    """The declared size."""
     aggregate: Aggregate
     align: int
-    """In bytes, in every order."""
+    """Alignment in bytes, in every order."""
     way: Way | None
-    """By which it is laid out; None where none gives the declared layout, which then must stay."""
+    """The way to lay it out; None if no way gives the declared layout, which must then stay."""
     mode: str = ""
     """How the build randomises."""
     stream: str | None = None
-    """What decides which random numbers it is given; None where its own members are not shuffled."""
+    """The key of its random numbers; None if its own members are not shuffled."""
     part: Part | None = None
-    """The orders that there are; None where they are too many to be told."""
+    """The possible orders; None if there are too many."""
     drawn: Callable[[Draw], Sequence[int]] | None = None
-    """An order by random numbers, of `draw_bits` bits each."""
+    """Returns an order for random numbers of `draw_bits` bits."""
     draw_bits: int = 64
     inner: Mapping[int, tuple[Shape, int]] = field(default_factory=dict)
-    """By the position of a member, what it holds, and how many of them, where that can move."""
+    """By the position of a member, its shape and the number of elements, if it can move."""
     _gaps: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def is_field(self, position: int) -> bool:
-        """Whether a member is more than a bit-field without a name."""
+        """Return whether a member is not an unnamed bit-field."""
         return self.way is None or self.way.fields[position] is not None
 
     def below(self) -> tuple[Shape, ...]:
-        """All inside it, and itself, each once, the inner ones first."""
+        """Return the shape and all inside it, each once, inner ones first."""
         seen: dict[Shape, None] = {}
         self._gather(seen)
         return tuple(seen)
 
     def is_like(self, other: Shape) -> bool:
-        """Whether it can be laid out in the same ways, with the same chances."""
+        """Return whether it has the same layouts with the same probabilities."""
         ours, theirs = self.below(), other.below()
         return len(ours) == len(theirs) and all(
             (a.fields, a.way, a.part, a.stream) == (b.fields, b.way, b.part, b.stream)
@@ -84,9 +84,9 @@ class Shape:
             seen[self] = None
 
     def sizes(self, inner: Mapping[Shape, int]) -> list[int]:
-        """The sizes of the members in bits, with those that what they hold has.
+        """Return the sizes of the members in bits, given the sizes of inner shapes.
 
-        Raises CannotLayOut where other sizes than the declared ones cannot be laid out.
+        Raises CannotLayOut if a type that must keep its declared layout has a member of another size.
         """
         found = [member.bit_size or 0 for member in self.fields]
         for position, (shape, count) in self.inner.items():
@@ -96,7 +96,7 @@ class Shape:
         return found
 
     def start(self, position: int, end: int) -> int:
-        """Where a member starts behind one that ends there, in bits; the same for each multiple of lines."""
+        """Return the offset of a member after one that ends at bit `end`; it repeats with the alignment."""
         if self.way is None or self.aggregate == "union":
             return 0 if self.aggregate == "union" else self.fields[position].bit_offset
         key = (position, end % (self.align * 8))
@@ -107,7 +107,7 @@ class Shape:
         return end + gap
 
     def lay_out(self, order: Sequence[int], sizes: Sequence[int]) -> Laid:
-        """The layout for one order of the members and their sizes."""
+        """Return the layout for an order of the members and their sizes."""
         end = reached = 0
         offsets = [0] * len(sizes)
         start = self.start
@@ -119,11 +119,11 @@ class Shape:
         return Laid(self.whole(reached), tuple(offsets), order)
 
     def whole(self, end: int) -> int:
-        """The size in bits of a shape whose last member ends there."""
+        """Return the size in bits of a shape whose last member ends at bit `end`."""
         return self.bit_size if self.way is None else up(end, self.align * 8)
 
     def all_laid(self, chosen: Chosen) -> dict[Shape, Laid]:
-        """The layouts of this shape and all inside it, for an order of each; raises CannotLayOut."""
+        """Return the layouts of this shape and all inside it, for an order of each. Raises CannotLayOut."""
         known: dict[Shape, Laid] = {}
         for shape in self.below():
             sizes = shape.sizes({inner: known[inner].bit_size for inner, _ in shape.inner.values()})
@@ -131,7 +131,7 @@ class Shape:
         return known
 
     def moved(self, known: Mapping[Shape, Laid]) -> tuple[Field, ...]:
-        """The members where they stand in some layouts, and in their order."""
+        """Return the members in the order and at the offsets of some layouts."""
         offsets = known[self].offsets
         found = [replace(one, bit_offset=at) for one, at in zip(self.fields, offsets, strict=True)]
         for position, (shape, count) in self.inner.items():
@@ -142,14 +142,14 @@ class Shape:
 
 
 class Shapes:
-    """Makes the shapes of one input, as one way of randomising has them."""
+    """The shapes of one input under one scheme."""
 
     def __init__(self, redoer: Redoer) -> None:
         self._redoer = redoer
         self._known: dict[tuple[object, ...], tuple[Type, Shape | None]] = {}
 
     def of(self, struct: Struct) -> Shape | None:
-        """The shape of a struct; None where nothing in it moves. Raises CannotLayOut."""
+        """Return the shape of a struct; None if nothing in it moves. Raises CannotLayOut."""
         if struct.bit_size is None:
             return None
         return self._of(declared(struct, struct.bit_size), struct.target)
@@ -213,6 +213,6 @@ class Shapes:
         if any(step != steps[0] for step in steps[1:]):
             self._redoer.is_assumed(of)
         for way in ways:
-            if way.packed is not None:  # it then starts anywhere
+            if way.packed is not None:  # it can then start at any byte
                 self._redoer.is_assumed(of, way.packed)
         return ways[0]

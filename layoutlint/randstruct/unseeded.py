@@ -1,4 +1,4 @@
-"""What can become of the structs of one input when nobody knows the seed of the build."""
+"""Possible layouts of the structs of one input if the seed of the build is unknown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Free:
         self._doubts: list[str] = []
 
     def of(self, struct: Struct) -> Shape | None:
-        """The shape of a struct; None where it is laid out as it is declared. Raises CannotLayOut."""
+        """Return the shape of a struct; None if it has its declared layout. Raises CannotLayOut."""
         shape, *others = [shapes.of(struct) for shapes in self._shapes]
         if not self._is_told and (shape is None or shape.stream is None):
             raise CannotLayOut(UNMARKED)
@@ -35,7 +35,7 @@ class Free:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of the structs that were asked for, as sentences."""
+        """The assumptions about the structs requested so far, as sentences."""
         return (
             *self.how.notes,
             *not_packed(self._redoers[0].assumed),
@@ -45,7 +45,7 @@ class Free:
 
 
 def _is_same(one: Shape | None, other: Shape | None) -> bool:
-    """Whether two shapes, of which None is the declared one, have the same orders."""
+    """Return whether two shapes have the same orders. None stands for the declared layout."""
     if one is None or other is None:
         return one is other
     return one.stream == other.stream and one.is_like(other)

@@ -1,4 +1,4 @@
-"""The ways in which a struct type may be declared, as far as its layout depends on it."""
+"""Possible declarations of a struct type, as far as its layout depends on them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from layoutlint.randstruct.c_abi import CannotLayOut, Laid, Rules
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A struct or union type, as it is declared."""
+    """A declared struct or union type."""
 
     fields: tuple[Field, ...]
     bit_size: int
     aggregate: Aggregate
     stated: int | None
-    """The alignment in bytes that is known to be its own."""
+    """The type's own alignment in bytes, as far as it is known."""
     key: str | Inner | None
-    """What marks call it."""
+    """The key of the type in marks."""
     tag: str | None
     likely: int | None = None
     """The alignment of a member of this type, which may be the type's or the member's."""
@@ -31,23 +31,23 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way in which a type may be declared."""
+    """One possible declaration of a type."""
 
     rules: Rules
     members: tuple[Member, ...]
     fields: tuple[int | None, ...]
-    """For each member the position of its Field; None for a bit-field without a name."""
+    """For each member the position of its Field; None for an unnamed bit-field."""
     packed: str | None = None
-    """What it embeds that is taken as packed, if anything is."""
+    """The embedded type that is assumed to be packed, if any."""
 
     def resized(self, sizes: Sequence[int | None]) -> Way:
-        """The same with fields of other sizes, in bits."""
+        """Return the declaration with other sizes of fields, in bits."""
         both = zip(self.members, self.fields, strict=True)
         members = tuple(one if at is None else replace(one, bit_size=sizes[at]) for one, at in both)
         return replace(self, members=members)
 
     def gives(self, of: Type) -> bool:
-        """Whether a type that is declared so has the layout that the input tells."""
+        """Return whether the declaration gives the layout that the input states."""
         laid = self.rules.lay_out(self.members)
         if laid.bit_size != of.bit_size or laid.align != (self.rules.stated or laid.align):
             return False
@@ -55,24 +55,28 @@ class Way:
         return all(at is None or of.fields[at].bit_offset == offset for at, offset in places)
 
     def holding_packed(self, at: int, name: str) -> Way:
-        """The same where the type of the member at a position, which is called so, is packed."""
+        """Return the declaration with a packed type of the member at a position."""
         members = list(self.members)
         members[at] = replace(members[at], align=1)
         return replace(self, members=tuple(members), packed=name)
 
     def again(self) -> Way:
-        """How GCC lays it out a second time: it then has its alignment, and narrow bit-fields."""
+        """Return the declaration as GCC lays it out a second time: with its alignment, and narrow
+        bit-fields.
+        """
         first = self.rules.lay_out(self.members)
         members = tuple(c_abi.again(self.members, first, self.rules.target))
         return replace(self, rules=replace(self.rules, stated=first.align), members=members)
 
     def lay_out(self, order: Sequence[int]) -> Laid:
-        """The layout with the members in an order."""
+        """Return the layout with the members in an order."""
         return self.rules.lay_out([self.members[position] for position in order])
 
 
 def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
-    """How a type may be declared, the likeliest first: C text leaves open whether a `#pragma pack` holds."""
+    """Yield the possible declarations of a type, the likeliest first. C text leaves open whether a `#pragma
+    pack` applies.
+    """
     is_union = of.aggregate == "union"
     if declared is not None:
         for pragma in (None, *(c_abi.PRAGMAS if declared.has_pragma else ())):
@@ -88,16 +92,16 @@ def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
 
 
 def may_be_packed(of: Type, target: Target) -> bool:
-    """Whether a type that debug information shows can be packed, and have the layout that it has."""
+    """Return whether a type in debug information can be packed and have its layout."""
     try:
         *_, packed = ways(of, None, target)
         return of.stated is None and packed.gives(of)
-    except CannotLayOut:  # which matters only where its members move
+    except CannotLayOut:  # this matters only if its members move
         return False
 
 
 def is_of(declared: Declared, fields: Sequence[Field]) -> bool:
-    """Whether a declaration is that of a type with these fields."""
+    """Return whether a declaration is that of a type with these fields."""
     named = [one for one, at in zip(declared.members, declared.fields, strict=True) if at is not None]
     return [(one.bit_size, bool(one.unit)) for one in named] == [
         (field.bit_size, field.is_bitfield) for field in fields
@@ -105,7 +109,7 @@ def is_of(declared: Declared, fields: Sequence[Field]) -> bool:
 
 
 def whole(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
-    """All members as fields, bit-fields without a name as well where they are known."""
+    """Return all members as fields, with unnamed bit-fields if they are known."""
     if declared is None:
         return list(fields)
     both = zip(declared.members, declared.fields, strict=True)
@@ -113,5 +117,5 @@ def whole(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
 
 
 def _unnamed(member: Member) -> Field:
-    # Its type is told by its size alone.
+    # Only the size of its type is known.
     return Field(None, CType("int"), 0, member.bit_size, is_bitfield=True, align=member.unit)

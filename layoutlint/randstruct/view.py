@@ -1,6 +1,6 @@
-"""What a rule looks at in a struct whose members move, and what it then sees: offsets.
+"""The members of a randomised struct that a rule depends on, and their offsets in a layout.
 
-Orders that look the same are judged once.
+Orders with the same view are judged once.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ from layoutlint.model.structs import Field
 from layoutlint.randstruct.shape import Laid, Shape
 
 Path = tuple[str, ...]
-"""The names that lead to a field."""
+"""The names on the path to a field."""
 View = tuple[int, tuple["Spot", ...]]
-"""The size of a type in bits, and where the members stand that are looked at, in their order."""
+"""The size of a type in bits, and the positions of the members that matter, in their order."""
 
 
 class Spot(NamedTuple):
-    """Where one member stands."""
+    """The position of one member."""
 
     position: int
-    """As it is declared; of members that cannot be told apart, the first one's."""
+    """The declared position; for indistinguishable members, that of the first."""
     bit_offset: int
     inner: View | None = None
-    """Of what it holds, where that can move."""
+    """The view of the member's type, if it can move."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is looked at in one shape."""
+    """The members of one shape that matter."""
 
     seen: frozenset[int]
     """The positions of members whose place matters."""
     asked: frozenset[int]
-    """Those that the rule names, or that hold what it names."""
+    """The positions of members that the rule names, or that contain named fields."""
     alike: tuple[int, ...]
-    """By positions, the first of the members that nothing tells apart."""
+    """For each position, that of the first indistinguishable member."""
 
     def is_complete(self, spots: int) -> bool:
-        """Whether so many places are all that is looked at."""
+        """Return whether a number of places is all that matters."""
         return spots == len(self.seen)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a rule depends on, in a shape and all inside it."""
+    """The members that a rule depends on, in a shape and all inside it."""
 
     sights: Mapping[Shape, Sight]
     needs_size: bool
     """Whether the size of the struct itself matters."""
 
     def view(self, shape: Shape, known: Mapping[Shape, Laid], is_top: bool = True) -> View:
-        """What is seen of a layout."""
+        """Return the view of a layout."""
         laid, sight = known[shape], self.sights[shape]
         spots = tuple(
             Spot(sight.alike[position], laid.offsets[position], self._inner(shape, position, known))
@@ -63,7 +63,7 @@ class Question:
         return (laid.bit_size if self.needs_size or not is_top else 0), spots
 
     def near(self, shape: Shape, view: View, bits: int) -> View:
-        """The same view without what is so many bits, or more, from all that the rule names."""
+        """Return the view without members at least `bits` bits from all named ones."""
         asked = self.sights[shape].asked
         named = [self._extent(shape, spot) for spot in view[1] if spot.position in asked]
         extents = ((spot, *self._extent(shape, spot)) for spot in view[1])
@@ -85,7 +85,7 @@ class Question:
         return None if held is None else self.view(held[0], known, False)
 
     def shown(self, shape: Shape, view: View) -> tuple[Field, ...]:
-        """The members that were seen, where they stand."""
+        """Return the members of a view at their offsets."""
         taken: dict[int, list[int]] = {}
         for position, first in enumerate(self.sights[shape].alike):
             taken.setdefault(first, []).append(position)
@@ -100,7 +100,9 @@ class Question:
 
 
 def question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size: bool) -> Question:
-    """What is looked at for the fields at some paths; with `sees_others`, what is beside them as well."""
+    """Return the members that a rule on some paths depends on; with `sees_others`, also the fields beside
+    them.
+    """
     looks: dict[Shape, tuple[frozenset[Path], bool]] = {}
     _look(shape, frozenset(paths), sees_others, looks)
     return Question({one: _sight(one, *look) for one, look in looks.items()}, needs_size)
@@ -109,7 +111,7 @@ def question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size:
 def _look(
     shape: Shape, paths: frozenset[Path], sees_others: bool, looks: dict[Shape, tuple[frozenset[Path], bool]]
 ) -> None:
-    """Gathers what is looked at in each shape, of which a struct may have several."""
+    """Collect the members that matter in each shape; a struct may contain a shape several times."""
     before, others = looks.get(shape, (frozenset[Path](), False))
     looks[shape] = before | paths, others or sees_others
     for position, (held, _) in shape.inner.items():
@@ -119,7 +121,7 @@ def _look(
 
 
 def _below(member: Field, paths: frozenset[Path]) -> frozenset[Path]:
-    """What paths mean in a member; the empty one means all of it."""
+    """Return the rest of the paths that lead into a member; the empty path means all of it."""
     if member.name is not None:
         return frozenset(path[1:] for path in paths if path and path[0] == member.name)
     inside = set(names(member.members))
@@ -127,7 +129,7 @@ def _below(member: Field, paths: frozenset[Path]) -> frozenset[Path]:
 
 
 def names(fields: Iterable[Field]) -> Iterator[str]:
-    """The names of some members, those of unnamed ones in their stead."""
+    """Yield the names of members, with those inside unnamed members in their place."""
     for member in fields:
         if member.name is None:
             yield from names(member.members)
@@ -147,7 +149,7 @@ def _sight(shape: Shape, paths: frozenset[Path], sees_others: bool) -> Sight:
 
 
 def _kind(shape: Shape, position: int, is_asked: bool, sees_others: bool) -> object:
-    """What tells a member from others: nothing but what its place and that of others depend on."""
+    """Return a key that is equal for indistinguishable members: the facts that offsets depend on."""
     member = shape.fields[position]
     if is_asked or (sees_others and member.members and member.name is None):
         return position
