@@ -1,1 +1,1 @@
-"""What follows from facts: layouts, gaps, containers, allocators, placements."""
+"""Geometry that follows from facts: layouts, gaps, containers, allocators, placements."""

@@ -371,7 +371,7 @@ def named_members(
 
 
 _Scope = tuple[tuple[Field, ...], str, int, bool]
-"""The arguments of `named` for the members of a struct."""
+"""The arguments of `named_members` for the members of a struct."""
 
 
 def _scope_of(place: Place) -> _Scope:

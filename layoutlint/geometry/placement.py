@@ -17,7 +17,7 @@ _FEW = 3
 
 
 ELEMENT, ASSUMED = "element", "assumed element"
-"""What stands in a row: an element of an array, or what would be one if there were an array."""
+"""Items of a row: elements of an array, or elements of an assumed array."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,8 @@ class NoStraddle:
             message = f"{_kept_message(places, whole)} on one line {in_all_placements(total)}"
             return judge(placements, (), message, places, "")
         says = [
-            _describe_straddle(place, found, placements, as_whole[place])
-            for place, found in straddling.items()
+            _describe_straddle(place, bases, placements, as_whole[place])
+            for place, bases in straddling.items()
         ]
         bases = placements.in_any(straddling.values())
         worst = next(iter(straddling))
@@ -120,7 +120,8 @@ def _element_size_and_count(array: Place) -> tuple[int, int]:
 def _describe_straddle(place: Place, bases: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
     if not is_whole:
         share = f"in {len(bases)} of {len(placements.bases)} placements"
-        return f"an element of {_element_size_and_count(place)[0]} bytes of {format_place(place)} straddles 2 lines {share}"
+        size, _ = _element_size_and_count(place)
+        return f"an element of {size} bytes of {format_place(place)} straddles 2 lines {share}"
     most = max(count_lines((place,), base, placements.line_size) for base in bases)
     return (
         f"{format_place(place)} straddles {most} lines in {len(bases)} of {len(placements.bases)} placements"

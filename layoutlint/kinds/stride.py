@@ -187,11 +187,12 @@ class Stride:
             return judge(
                 placements, (), self._kept_message(rows, array, bool(chosen), placements.unit), evidence, ""
             )
-        worst = sorted(violations, key=lambda met: -len(violations[met]))
+        worst = sorted(violations, key=lambda pair: -len(violations[pair]))
         total = len(placements.bases)
         sentences = [
-            f"{_describe_pair(*met, array, placements.unit)} in {len(violations[met])} of {total} placements"
-            for met in worst
+            f"{_describe_pair(*pair, array, placements.unit)} "
+            f"in {len(violations[pair])} of {total} placements"
+            for pair in worst
         ]
         if len(sentences) > 1 and not (self.fields or self.against):
             sentences = [sentences[0], f"and {len(sentences) - 1} more pairs"]

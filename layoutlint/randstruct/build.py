@@ -41,22 +41,26 @@ class Build:
         """A sentence on what was taken from the build."""
         return f"{self.folder} was built with {self.option}: fields are in the order of {self.seed_file}"
 
-    def checked(self, given: Seed) -> Seed:
+    def check_seed(self, seed: Seed) -> Seed:
         """Return a seed. Raises ReadError if the folder was built with another."""
         for name in _HASHES:
-            found = _HASH.search(_text(self.folder, name))
-            if found is not None and found[0] != given.hash:
-                raise ReadError(os.path.join(self.folder, name), given.is_not(found[0]))
-        return given
+            match = _HASH.search(_read_text(self.folder, name))
+            if match is not None and match[0] != seed.hash:
+                raise ReadError(os.path.join(self.folder, name), seed.describe_mismatch(match[0]))
+        return seed
 
     def own_seed(self) -> Seed:
         """Return the seed in the folder.
 
         Raises UsageError for different seeds, and ReadError if the folder was built with another.
         """
-        own = self.checked(seed.read(self.seed_file))
+        own = self.check_seed(seed.read_seed(self.seed_file))
         of_plugin = os.path.join(self.folder, SEEDS[1])
-        if self.mode != "clang" and os.path.isfile(of_plugin) and seed.read(of_plugin).words != own.words:
+        if (
+            self.mode != "clang"
+            and os.path.isfile(of_plugin)
+            and seed.read_seed(of_plugin).words != own.words
+        ):
             raise UsageError(
                 f"{self.seed_file} and {of_plugin} have different seeds: give that of the build with --seed"
             )
@@ -76,9 +80,9 @@ def _is_compiled(path: str) -> bool:
         return False
 
 
-def of(folder: str) -> Build | None:
+def find_build(folder: str) -> Build | None:
     """Return the build in a folder that contains a seed; None if its configuration does not randomise."""
-    config = next((text for text in (_text(folder, name) for name in _CONFIGS) if text), "")
+    config = next((text for text in (_read_text(folder, name) for name in _CONFIGS) if text), "")
     on = set(_SET.findall(config))
     option = next((name for name in _OPTIONS if name in on), None)
     if option is None:
@@ -86,22 +90,22 @@ def of(folder: str) -> Build | None:
     mode = "gcc-performance" if option.endswith("PERFORMANCE") else "gcc-full"
     mode = "clang" if "CC_IS_CLANG" in on else mode
     file = next(path for path in (os.path.join(folder, name) for name in SEEDS) if os.path.isfile(path))
-    return Build(folder, f"CONFIG_{option}", mode, file, _plugin(folder))
+    return Build(folder, f"CONFIG_{option}", mode, file, _find_plugin(folder))
 
 
-def _plugin(folder: str) -> Plugin:
+def _find_plugin(folder: str) -> Plugin:
     """Return the plugin of the source that a folder was built from, as far as it is known."""
-    included = _INCLUDE.search(_text(folder, "Makefile"))
+    included = _INCLUDE.search(_read_text(folder, "Makefile"))
     sources = [folder, os.path.join(folder, "source"), *([included[1]] if included else ())]
     for source in sources:
-        found = gcc_plugin.of_source(os.path.join(folder, source))
-        if found is not None:
-            return found
-    release = _text(folder, "include/config/kernel.release").strip()
-    return gcc_plugin.of_version(release) if re.match(r"\d+\.\d+", release) else gcc_plugin.ANY
+        plugin = gcc_plugin.plugin_of_source(os.path.join(folder, source))
+        if plugin is not None:
+            return plugin
+    release = _read_text(folder, "include/config/kernel.release").strip()
+    return gcc_plugin.plugin_of_version(release) if re.match(r"\d+\.\d+", release) else gcc_plugin.ANY
 
 
-def _text(folder: str, name: str) -> str:
+def _read_text(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     try:
         return files.start(path, _LARGEST).decode("latin-1")

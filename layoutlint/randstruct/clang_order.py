@@ -44,10 +44,10 @@ def buckets(fields: Sequence[Field]) -> tuple[list[Bucket], list[int]]:
     count = len(fields)
     if fields and is_kept_last(fields[-1]):
         count -= 1
-    return _Filling(fields, count).buckets(), list(range(count, len(fields)))
+    return _BucketFiller(fields, count).buckets(), list(range(count, len(fields)))
 
 
-class _Filling:
+class _BucketFiller:
     """Fills buckets from a queue of members: a member that does not fit goes to the end of the queue."""
 
     def __init__(self, fields: Sequence[Field], count: int) -> None:
@@ -62,15 +62,15 @@ class _Filling:
         """Return all buckets in the order in which they are filled."""
         while self.queue:
             if self.skipped >= len(self.queue):
-                self._close()
+                self._close_bucket()
             first = self.fields[self.queue[0]]
             if first.is_bitfield and first.bit_size:
                 self._extend_run()
             else:
-                self._place()
+                self._place_member()
         return self.full + [bucket for bucket in (self.current, self.run) if bucket is not None]
 
-    def _close(self) -> None:
+    def _close_bucket(self) -> None:
         self.skipped = 0
         if self.current is not None:
             self.full.append(self.current)
@@ -81,7 +81,7 @@ class _Filling:
             self.run = Bucket(is_run=True)
         self.run.members.append(self.queue.popleft())
 
-    def _place(self) -> None:
+    def _place_member(self) -> None:
         """Put the first member of the queue into a bucket, or to the end of the queue."""
         if self.run is not None:
             self.full.append(self.run)
@@ -97,7 +97,7 @@ class _Filling:
             self.current.members.append(self.queue.popleft())
             self.current.bits += width
             if self.current.bits >= _BUCKET:
-                self._close()
+                self._close_bucket()
         else:
             self.skipped += 1
             self.queue.rotate(-1)

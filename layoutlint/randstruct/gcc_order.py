@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutlint.model.structs import Field
-from layoutlint.randstruct.c_abi import narrowed
+from layoutlint.randstruct.c_abi import narrow
 from layoutlint.randstruct.generators import Draw
 
 _GROUP = 64
@@ -60,19 +60,19 @@ def order(fields: Sequence[Field], draw: Draw, performance: bool, how: Behaviour
 def type_size(member: Field) -> int:
     """Return the bytes of a member's type; for a bit-field, of the integer to which GCC narrows it."""
     bits = member.bit_size or 0
-    return narrowed(bits) if member.is_bitfield else bits // 8
+    return narrow(bits) if member.is_bitfield else bits // 8
 
 
 def groups(fields: Sequence[Field], count: int) -> list[tuple[int, int]]:
     """Return the start and length of each group of members that fills a line."""
-    found: list[tuple[int, int]] = []
-    start = held = 0
+    groups: list[tuple[int, int]] = []
+    start = size = 0
     for at in range(count):
-        held += type_size(fields[at])
-        if held >= _GROUP:
-            found.append((start, at + 1 - start))
-            start, held = at + 1, 0
-    return found if start == count else [*found, (start, count - start)]
+        size += type_size(fields[at])
+        if size >= _GROUP:
+            groups.append((start, at + 1 - start))
+            start, size = at + 1, 0
+    return groups if start == count else [*groups, (start, count - start)]
 
 
 def _shuffle_groups(
@@ -82,10 +82,10 @@ def _shuffle_groups(
 
     Without `stays_in_group`, a member is swapped with any before it, also of other groups.
     """
-    turns = groups(fields, count)
-    for last in range(len(turns) - 1, 0, -1):
-        _swap(turns, last, draw() % (last + 1))
-    for start, length in turns:
+    shuffled = groups(fields, count)
+    for last in range(len(shuffled) - 1, 0, -1):
+        _swap(shuffled, last, draw() % (last + 1))
+    for start, length in shuffled:
         lowest = start if stays_in_group else 0
         for at in range(start + length - 1, start, -1):
             if fields[positions[at]].is_bitfield:

@@ -71,22 +71,24 @@ _FIRST = (4, 13)
 """The first version of Linux with the plugin."""
 
 
-def of_version(text: str) -> Plugin:
+def plugin_of_version(text: str) -> Plugin:
     """Return the plugin of a version such as `6.1` (the last release of that series), `6.1.64` or
     `6.1.0-50-amd64`.
 
     Only distributions append a suffix to a release number, and they may have later changes. Raises UsageError
     for an invalid version, or one before the plugin.
     """
-    found = _VERSION.fullmatch(text)
-    if found is None:
+    match = _VERSION.fullmatch(text)
+    if match is None:
         raise UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12, or a kernel source")
-    version = tuple(int(number) for number in found.group(1, 2, 3) if number is not None)
+    version = tuple(int(number) for number in match.group(1, 2, 3) if number is not None)
     if version < _FIRST:
         raise UsageError(f"--kernel-version {text}: Linux randomises layouts since 4.13")
-    maybe = {name: _has(version, change, bool(found[4]), bool(found[5])) for name, change in _CHANGES.items()}
-    behaviours = _possible(maybe)
-    first = _possible(
+    possibilities = {
+        name: _has(version, change, bool(match[4]), bool(match[5])) for name, change in _CHANGES.items()
+    }
+    behaviours = _matching_behaviours(possibilities)
+    first = _matching_behaviours(
         {name: _has((*version[:2], 0), change, False, False) for name, change in _CHANGES.items()}
     )
     earlier = tuple(one for one in first if one not in behaviours) if len(version) < 3 else ()
@@ -107,13 +109,15 @@ def _has(version: Version, change: _Change, is_candidate: bool, is_patched: bool
     return (False, True) if is_patched else (False,)
 
 
-def _possible(maybe: Mapping[str, tuple[bool, ...]]) -> tuple[Behaviour, ...]:
+def _matching_behaviours(possibilities: Mapping[str, tuple[bool, ...]]) -> tuple[Behaviour, ...]:
     """Return the behaviours that match the changes; a behaviour of no release if none does."""
-    found = [b for b in BEHAVIOURS if all(getattr(b, name) in has for name, has in maybe.items())]
-    return tuple(found) or (Behaviour(**{name: has[-1] for name, has in maybe.items()}),)
+    behaviours = [
+        b for b in BEHAVIOURS if all(getattr(b, name) in has for name, has in possibilities.items())
+    ]
+    return tuple(behaviours) or (Behaviour(**{name: has[-1] for name, has in possibilities.items()}),)
 
 
-def of_source(tree: str) -> Plugin | None:
+def plugin_of_source(tree: str) -> Plugin | None:
     """Return the plugin whose source a kernel tree contains; None for another folder. Raises UsageError."""
     path = os.path.join(tree, PLUGIN)
     if not os.path.isfile(path):
@@ -123,45 +127,47 @@ def of_source(tree: str) -> Plugin | None:
     except OSError as error:
         raise UsageError(f"{path}: {files.why(error)}") from error
     text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", "", content, flags=re.S)
-    return Plugin(_possible({name: tells(text) for name, tells in _TELLS.items()}), f"{tree} (source)")
+    return Plugin(
+        _matching_behaviours({name: tells(text) for name, tells in _PARSERS.items()}), f"{tree} (source)"
+    )
 
 
-def _body(text: str, name: str) -> str:
+def _function_body(text: str, name: str) -> str:
     """Return the body of a function; empty for none."""
-    found = re.search(rf"\b{name}\([^;{{}}]{{0,400}}\)\s*+\{{(.*?)(?:^(\}})|\Z)", text, re.S | re.M)
-    return found[1] if found and found[2] else ""
+    match = re.search(rf"\b{name}\([^;{{}}]{{0,400}}\)\s*+\{{(.*?)(?:^(\}})|\Z)", text, re.S | re.M)
+    return match[1] if match and match[2] else ""
 
 
-def _stays(text: str) -> tuple[bool, ...]:
-    body = _body(text, "performance_shuffle")
+def _parse_stays_in_group(text: str) -> tuple[bool, ...]:
+    body = _function_body(text, "performance_shuffle")
     stays = re.search(r"\bindex\s*=\s*size_group\[x\]\.length", body)
     leaves = re.search(r"\bi\s*=\s*size_group\[x\]\.start\s*\+\s*size_group\[x\]\.length", body)
-    return _either(bool(stays), bool(leaves))
+    return _decide(bool(stays), bool(leaves))
 
 
-def _keeps_flexible_only(text: str) -> tuple[bool, ...]:
-    body = _body(text, "is_flexible_array")
-    return _either("TYPE_MAX_VALUE" in body and "elemsize" not in body, "elemsize" in body)
+def _parse_keeps_flexible_only(text: str) -> tuple[bool, ...]:
+    body = _function_body(text, "is_flexible_array")
+    return _decide("TYPE_MAX_VALUE" in body and "elemsize" not in body, "elemsize" in body)
 
 
-def _opens(text: str) -> tuple[bool, ...]:
-    body = _body(text, "is_pure_ops_struct")
+def _parse_opens_structs(text: str) -> tuple[bool, ...]:
+    body = _function_body(text, "is_pure_ops_struct")
     inner, pointer = body.find("is_pure_ops_struct("), body.find("is_fptr(")
-    return _either(0 <= inner < pointer, 0 <= pointer < inner)
+    return _decide(0 <= inner < pointer, 0 <= pointer < inner)
 
 
-def _opens_shuffled(text: str) -> tuple[bool, ...]:
-    body = _body(text, "relayout_struct")
-    return _either("TREE_CHAIN" in body and "make_node" not in body, "make_node" in body)
+def _parse_opens_shuffled(text: str) -> tuple[bool, ...]:
+    body = _function_body(text, "relayout_struct")
+    return _decide("TREE_CHAIN" in body and "make_node" not in body, "make_node" in body)
 
 
-def _either(yes: bool, no: bool) -> tuple[bool, ...]:
+def _decide(yes: bool, no: bool) -> tuple[bool, ...]:
     return (yes,) if yes != no else (False, True)
 
 
-_TELLS = {
-    "stays_in_group": _stays,
-    "keeps_flexible_only": _keeps_flexible_only,
-    "opens_structs": _opens,
-    "opens_shuffled": _opens_shuffled,
+_PARSERS = {
+    "stays_in_group": _parse_stays_in_group,
+    "keeps_flexible_only": _parse_keeps_flexible_only,
+    "opens_structs": _parse_opens_structs,
+    "opens_shuffled": _parse_opens_shuffled,
 }

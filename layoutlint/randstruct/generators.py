@@ -33,9 +33,9 @@ def gcc_stream(seed: Seed, tag: str | None) -> Draw:
 
     def draw() -> int:
         nonlocal a, b, c, d
-        e = a - _rotated(b, 7) & _U64
-        a = b ^ _rotated(c, 13)
-        b = c + _rotated(d, 37) & _U64
+        e = a - _rotate(b, 7) & _U64
+        a = b ^ _rotate(c, 13)
+        b = c + _rotate(d, 37) & _U64
         c = d + e & _U64
         d = e + a & _U64
         return d
@@ -45,7 +45,7 @@ def gcc_stream(seed: Seed, tag: str | None) -> Draw:
     return draw
 
 
-def _rotated(word: int, by: int) -> int:
+def _rotate(word: int, by: int) -> int:
     return (word << by | word >> (64 - by)) & _U64
 
 
@@ -66,22 +66,22 @@ def _seed_sequence(values: list[int], n: int = 624) -> list[int]:
     state = [0x8B8B8B8B] * n
     for k in range(m):
         at, first, second = k % n, (k + p) % n, (k + q) % n
-        one = 1664525 * _mixed(state[at] ^ state[first] ^ state[(k - 1) % n]) & _U32
-        two = one + (size if k == 0 else at + values[k - 1] if k <= size else at) & _U32
-        state[first] = state[first] + one & _U32
-        state[second] = state[second] + two & _U32
-        state[at] = two
+        first_value = 1664525 * _mix(state[at] ^ state[first] ^ state[(k - 1) % n]) & _U32
+        second_value = first_value + (size if k == 0 else at + values[k - 1] if k <= size else at) & _U32
+        state[first] = state[first] + first_value & _U32
+        state[second] = state[second] + second_value & _U32
+        state[at] = second_value
     for k in range(m, m + n):
         at, first, second = k % n, (k + p) % n, (k + q) % n
-        three = 1566083941 * _mixed(state[at] + state[first] + state[(k - 1) % n] & _U32) & _U32
-        four = three - at & _U32
-        state[first] ^= three
-        state[second] ^= four
-        state[at] = four
+        third_value = 1566083941 * _mix(state[at] + state[first] + state[(k - 1) % n] & _U32) & _U32
+        fourth_value = third_value - at & _U32
+        state[first] ^= third_value
+        state[second] ^= fourth_value
+        state[at] = fourth_value
     return state
 
 
-def _mixed(word: int) -> int:
+def _mix(word: int) -> int:
     return word ^ word >> 27
 
 
@@ -92,16 +92,16 @@ def libstdcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
         return
     at = 1
     if count % 2 == 0:
-        _swap(items, 1, _below(2, draw))
+        _swap(items, 1, _draw_libstdcxx(2, draw))
         at = 2
     while at < count:
-        both = _below((at + 1) * (at + 2), draw)
+        both = _draw_libstdcxx((at + 1) * (at + 2), draw)
         _swap(items, at, both // (at + 2))
         _swap(items, at + 1, both % (at + 2))
         at += 2
 
 
-def _below(limit: int, draw: Draw) -> int:
+def _draw_libstdcxx(limit: int, draw: Draw) -> int:
     """Draw a number below a limit as std::uniform_int_distribution of GNU's C++ library does since GCC 11: by
     Lemire's multiplication.
     """
@@ -116,10 +116,10 @@ def _below(limit: int, draw: Draw) -> int:
 def libcxx_shuffle(items: MutableSequence[Any], draw: Draw) -> None:
     """Shuffle as std::shuffle of LLVM's C++ library."""
     for first in range(len(items) - 1):
-        _swap(items, first, first + _masked(len(items) - first, draw))
+        _swap(items, first, first + _draw_libcxx(len(items) - first, draw))
 
 
-def _masked(limit: int, draw: Draw) -> int:
+def _draw_libcxx(limit: int, draw: Draw) -> int:
     """Draw a number below a limit as std::uniform_int_distribution of LLVM's C++ library: with the fewest
     bits, repeated if too large.
     """

@@ -19,11 +19,11 @@ PLUGIN = "scripts/gcc-plugins/randomize_layout_plugin.c"
 
 def around(paths: Iterable[str], files: tuple[str, ...]) -> str | None:
     """Return the one folder around all inputs that contains one of some files; None for none or several."""
-    folders = {_around(os.path.abspath(path), files) for path in paths}
+    folders = {_find_folder(os.path.abspath(path), files) for path in paths}
     return folders.pop() if len(folders) == 1 else None
 
 
-def _around(path: str, files: tuple[str, ...]) -> str | None:
+def _find_folder(path: str, files: tuple[str, ...]) -> str | None:
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     while not any(os.path.isfile(os.path.join(folder, file)) for file in files):
         above = os.path.dirname(folder)

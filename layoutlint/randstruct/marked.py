@@ -23,7 +23,7 @@ class Marks:
 
     randomised: frozenset[str | Inner] = frozenset()
     """Types with `randomize_layout`."""
-    kept: frozenset[str | Inner] = frozenset()
+    unrandomised: frozenset[str | Inner] = frozenset()
     """Types with `no_randomize_layout`."""
 
 
@@ -52,73 +52,76 @@ class Names:
         """The named structs."""
         return frozenset(name.struct for name in self.names)
 
-    def in_vain(self, structs: Iterable[Struct]) -> tuple[str, ...]:
+    def describe_unused(self, structs: Iterable[Struct]) -> tuple[str, ...]:
         """Describe the names that match no definition, each with its origin."""
-        known = {
-            called for one in structs if one.aggregate == "struct" for called in (one.name, *one.aliases)
+        names = {
+            name
+            for struct in structs
+            if struct.aggregate == "struct"
+            for name in (struct.name, *struct.aliases)
         }
         return tuple(
-            f"{name.place}: struct {name.struct} is in none of the inputs{did_you_mean(name.struct, known)}"
+            f"{name.place}: struct {name.struct} is in none of the inputs{did_you_mean(name.struct, names)}"
             for name in self.names
-            if name.struct not in known
+            if name.struct not in names
         )
 
-    def marks(self, named: Callable[[str], Iterable[Struct]]) -> Marks:
+    def marks(self, find: Callable[[str], Iterable[Struct]]) -> Marks:
         """Return the marks of the definitions that `named` finds.
 
         Raises UsageError for a missing member.
         """
         randomised: set[str | Inner] = set()
-        kept: set[str | Inner] = set()
+        unrandomised: set[str | Inner] = set()
         for name in self.names:
-            (kept if name.is_kept else randomised).update(_meant(name, list(named(name.struct))))
-        return Marks(frozenset(randomised), frozenset(kept))
+            (unrandomised if name.is_kept else randomised).update(_find_types(name, list(find(name.struct))))
+        return Marks(frozenset(randomised), frozenset(unrandomised))
 
 
-def _meant(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
+def _find_types(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
     if not name.path:
         yield from {name.struct, *(struct.name for struct in structs)}
         return
     defined = [struct for struct in structs if struct.bit_size is not None]
-    places = [(struct.name, _positions(struct.fields, name.path, ())) for struct in defined]
-    found = [(struct, positions) for struct, positions in places if positions is not None]
-    if places and not found and not name.is_optional:
+    places = [(struct.name, _find_positions(struct.fields, name.path, ())) for struct in defined]
+    matches = [(struct, positions) for struct, positions in places if positions is not None]
+    if places and not matches and not name.is_optional:
         path = ".".join(name.path)
-        what = f"struct {name.struct} has no struct without a name that holds `{path}`"
-        raise UsageError(f"{name.place}: {what}")
-    yield from found
+        reason = f"struct {name.struct} has no struct without a name that holds `{path}`"
+        raise UsageError(f"{name.place}: {reason}")
+    yield from matches
 
 
-def _positions(
-    fields: Iterable[Field], path: tuple[str, ...], before: tuple[int, ...]
+def _find_positions(
+    fields: Iterable[Field], path: tuple[str, ...], outer: tuple[int, ...]
 ) -> tuple[int, ...] | None:
     """Return the positions of the unnamed struct that a member's path means: the member's own type, or its
     container.
     """
     for position, field in enumerate(fields):
-        here = (*before, position)
+        positions = (*outer, position)
         if field.name is None:
-            found = _positions(field.members, path, here)
+            result = _find_positions(field.members, path, positions)
         elif field.name != path[0] or (len(path) > 1 and not field.type.left.endswith("{...}")):
             continue
         elif len(path) > 1:
-            found = _positions(field.members, path[1:], here)
+            result = _find_positions(field.members, path[1:], positions)
         else:
-            found = here if field.type.left.endswith("{...}") else before
-        if found:
-            return found
+            result = positions if field.type.left.endswith("{...}") else outer
+        if result:
+            return result
     return None
 
 
-def read(given: Iterable[str]) -> Names:
+def read_names(texts: Iterable[str]) -> Names:
     """Read names, separated by commas, or files with one or more names per line; `#` starts a comment.
 
     Raises UsageError, with file and line, for an invalid or repeated name.
     """
-    names = tuple(name for text in given for name in _read(text))
-    known: dict[tuple[str, tuple[str, ...]], Name] = {}
+    names = tuple(name for text in texts for name in _read_text(text))
+    first: dict[tuple[str, tuple[str, ...]], Name] = {}
     for name in names:
-        other = known.setdefault((name.struct, name.path), name)
+        other = first.setdefault((name.struct, name.path), name)
         if other is not name:
             spelled = ".".join((name.struct, *name.path))
             how = "twice" if other.is_kept == name.is_kept else "both with and without `!`"
@@ -126,10 +129,10 @@ def read(given: Iterable[str]) -> Names:
     return Names(names)
 
 
-def _read(text: str) -> Iterator[Name]:
+def _read_text(text: str) -> Iterator[Name]:
     if not os.path.exists(text) or os.path.isdir(text):
         for word in filter(None, (part.strip() for part in text.split(","))):
-            yield _parsed(word, "--randomized")
+            yield _parse_name(word, "--randomized")
         return
     try:
         content = files.start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
@@ -139,11 +142,11 @@ def _read(text: str) -> Iterator[Name]:
         raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
     for number, line in enumerate(content.split("\n"), 1):
         for word in line.partition("#")[0].replace(",", " ").split():
-            yield _parsed(word, f"{text}:{number}")
+            yield _parse_name(word, f"{text}:{number}")
 
 
-def _parsed(word: str, place: str) -> Name:
-    found = _NAME.fullmatch(word)
-    if found is None:
+def _parse_name(word: str, place: str) -> Name:
+    match = _NAME.fullmatch(word)
+    if match is None:
         raise UsageError(f"{place}: {word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)")
-    return Name(place, found[2], tuple(found[3].split(".")[1:]), bool(found[1]))
+    return Name(place, match[2], tuple(match[3].split(".")[1:]), bool(match[1]))

@@ -22,7 +22,7 @@ MARKED = """
 """
 INNER = (("mm_struct", "pgd"), ("task_struct", "stack"))
 """Unnamed marked structs: the containing struct, and a member (`randomized_struct_fields_start`)."""
-KEPT = """
+UNRANDOMISED = """
     cfs_tg_state cpu_cache_fns lock_class paravirt_patch_template pv_cpu_ops pv_irq_ops pv_lock_ops
     pv_mmu_ops rq
 """
@@ -30,10 +30,10 @@ KEPT = """
 
 
 @cache
-def names() -> Names:
+def linux_names() -> Names:
     """Return the structs that Linux marks, as names; an input may lack any of them."""
     place = f"Linux {VERSION}"
     marked = [Name(place, name, (), False) for name in MARKED.split()]
-    kept = [Name(place, name, (), True) for name in KEPT.split()]
+    unrandomised = [Name(place, name, (), True) for name in UNRANDOMISED.split()]
     inner = [Name(place, struct, (member,), False, is_optional=True) for struct, member in INNER]
-    return Names((*marked, *kept, *inner))
+    return Names((*marked, *unrandomised, *inner))

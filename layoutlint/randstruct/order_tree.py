@@ -13,7 +13,7 @@ from layoutlint.randstruct.scheme import Scheme
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class Member:
     """A member, by its declared position."""
 
     position: int
@@ -45,7 +45,7 @@ class Swaps:
     """The steps (index, lowest) of each equally likely sequence."""
 
 
-Part = One | Row | Shuffle | Swaps
+Part = Member | Row | Shuffle | Swaps
 
 MOST_GROUPS = 6
 """Maximum number of groups for which all sequences of the older performance mode are listed."""
@@ -55,29 +55,29 @@ class TooManyOrders(Exception):
     """Raised if there are more orders than can be listed."""
 
 
-def of(scheme: Scheme, fields: Sequence[Field]) -> Part:
+def build_tree(scheme: Scheme, fields: Sequence[Field]) -> Part:
     """Return the orders of some members. Raises TooManyOrders if they are no tree."""
     if not scheme.is_gcc:
-        return _clang(fields)
+        return _clang_tree(fields)
     behaviour = scheme.behaviour
     count = len(fields) - bool(fields and gcc_order.is_kept_last(fields[-1], behaviour))
-    tail = tuple(map(One, range(count, len(fields))))
+    tail = tuple(map(Member, range(count, len(fields))))
     if scheme.mode == "gcc-full":
-        return Row((Shuffle(tuple(map(One, range(count)))), *tail))
+        return Row((Shuffle(tuple(map(Member, range(count)))), *tail))
     groups = gcc_order.groups(fields, count)
     if not behaviour.stays_in_group:
-        return Row((_across(groups, count), *tail))
-    return Row((*(_within(fields, start, length) for start, length in groups), *tail))
+        return Row((_swap_across_groups(groups, count), *tail))
+    return Row((*(_shuffle_in_group(fields, start, length) for start, length in groups), *tail))
 
 
-def _within(fields: Sequence[Field], start: int, length: int) -> Part:
+def _shuffle_in_group(fields: Sequence[Field], start: int, length: int) -> Part:
     positions = tuple(range(start, start + length))
     if any(fields[position].is_bitfield for position in positions):
         return Swaps(positions, (tuple((at, 0) for at in range(length - 1, 0, -1)),))
-    return Shuffle(tuple(map(One, positions)))
+    return Shuffle(tuple(map(Member, positions)))
 
 
-def _across(groups: list[tuple[int, int]], count: int) -> Part:
+def _swap_across_groups(groups: list[tuple[int, int]], count: int) -> Part:
     if len(groups) > MOST_GROUPS:
         raise TooManyOrders
     turns = permutations(groups)
@@ -88,29 +88,29 @@ def _across(groups: list[tuple[int, int]], count: int) -> Part:
     return Swaps(tuple(range(count)), tuple(ways))
 
 
-def _clang(fields: Sequence[Field]) -> Part:
+def _clang_tree(fields: Sequence[Field]) -> Part:
     buckets, tail = clang_order.buckets(fields)
-    parts = [(Row if one.is_run else Shuffle)(tuple(map(One, one.members))) for one in buckets]
-    return Row((Shuffle(tuple(parts)), *map(One, tail)))
+    parts = [(Row if bucket.is_run else Shuffle)(tuple(map(Member, bucket.members))) for bucket in buckets]
+    return Row((Shuffle(tuple(parts)), *map(Member, tail)))
 
 
-def count(part: Part) -> int:
+def count_orders(part: Part) -> int:
     """Return the number of orders; equal ones count as often as they occur."""
     if isinstance(part, Swaps):
         return len(part.ways) * prod(at - lowest + 1 for at, lowest in part.ways[0])
-    if isinstance(part, One):
+    if isinstance(part, Member):
         return 1
-    inner = prod(map(count, part.parts))
+    inner = prod(map(count_orders, part.parts))
     return inner * factorial(len(part.parts)) if isinstance(part, Shuffle) else inner
 
 
 def sorted_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
     """Return the order nearest to that of a key, comparing the beginnings of parts; None for Swaps."""
-    if isinstance(part, One):
+    if isinstance(part, Member):
         return [part.position]
     if isinstance(part, Swaps):
         return None
-    inner = [sorted_by(one, key) for one in part.parts]
+    inner = [sorted_by(child, key) for child in part.parts]
     rows = [row for row in inner if row is not None]
     if len(rows) < len(inner):
         return None

@@ -13,9 +13,9 @@ from layoutlint.model.structs import Field, Struct
 from layoutlint.randstruct import marked_linux
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.gcc_order import Behaviour
-from layoutlint.randstruct.gcc_plugin import ANY, Plugin, of_version
+from layoutlint.randstruct.gcc_plugin import ANY, Plugin, plugin_of_version
 from layoutlint.randstruct.marked import Marks, Names
-from layoutlint.randstruct.relayout import NAMELESS, Input, Redoer
+from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
 
@@ -41,30 +41,30 @@ class Randomisation:
         """Return the randomisation with facts from an input. Raises UsageError or ReadError for another
         build's.
         """
-        self._refuse_other(reading)
+        self._refuse_other_build(reading)
         if self.plugin is not ANY or reading.kernel is None:
             return self
         kernel = ".".join(map(str, (*reading.kernel, 0)[:3]))
         # The distributor is unknown, and so whether it contains later changes.
-        return replace(self, plugin=replace(of_version(f"{kernel}-"), name=kernel))
+        return replace(self, plugin=replace(plugin_of_version(f"{kernel}-"), name=kernel))
 
-    def _refuse_other(self, reading: Reading) -> None:
+    def _refuse_other_build(self, reading: Reading) -> None:
         """Raise UsageError, or ReadError for a seed, if an input contradicts the randomisation."""
-        found = reading.shuffled
-        if found is None:
+        shuffled = reading.shuffled
+        if shuffled is None:
             return
-        if found.by == "clang":
+        if shuffled.by == "clang":
             raise UsageError(
-                f"{reading.path}: {found.sign}, and clang's debug information has the order of its build: "
+                f"{reading.path}: {shuffled.sign}, and clang's debug information has the order of its build: "
                 "leave --randstruct out"
             )
-        if self.mode.startswith("clang") or found.mode not in (None, self.mode):
+        if self.mode.startswith("clang") or shuffled.mode not in (None, self.mode):
             raise UsageError(
-                f"--randstruct {self.mode}: {reading.path} was built with {found.mode or 'GCC'} "
-                f"({found.sign})"
+                f"--randstruct {self.mode}: {reading.path} was built with {shuffled.mode or 'GCC'} "
+                f"({shuffled.sign})"
             )
-        if self.seed is not None and found.seed not in (None, self.seed.hash):
-            raise ReadError(reading.path, self.seed.is_not(found.seed or ""))
+        if self.seed is not None and shuffled.seed not in (None, self.seed.hash):
+            raise ReadError(reading.path, self.seed.describe_mismatch(shuffled.seed or ""))
 
     @property
     def named(self) -> frozenset[str]:
@@ -75,8 +75,8 @@ class Randomisation:
         """Return the randomisation with a note on each name without a struct in any input."""
         if self.names is None:
             return self
-        vain = self.names.in_vain(struct for reading in readings for struct in reading.structs)
-        return replace(self, notes=(*self.notes, *vain))
+        unused = self.names.describe_unused(struct for reading in readings for struct in reading.structs)
+        return replace(self, notes=(*self.notes, *unused))
 
     @property
     def scheme(self) -> Scheme:
@@ -84,9 +84,12 @@ class Randomisation:
         return self._schemes[-1]
 
     @property
-    def others(self) -> tuple[Scheme, ...]:
+    def alternatives(self) -> tuple[Scheme, ...]:
         """The other possible schemes; the last are those of `Plugin.earlier`."""
-        return (*self._schemes[:-1], *(replace(self.scheme, behaviour=one) for one in self._earlier))
+        return (
+            *self._schemes[:-1],
+            *(replace(self.scheme, behaviour=behaviour) for behaviour in self._earlier),
+        )
 
     @property
     def _earlier(self) -> tuple[Behaviour, ...]:
@@ -96,7 +99,7 @@ class Randomisation:
     def _schemes(self) -> tuple[Scheme, ...]:
         behaviours = self.plugin.behaviours if self.mode.startswith("gcc") else CLANG
         seed = self.seed or Seed("0" * DIGITS)
-        return tuple(Scheme(self.mode, seed, one) for one in behaviours)
+        return tuple(Scheme(self.mode, seed, behaviour) for behaviour in behaviours)
 
     def doubt(self, struct: Struct, differ: Sequence[bool]) -> str | None:
         """Return a note on a struct's orders if some of `others` give different ones.
@@ -114,7 +117,7 @@ class Randomisation:
 
 
 @dataclass(frozen=True, slots=True)
-class Redone:
+class RelaidStructs:
     """Structs as a build lays them out, and the assumptions, as sentences."""
 
     structs: tuple[Struct, ...]
@@ -123,19 +126,19 @@ class Redone:
 
 def embedded(structs: Iterable[Struct]) -> frozenset[str]:
     """Return the tags and typedefs of the types that structs embed, at all depths."""
-    found: set[str] = set()
+    names: set[str] = set()
     todo = [field for struct in structs for field in struct.fields]
     while todo:
         field = todo.pop()
         if field.aggregate is not None and field.members:
             name = _type_name(field)
             if name is not None:
-                found.add(name)
+                names.add(name)
             todo += field.members
-    return frozenset(found)
+    return frozenset(names)
 
 
-def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Redone:
+def redone(reading: Reading, context: Iterable[Reading], how: Randomisation) -> RelaidStructs:
     """Return the structs of a reading as the build lays them out; `known` are readings of the types they
     embed.
 
@@ -143,22 +146,22 @@ def redone(reading: Reading, known: Iterable[Reading], how: Randomisation) -> Re
     member.
     """
     how = how.of(reading)
-    is_told, several = redoers(reading, known, how)
-    redoer = _Redoer(how, several)
-    structs = tuple(redoer.one(struct, is_told) for struct in reading.structs)
-    hidden = unseen(reading) if any(struct.randomised for struct in structs) else ()
-    return Redone(
-        structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *not_packed(redoer.assumed), *hidden)))
+    is_marked_known, all_redoers = make_redoers(reading, context, how)
+    redoer = _RelayoutComparison(how, all_redoers)
+    structs = tuple(redoer.relay(struct, is_marked_known) for struct in reading.structs)
+    hidden = notes_on_unstated(reading) if any(struct.randomised for struct in structs) else ()
+    return RelaidStructs(
+        structs, tuple(dict.fromkeys((*how.notes, *redoer.notes, *packing_notes(redoer.assumed), *hidden)))
     )
 
 
-def not_packed(assumed: Iterable[str]) -> tuple[str, ...]:
+def packing_notes(assumed: Iterable[str]) -> tuple[str, ...]:
     """Return the note on structs that are assumed not to be packed."""
     names = sorted(set(assumed), key=lambda name: (name == NAMELESS, name))
     return (_PACKED.format(", ".join(names)),) if names else ()
 
 
-def unseen(reading: Reading) -> tuple[str, ...]:
+def notes_on_unstated(reading: Reading) -> tuple[str, ...]:
     """Return notes on the properties of randomised structs that an input does not state."""
     hidden = _HIDDEN.get(reading.reader, ())
     return (*hidden, _LISTED.format(marked_linux.VERSION)) if _is_listed(reading) else hidden
@@ -169,53 +172,59 @@ def _is_listed(reading: Reading) -> bool:
     return reading.declared is None and (reading.is_kernel or reading.shuffled is not None)
 
 
-def redoers(reading: Reading, known: Iterable[Reading], how: Randomisation) -> tuple[bool, list[Redoer]]:
+def make_redoers(
+    reading: Reading, context: Iterable[Reading], how: Randomisation
+) -> tuple[bool, list[Relayouter]]:
     """Return whether the marks of a reading are known, and one Redoer for each possible scheme.
 
     Raises UsageError for the name of a missing member.
     """
-    readings = (reading, *known)
-    definitions = _Definitions(struct for one in readings for struct in one.structs)
-    listed = marked_linux.names().marks(definitions.named) if _is_listed(reading) else Marks()
-    given = how.names.marks(definitions.named) if how.names else Marks()
-    given = Marks(
-        (listed.randomised | given.randomised) - given.kept, (listed.kept | given.kept) - given.randomised
+    readings = (reading, *context)
+    definitions = _Definitions(struct for item in readings for struct in item.structs)
+    linux_marks = marked_linux.linux_names().marks(definitions.find_all) if _is_listed(reading) else Marks()
+    given_marks = how.names.marks(definitions.find_all) if how.names else Marks()
+    given_marks = Marks(
+        (linux_marks.randomised | given_marks.randomised) - given_marks.unrandomised,
+        (linux_marks.unrandomised | given_marks.unrandomised) - given_marks.randomised,
     )
-    shown = [declared for one in readings for declared in one.declared or ()]
-    is_told = reading.declared is not None or how.names is not None or _is_listed(reading)
+    declarations = [declared for one in readings for declared in one.declared or ()]
+    is_marked_known = reading.declared is not None or how.names is not None or _is_listed(reading)
     tells = Input(reading.declared is not None, reading.reader != "btf")
-    return is_told, [Redoer(one, given, shown, tells, definitions.of) for one in (how.scheme, *how.others)]
+    return is_marked_known, [
+        Relayouter(one, given_marks, declarations, tells, definitions.find)
+        for one in (how.scheme, *how.alternatives)
+    ]
 
 
-class _Redoer:
+class _RelayoutComparison:
     """Lays out structs, and compares the results of all possible schemes."""
 
-    def __init__(self, how: Randomisation, redoers: list[Redoer]) -> None:
+    def __init__(self, how: Randomisation, redoers: list[Relayouter]) -> None:
         self._how = how
         self._first, *self._others = redoers
         self.notes: list[str] = []
         self.assumed: list[str] = []
 
-    def one(self, struct: Struct, is_told: bool) -> Struct:
+    def relay(self, struct: Struct, is_marked_known: bool) -> Struct:
         """Return a struct as the build lays it out, with a `problem` if that is unknown."""
         if struct.problem is not None or struct.bit_size is None:
             return struct
         self._first.assumed.clear()
         try:
-            found = self._first.struct(struct)
-            others = [redoer.struct(struct) for redoer in self._others]
-            differ = [(one.fields, one.bit_size) != (found.fields, found.bit_size) for one in others]
+            relaid = self._first.relay_struct(struct)
+            others = [redoer.relay_struct(struct) for redoer in self._others]
+            differ = [(one.fields, one.bit_size) != (relaid.fields, relaid.bit_size) for one in others]
             doubt = self._how.doubt(struct, differ)
         except CannotLayOut as why:
             return replace(struct, problem=f"its randomised layout cannot be told: {why}")
-        if not is_told and not (found.randomised and found.randomised.is_own):
+        if not is_marked_known and not (relaid.randomised and relaid.randomised.is_own):
             return replace(struct, problem=UNMARKED)
         if doubt is not None:
             self.notes.append(doubt)
         self.assumed += self._first.assumed
-        if found.randomised is None or not self._how.scheme.is_gcc:
-            return found
-        return replace(found, randomised=replace(found.randomised, kernel=self._how.plugin.name))
+        if relaid.randomised is None or not self._how.scheme.is_gcc:
+            return relaid
+        return replace(relaid, randomised=replace(relaid.randomised, kernel=self._how.plugin.name))
 
 
 _CLANGS = (
@@ -232,12 +241,12 @@ _SERIES = (
 _LISTED = (
     "which structs are marked is taken from Linux {}; --randomized adds names, and takes some away with `!`"
 )
-_TAKEN = (
+_UNSTATED = (
     "this input does not show {}: randomised structs are taken to have only what their declared layout shows"
 )
 _HIDDEN = {
-    "dwarf": (_TAKEN.format("bit-fields without a name, and what is `packed`"),),
-    "btf": (_TAKEN.format("bit-fields without a name, and what is `packed` or `aligned`"),),
+    "dwarf": (_UNSTATED.format("bit-fields without a name, and what is `packed`"),),
+    "btf": (_UNSTATED.format("bit-fields without a name, and what is `packed` or `aligned`"),),
 }
 _PACKED = "taken as not packed, which this input does not show and on which randomised layouts depend: {}"
 
@@ -257,11 +266,11 @@ class _Definitions:
             for name in dict.fromkeys((struct.name, *struct.aliases)):
                 self._by_name.setdefault(name, []).append(struct)
 
-    def named(self, name: str) -> list[Struct]:
+    def find_all(self, name: str) -> list[Struct]:
         """Return all definitions with a name."""
         return self._by_name.get(name, [])
 
-    def of(self, field: Field) -> Struct | None:
+    def find(self, field: Field) -> Struct | None:
         """Return the definition of a field's type; None for an unnamed type.
 
         Raises CannotLayOut if it is missing.
@@ -269,7 +278,9 @@ class _Definitions:
         name = _type_name(field)
         if name is None:
             return None
-        same = [s for s in self.named(name) if s.aggregate == field.aggregate and s.fields == field.members]
-        if not same:
+        matches = [
+            s for s in self.find_all(name) if s.aggregate == field.aggregate and s.fields == field.members
+        ]
+        if not matches:
             raise CannotLayOut(f"the definition of `{name}` was not found")
-        return same[0]
+        return matches[0]

@@ -12,7 +12,7 @@ from layoutlint.model.declared import Declared, Inner
 from layoutlint.model.randomised import Randomised
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.target import Target
-from layoutlint.randstruct import variants as ways
+from layoutlint.randstruct import variants
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.marked import Marks
 from layoutlint.randstruct.scheme import Scheme
@@ -34,14 +34,14 @@ class Input:
     """Whether it distinguishes `x[0]` from `x[]`, and `x[1][2]` from `x[2][1]`."""
 
 
-def declared(struct: Struct, bit_size: int) -> Type:
+def type_of_struct(struct: Struct, bit_size: int) -> Type:
     """Return the type of a definition of known size."""
     tag = struct.name if struct.is_tagged else None
     return Type(struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag)
 
 
 @dataclass(frozen=True, slots=True)
-class _New:
+class _Relaid:
     """A type after randomisation."""
 
     fields: tuple[Field, ...]
@@ -54,28 +54,33 @@ class _New:
     """Alignment in bytes; None if it was not laid out again."""
 
 
-class Redoer:
+class Relayouter:
     """Lays out the structs of one input as one build does."""
 
     def __init__(
-        self, scheme: Scheme, given: Marks, shown: Iterable[Declared], of: Input, definition: Definition
+        self,
+        scheme: Scheme,
+        marks: Marks,
+        declarations: Iterable[Declared],
+        facts: Input,
+        definition: Definition,
     ) -> None:
         self.scheme = scheme
-        self._given = given
-        self._input = of
+        self._marks = marks
+        self._input = facts
         self._definition = definition
         self._declared: dict[str | Inner, list[Declared]] = {}
-        for one in dict.fromkeys(shown):
-            self._declared.setdefault(one.key, []).append(one)
+        for declaration in dict.fromkeys(declarations):
+            self._declared.setdefault(declaration.key, []).append(declaration)
         self.assumed: list[str] = []
         """Structs that are assumed not to be packed, if the layout depends on it and the input does not state
         it."""
 
-    def struct(self, struct: Struct) -> Struct:
+    def relay_struct(self, struct: Struct) -> Struct:
         """Return the struct as the build lays it out. Raises CannotLayOut if the input states too little."""
         if struct.bit_size is None:
             return struct
-        new = self._redone(declared(struct, struct.bit_size), struct.target)
+        new = self._relay_type(type_of_struct(struct, struct.bit_size), struct.target)
         if not new.has_moved:
             return struct
         how = Randomised(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
@@ -83,37 +88,43 @@ class Redoer:
             return replace(struct, fields=new.fields, bit_size=new.bit_size, randomised=how)
         return replace(alignment.reordered(struct, new.fields, new.bit_size, new.align), randomised=how)
 
-    def _redone(self, of: Type, target: Target) -> _New:
-        inner = [self._inner(of, position, field, target) for position, field in enumerate(of.fields)]
+    def _relay_type(self, type_: Type, target: Target) -> _Relaid:
+        inner = [
+            self._relay_member(type_, position, field, target) for position, field in enumerate(type_.fields)
+        ]
         fields = tuple(field for field, _ in inner)
         has_moved = any(moved for _, moved in inner)
-        if self.is_taken(of, fields):
-            return self._laid(of, fields, self._order(of, fields), target)
-        if all(new.bit_size == old.bit_size for new, old in zip(fields, of.fields, strict=True)):
-            return _New(fields, of.bit_size, False, has_moved)
-        return self._laid(of, fields, None, target)
+        if self.is_reordered(type_, fields):
+            return self._lay_out(type_, fields, self._order(type_, fields), target)
+        if all(new.bit_size == old.bit_size for new, old in zip(fields, type_.fields, strict=True)):
+            return _Relaid(fields, type_.bit_size, False, has_moved)
+        return self._lay_out(type_, fields, None, target)
 
-    def members(self, of: Type, fields: Sequence[Field]) -> list[Field]:
+    def members(self, type_: Type, fields: Sequence[Field]) -> list[Field]:
         """Return all members of a type: its fields, and unnamed bit-fields if the input states them."""
-        return ways.whole(fields, self._of_text(of))
+        return variants.all_members(fields, self._find_declaration(type_))
 
-    def _of_text(self, of: Type) -> Declared | None:
+    def _find_declaration(self, type_: Type) -> Declared | None:
         """Return the declaration of a type in C; None for another input. Raises CannotLayOut if it is
         unknown.
         """
-        if not self._input.tells_declarations or of.key is None:
+        if not self._input.tells_declarations or type_.key is None:
             return None
-        fitting = [one for one in self._declared.get(of.key, ()) if ways.is_of(one, of.fields)]
+        fitting = [one for one in self._declared.get(type_.key, ()) if variants.declares(one, type_.fields)]
         if len(fitting) != 1:
-            name = of.key if isinstance(of.key, str) else "a struct without a name"
-            what = "is declared in several ways" if fitting else "was not found as it is declared"
-            raise CannotLayOut(f"`{name}` {what}")
+            name = type_.key if isinstance(type_.key, str) else "a struct without a name"
+            reason = "is declared in several ways" if fitting else "was not found as it is declared"
+            raise CannotLayOut(f"`{name}` {reason}")
         return fitting[0]
 
-    def _order(self, of: Type, fields: Sequence[Field]) -> list[int]:
-        return self.settled(self.members(of, fields), lambda members: self.scheme.order(members, of.tag))
+    def _order(self, type_: Type, fields: Sequence[Field]) -> list[int]:
+        return self.require_stable(
+            self.members(type_, fields), lambda members: self.scheme.order(members, type_.tag)
+        )
 
-    def settled(self, members: Sequence[Field], ordered: Callable[[Sequence[Field]], Result]) -> Result:
+    def require_stable(
+        self, members: Sequence[Field], ordered: Callable[[Sequence[Field]], Result]
+    ) -> Result:
         """Return the result of `ordered` for some members.
 
         Raises CannotLayOut if it depends on array dimensions that the input does not state.
@@ -124,26 +135,31 @@ class Redoer:
         last = members[-1]
         # An empty array may be `[0]`; GCC 12 writes several dimensions in reverse order;
         # pahole writes `[1][3]` and `[3][1]` as `[3]`.
-        for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1], *_unflattened(last)):
+        for dims in ((last.dims[0] or 0, *last.dims[1:]), last.dims[::-1], *_possible_dimensions(last)):
             if ordered((*members[:-1], replace(last, dims=dims))) != order:
                 raise CannotLayOut(
                     f"BTF does not tell how long the array `{last.name}` is, which may stay last"
                 )
         return order
 
-    def is_taken(self, of: Type, fields: Sequence[Field]) -> bool:
+    def is_reordered(self, type_: Type, fields: Sequence[Field]) -> bool:
         """Return whether the members of a type are reordered. Raises CannotLayOut."""
-        if of.aggregate != "struct" or not of.fields:
+        if type_.aggregate != "struct" or not type_.fields:
             return False
-        shown = self._of_text(of)
-        marked, kept = of.key in self._given.randomised, of.key in self._given.kept
-        if shown is not None and not marked and not kept:
-            marked, kept = shown.is_randomised, shown.is_kept
-        members = ways.whole(fields, shown)
+        declaration = self._find_declaration(type_)
+        is_marked, is_unrandomised = (
+            type_.key in self._marks.randomised,
+            type_.key in self._marks.unrandomised,
+        )
+        if declaration is not None and not is_marked and not is_unrandomised:
+            is_marked, is_unrandomised = declaration.is_randomised, declaration.is_kept
+        members = variants.all_members(fields, declaration)
         count = len(members)
-        return self.scheme.takes(of.tag, count, marked, kept, lambda: self._is_pure(of, members))
+        return self.scheme.is_reordered(
+            type_.tag, count, is_marked, is_unrandomised, lambda: self._is_pure(type_, members)
+        )
 
-    def _is_pure(self, of: Type, members: Sequence[Field]) -> bool:
+    def _is_pure(self, type_: Type, members: Sequence[Field]) -> bool:
         """Return whether a type contains only pointers to functions, and structs of them if the build counts
         those.
         """
@@ -152,124 +168,134 @@ class Redoer:
             return False
         if not is_gcc and any(one.dims or one.aggregate == "union" for one in members):
             return False
-        embedded = [(at, field) for at, field in enumerate(of.fields) if field.aggregate is not None]
+        embedded = [(at, field) for at, field in enumerate(type_.fields) if field.aggregate is not None]
         if embedded and not self.scheme.behaviour.opens_structs:
             return False
-        return all(self._is_opened(of, at, field) for at, field in embedded if field.members)
+        return all(self._is_opened(type_, at, field) for at, field in embedded if field.members)
 
-    def _is_opened(self, of: Type, at: int, field: Field) -> bool:
+    def _is_opened(self, type_: Type, at: int, field: Field) -> bool:
         """Return whether an embedded struct or union counts as one of function pointers."""
-        inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
+        inner = self.type_of(type_, at, field, prod(n or 0 for n in field.dims))
         if not self._is_pure(inner, self.members(inner, inner.fields)):
             return False
-        return self.scheme.behaviour.opens_shuffled or not self.is_taken(inner, inner.fields)
+        return self.scheme.behaviour.opens_shuffled or not self.is_reordered(inner, inner.fields)
 
-    def _inner(self, of: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
+    def _relay_member(self, type_: Type, position: int, field: Field, target: Target) -> tuple[Field, bool]:
         """Return a member with its type as the build lays it out, and whether anything in it has moved."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field, False
         count = prod(dimension or 0 for dimension in field.dims)
-        new = self._redone(self.type_of(of, position, field, count), target)
+        new = self._relay_type(self.type_of(type_, position, field, count), target)
         if not new.has_moved:
             return field, False
         return replace(field, members=new.fields, bit_size=new.bit_size * count), True
 
-    def type_of(self, of: Type, position: int, field: Field, count: int) -> Type:
+    def type_of(self, type_: Type, position: int, field: Field, count: int) -> Type:
         """Return the type of a member, or of the `count` elements of an array. Raises CannotLayOut."""
-        found = self._definition(field)
-        if found is not None and found.bit_size is not None:
-            return declared(found, found.bit_size)
+        definition = self._definition(field)
+        if definition is not None and definition.bit_size is not None:
+            return type_of_struct(definition, definition.bit_size)
         if field.bit_size is None or field.aggregate is None:
             raise CannotLayOut(f"the size of the elements of `{field.name}` is not known")
-        size = field.bit_size // count if count else _end(field.members, field.align or 1)
-        before: Inner | None = (of.key, ()) if isinstance(of.key, str) else of.key
-        key = before and (before[0], (*before[1], position))
+        size = field.bit_size // count if count else _size_of_members(field.members, field.align or 1)
+        outer_key: Inner | None = (type_.key, ()) if isinstance(type_.key, str) else type_.key
+        key = outer_key and (outer_key[0], (*outer_key[1], position))
         return Type(
             field.members, size, field.aggregate, None, key, None, field.align
         )  # fmt: skip
 
-    def _laid(self, of: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target) -> _New:
+    def _lay_out(
+        self, type_: Type, fields: tuple[Field, ...], order: list[int] | None, target: Target
+    ) -> _Relaid:
         """Lay out a type with its members in the given order; None for the declared order."""
         sizes = tuple(field.bit_size for field in fields)
-        found = self.ways(of, sizes, order is not None, target)
-        positions = found[0].fields
-        by = range(len(positions)) if order is None else order
-        results = [way.lay_out(by) for way in found]
-        laid = results[0]
-        for way, one in zip(found, results, strict=True):
-            if (one.offsets, one.bit_size) != (laid.offsets, laid.bit_size):
-                self.is_assumed(of, way.packed)
+        possible_ways = self.ways(type_, sizes, order is not None, target)
+        positions = possible_ways[0].fields
+        member_order = range(len(positions)) if order is None else order
+        results = [way.lay_out(member_order) for way in possible_ways]
+        first = results[0]
+        for way, layout in zip(possible_ways, results, strict=True):
+            if (layout.offsets, layout.bit_size) != (first.offsets, first.bit_size):
+                self.note_assumption(type_, way.packed)
         placed = tuple(
             replace(fields[at], bit_offset=offset)
-            for at, offset in zip((positions[index] for index in by), laid.offsets, strict=True)
+            for at, offset in zip((positions[index] for index in member_order), first.offsets, strict=True)
             if at is not None
         )
-        return _New(placed, laid.bit_size, order is not None, True, laid.align)
+        return _Relaid(placed, first.bit_size, order is not None, True, first.align)
 
-    def _holding_packed(self, of: Type, way: Way) -> Iterator[Way]:
+    def _find_packed_inside(self, type_: Type, way: Way) -> Iterator[Way]:
         """Yield the ways in which an embedded type is packed, though the input does not state it."""
-        sizes = [field.bit_size for field in of.fields]
-        for at, field in enumerate(of.fields):
+        sizes = [field.bit_size for field in type_.fields]
+        for at, field in enumerate(type_.fields):
             if field.members and field.aggregate is not None and field.bit_size and (field.align or 1) > 1:
-                inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
-                held = way.holding_packed(at, inner.tag or NAMELESS)
-                may_be = held.gives(of) or held.resized(sizes).gives(of)
-                if may_be and ways.may_be_packed(inner, way.rules.target):
-                    yield held
+                inner = self.type_of(type_, at, field, prod(n or 0 for n in field.dims))
+                candidate = way.with_packed_inside(at, inner.tag or NAMELESS)
+                may_be = candidate.explains(type_) or candidate.with_sizes(sizes).explains(type_)
+                if may_be and variants.may_be_packed(inner, way.rules.target):
+                    yield candidate
 
-    def is_assumed(self, of: Type, packed: str | None = None) -> None:
+    def note_assumption(self, type_: Type, packed: str | None = None) -> None:
         """Record that the likeliest of several ways is used. Raises CannotLayOut if none is likelier."""
         if self._input.tells_declarations:
             raise CannotLayOut("it depends on whether a `#pragma pack` before it holds for it")
-        self.assumed.append(packed or of.tag or NAMELESS)
+        self.assumed.append(packed or type_.tag or NAMELESS)
 
-    def ways(self, of: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
+    def ways(self, type_: Type, sizes: Sequence[int | None], is_shuffled: bool, target: Target) -> list[Way]:
         """Return the ways to lay out a type, the likeliest first; `sizes` are the new sizes of its fields.
 
         Raises CannotLayOut if none explains the declared layout.
         """
-        shown = self._of_text(of)
-        found: list[Way] = []
-        for one in (of,) if shown is not None else (self._aligned(of, target), of):
+        declaration = self._find_declaration(type_)
+        possible_ways: list[Way] = []
+        for candidate in (
+            (type_,) if declaration is not None else (self._align_embedded(type_, target), type_)
+        ):
             # A compiler that has shuffled an embedded type describes its container with the new size.
-            both = [(way, way.resized(sizes)) for way in ways.ways(one, shown, target)]
-            found = found or [new for way, new in both if way.gives(of) or new.gives(of)]
-        if not found:
-            raise CannotLayOut(_UNEXPLAINED if shown is None else _READ_OTHERWISE)
-        if shown is None:
-            found += self._holding_packed(of, found[0])
-        return [way.again() for way in found] if self.scheme.is_gcc and is_shuffled else found
+            both = [
+                (way, way.with_sizes(sizes)) for way in variants.possible_ways(candidate, declaration, target)
+            ]
+            possible_ways = possible_ways or [
+                new for way, new in both if way.explains(type_) or new.explains(type_)
+            ]
+        if not possible_ways:
+            raise CannotLayOut(_UNEXPLAINED if declaration is None else _READ_OTHERWISE)
+        if declaration is None:
+            possible_ways += self._find_packed_inside(type_, possible_ways[0])
+        return (
+            [way.relaid() for way in possible_ways] if self.scheme.is_gcc and is_shuffled else possible_ways
+        )
 
-    def _aligned(self, of: Type, target: Target) -> Type:
+    def _align_embedded(self, type_: Type, target: Target) -> Type:
         """Return the type with each embedded type aligned as if it is not packed.
 
         Debug information states less if bit-fields, whose places show no alignment, have the largest
         alignment.
         """
-        held = (self._held(of, at, field, target) for at, field in enumerate(of.fields))
-        return replace(of, fields=tuple(held))
+        fields = (self._align_member(type_, at, field, target) for at, field in enumerate(type_.fields))
+        return replace(type_, fields=tuple(fields))
 
-    def _held(self, of: Type, at: int, field: Field, target: Target) -> Field:
+    def _align_member(self, type_: Type, at: int, field: Field, target: Target) -> Field:
         """Return a member; a struct or union with that alignment."""
         if not field.members or field.aggregate is None or field.bit_size is None:
             return field
-        inner = self.type_of(of, at, field, prod(n or 0 for n in field.dims))
+        inner = self.type_of(type_, at, field, prod(n or 0 for n in field.dims))
         try:
-            way = next(self._likeliest(inner, target))
+            way = next(self._explaining_ways(inner, target))
         except (CannotLayOut, StopIteration):
             return field
         align = way.lay_out(range(len(way.members))).align
         return replace(field, align=max(align, field.align or 1))
 
-    def _likeliest(self, of: Type, target: Target) -> Iterator[Way]:
+    def _explaining_ways(self, type_: Type, target: Target) -> Iterator[Way]:
         """Yield the ways that give the declared layout of a type in debug information, the
         likeliest first.
         """
-        for one in (self._aligned(of, target), of):
-            yield from (way for way in ways.ways(one, None, target) if way.gives(of))
+        for candidate in (self._align_embedded(type_, target), type_):
+            yield from (way for way in variants.possible_ways(candidate, None, target) if way.explains(type_))
 
 
-def _end(members: Sequence[Field], align: int) -> int:
+def _size_of_members(members: Sequence[Field], align: int) -> int:
     """Return the bits of a struct whose size is not stated, such as an element of `x[]`."""
     end = max(member.bit_offset + (member.bit_size or 0) for member in members)
     return -(-end // (align * 8)) * align * 8
@@ -285,6 +311,6 @@ _UNEXPLAINED = (
 )
 
 
-def _unflattened(array: Field) -> tuple[tuple[int | None, ...], ...]:
+def _possible_dimensions(array: Field) -> tuple[tuple[int | None, ...], ...]:
     """Return the possible dimensions of an array, flattened by the input, that affect its place."""
     return ((1, *array.dims),) if array.is_flattened else ()

@@ -13,7 +13,7 @@ from layoutlint.randstruct.seed import Seed
 
 CLANG = (Behaviour(), Behaviour(opens_structs=False))
 """Clang 22 shuffles structs of function pointers that hold others, clang 16 to 19 do not."""
-_EXCEPT = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
+_NEVER_RANDOMISED = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
 """Structs of VirtualBox that GCC's plugin does not randomise."""
 
 
@@ -32,7 +32,7 @@ class Scheme:
         """Whether GCC's plugin randomises, and not clang."""
         return self.mode.startswith("gcc")
 
-    def takes(
+    def is_reordered(
         self, tag: str | None, count: int, is_marked: bool, is_kept: bool, is_pure: Callable[[], bool]
     ) -> bool:
         """Return whether a struct of `count` members is reordered.
@@ -42,16 +42,16 @@ class Scheme:
         """
         if not self.is_gcc:
             return is_marked or (not is_kept and is_pure())
-        if is_kept or count < 2 or tag in _EXCEPT:
+        if is_kept or count < 2 or tag in _NEVER_RANDOMISED:
             return False
         return is_marked or is_pure()
 
     def order(self, fields: Sequence[Field], tag: str | None) -> list[int]:
         """Return the declared positions of the members in their new order."""
         stream = generators.gcc_stream if self.is_gcc else generators.clang_stream
-        return self.drawn(fields, stream(self.seed, tag))
+        return self.order_by_draws(fields, stream(self.seed, tag))
 
-    def drawn(self, fields: Sequence[Field], draw: Draw) -> list[int]:
+    def order_by_draws(self, fields: Sequence[Field], draw: Draw) -> list[int]:
         """Return the order for given random numbers, of `draw_bits` bits each."""
         if self.is_gcc:
             return gcc_order.order(fields, draw, self.mode == "gcc-performance", self.behaviour)

@@ -37,22 +37,22 @@ class Seed:
         """The SHA-256 of the text; the vermagic of a kernel contains it after RANDSTRUCT_."""
         return sha256(self.text.encode()).hexdigest()
 
-    def is_not(self, hashed: str) -> str:
+    def describe_mismatch(self, hashed: str) -> str:
         """Describe a build whose seed has another hash."""
         return f"was built with a seed that has the SHA-256 {hashed}; that of the seed given is {self.hash}"
 
 
-def read(given: str) -> Seed:
+def read_seed(text: str) -> Seed:
     """Read the seed of an option: its digits, or a file that contains them.
 
     Accepts the files of a kernel build: `randstruct.seed` and `randomize_layout_seed.h`. Raises UsageError,
     with file and line, for an invalid seed.
     """
-    if os.path.exists(given):
-        return _from_file(given)
-    if os.sep in given or "." in given:
-        raise UsageError(f"--seed: {given}: no such file")
-    return _checked(given, "--seed")
+    if os.path.exists(text):
+        return _from_file(text)
+    if os.sep in text or "." in text:
+        raise UsageError(f"--seed: {text}: no such file")
+    return _parse_seed(text, "--seed")
 
 
 def _from_file(path: str) -> Seed:
@@ -66,33 +66,33 @@ def _from_file(path: str) -> Seed:
 
 
 def _from_text(path: str, text: str) -> Seed:
-    quoted = _QUOTED.search(_COMMENT.sub(_blank, text))
+    quoted = _QUOTED.search(_COMMENT.sub(_blank_comment, text))
     if quoted:
-        return _checked(quoted[1], f"{path}:{_line(text, quoted.start(1))}")
+        return _parse_seed(quoted[1], f"{path}:{_line_number(text, quoted.start(1))}")
     hashed = _HASHED.search(text)
     if hashed:
-        place = f"{path}:{_line(text, hashed.start())}"
+        place = f"{path}:{_line_number(text, hashed.start())}"
         raise UsageError(f"{place}: holds the hash of a seed, from which the seed cannot be told")
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise UsageError(f"{path}: holds no seed: it is empty")
     if len(lines) > 1:
         raise UsageError(f"{path}:{lines[1][0]}: more than one line, and no `randstruct_seed` among them")
-    return _checked(lines[0][1], f"{path}:{lines[0][0]}")
+    return _parse_seed(lines[0][1], f"{path}:{lines[0][0]}")
 
 
-def _blank(comment: re.Match[str]) -> str:
+def _blank_comment(comment: re.Match[str]) -> str:
     """Replace a comment with blanks, without changing its lines; leave a string as it is."""
     return comment[1] or re.sub(r"[^\n]", " ", comment[0])
 
 
-def _line(text: str, at: int) -> int:
+def _line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _checked(text: str, place: str) -> Seed:
-    good = _HEX.match(text)
-    digits = good.end() if good else 0
+def _parse_seed(text: str, place: str) -> Seed:
+    match = _HEX.match(text)
+    digits = match.end() if match else 0
     if digits < len(text):
         wrong = f"{text[digits]!r} at position {digits + 1}"
         raise UsageError(f"{place}: a seed is {DIGITS} hexadecimal digits; {wrong} is none")

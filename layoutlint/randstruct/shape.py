@@ -14,10 +14,10 @@ from math import prod
 from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.randstruct import order_tree
-from layoutlint.randstruct.c_abi import CannotLayOut, up
+from layoutlint.randstruct.c_abi import CannotLayOut, round_up
 from layoutlint.randstruct.generators import UNNAMED, Draw
 from layoutlint.randstruct.order_tree import Part, Row, TooManyOrders
-from layoutlint.randstruct.relayout import Redoer, declared
+from layoutlint.randstruct.relayout import Relayouter, type_of_struct
 from layoutlint.randstruct.variants import Type, Way
 
 Chosen = Mapping["Shape", Sequence[int]]
@@ -52,7 +52,7 @@ class Shape:
     """The key of its random numbers; None if its own members are not shuffled."""
     part: Part | None = None
     """The possible orders; None if there are too many."""
-    drawn: Callable[[Draw], Sequence[int]] | None = None
+    order_by_draws: Callable[[Draw], Sequence[int]] | None = None
     """Returns an order for random numbers of `draw_bits` bits."""
     draw_bits: int = 64
     inner: Mapping[int, tuple[Shape, int]] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Shape:
 
     def below(self) -> tuple[Shape, ...]:
         """Return the shape and all inside it, each once, inner ones first."""
-        seen: dict[Shape, None] = {}
-        self._gather(seen)
-        return tuple(seen)
+        shapes: dict[Shape, None] = {}
+        self._collect(shapes)
+        return tuple(shapes)
 
     def is_like(self, other: Shape) -> bool:
         """Return whether it has the same layouts with the same probabilities."""
@@ -77,23 +77,23 @@ class Shape:
             for a, b in zip(ours, theirs, strict=True)
         )
 
-    def _gather(self, seen: dict[Shape, None]) -> None:
-        if self not in seen:
+    def _collect(self, shapes: dict[Shape, None]) -> None:
+        if self not in shapes:
             for shape, _ in self.inner.values():
-                shape._gather(seen)
-            seen[self] = None
+                shape._collect(shapes)
+            shapes[self] = None
 
     def sizes(self, inner: Mapping[Shape, int]) -> list[int]:
         """Return the sizes of the members in bits, given the sizes of inner shapes.
 
         Raises CannotLayOut if a type that must keep its declared layout has a member of another size.
         """
-        found = [member.bit_size or 0 for member in self.fields]
+        sizes = [member.bit_size or 0 for member in self.fields]
         for position, (shape, count) in self.inner.items():
-            found[position] = inner[shape] * count
-            if self.way is None and found[position] != self.fields[position].bit_size:
+            sizes[position] = inner[shape] * count
+            if self.way is None and sizes[position] != self.fields[position].bit_size:
                 raise CannotLayOut("its declared layout is not what the alignments of its members give")
-        return found
+        return sizes
 
     def start(self, position: int, end: int) -> int:
         """Return the offset of a member after one that ends at bit `end`; it repeats with the alignment."""
@@ -116,91 +116,93 @@ class Shape:
             end = at + sizes[position]
             if end > reached:
                 reached = end
-        return Laid(self.whole(reached), tuple(offsets), order)
+        return Laid(self.round_size(reached), tuple(offsets), order)
 
-    def whole(self, end: int) -> int:
+    def round_size(self, end: int) -> int:
         """Return the size in bits of a shape whose last member ends at bit `end`."""
-        return self.bit_size if self.way is None else up(end, self.align * 8)
+        return self.bit_size if self.way is None else round_up(end, self.align * 8)
 
     def all_laid(self, chosen: Chosen) -> dict[Shape, Laid]:
         """Return the layouts of this shape and all inside it, for an order of each. Raises CannotLayOut."""
-        known: dict[Shape, Laid] = {}
+        layouts: dict[Shape, Laid] = {}
         for shape in self.below():
-            sizes = shape.sizes({inner: known[inner].bit_size for inner, _ in shape.inner.values()})
-            known[shape] = shape.lay_out(chosen.get(shape, range(len(sizes))), sizes)
-        return known
+            sizes = shape.sizes({inner: layouts[inner].bit_size for inner, _ in shape.inner.values()})
+            layouts[shape] = shape.lay_out(chosen.get(shape, range(len(sizes))), sizes)
+        return layouts
 
-    def moved(self, known: Mapping[Shape, Laid]) -> tuple[Field, ...]:
+    def moved(self, layouts: Mapping[Shape, Laid]) -> tuple[Field, ...]:
         """Return the members in the order and at the offsets of some layouts."""
-        offsets = known[self].offsets
-        found = [replace(one, bit_offset=at) for one, at in zip(self.fields, offsets, strict=True)]
+        offsets = layouts[self].offsets
+        members = [replace(member, bit_offset=at) for member, at in zip(self.fields, offsets, strict=True)]
         for position, (shape, count) in self.inner.items():
-            found[position] = replace(
-                found[position], bit_size=known[shape].bit_size * count, members=shape.moved(known)
+            members[position] = replace(
+                members[position], bit_size=layouts[shape].bit_size * count, members=shape.moved(layouts)
             )
-        return tuple(found[position] for position in known[self].order if self.is_field(position))
+        return tuple(members[position] for position in layouts[self].order if self.is_field(position))
 
 
 class Shapes:
     """The shapes of one input under one scheme."""
 
-    def __init__(self, redoer: Redoer) -> None:
+    def __init__(self, redoer: Relayouter) -> None:
         self._redoer = redoer
-        self._known: dict[tuple[object, ...], tuple[Type, Shape | None]] = {}
+        self._shapes: dict[tuple[object, ...], tuple[Type, Shape | None]] = {}
 
-    def of(self, struct: Struct) -> Shape | None:
+    def shape_of(self, struct: Struct) -> Shape | None:
         """Return the shape of a struct; None if nothing in it moves. Raises CannotLayOut."""
         if struct.bit_size is None:
             return None
-        return self._of(declared(struct, struct.bit_size), struct.target)
+        return self._shape_of_type(type_of_struct(struct, struct.bit_size), struct.target)
 
-    def _of(self, of: Type, target: Target) -> Shape | None:
-        key = (id(of.fields), of.key, of.bit_size, of.stated, of.likely)
-        if key not in self._known:
-            self._known[key] = of, self._made(of, target)
-        return self._known[key][1]
+    def _shape_of_type(self, type_: Type, target: Target) -> Shape | None:
+        key = (id(type_.fields), type_.key, type_.bit_size, type_.stated, type_.likely)
+        if key not in self._shapes:
+            self._shapes[key] = type_, self._make_shape(type_, target)
+        return self._shapes[key][1]
 
-    def _made(self, of: Type, target: Target) -> Shape | None:
-        is_shuffled = self._redoer.is_taken(of, of.fields)
-        held = dict(self._inner(of, target))
-        if not is_shuffled and not held:
+    def _make_shape(self, type_: Type, target: Target) -> Shape | None:
+        is_shuffled = self._redoer.is_reordered(type_, type_.fields)
+        inner_by_field = dict(self._inner_shapes(type_, target))
+        if not is_shuffled and not inner_by_field:
             return None
-        way = self._way(of, is_shuffled, target)
-        at = range(len(of.fields)) if way is None else way.fields
-        members = of.fields if way is None else tuple(self._redoer.members(of, of.fields))
-        inner = {n: held[field] for n, field in enumerate(at) if field in held}
-        align = of.stated or of.likely or 1
+        way = self._find_way(type_, is_shuffled, target)
+        at = range(len(type_.fields)) if way is None else way.fields
+        members = type_.fields if way is None else tuple(self._redoer.members(type_, type_.fields))
+        inner = {n: inner_by_field[field] for n, field in enumerate(at) if field in inner_by_field}
+        align = type_.stated or type_.likely or 1
         align = align if way is None else way.lay_out(range(len(members))).align
         scheme = self._redoer.scheme
         if not is_shuffled:
-            whole = Row(tuple(map(order_tree.One, range(len(members)))))
-            return Shape(members, of.bit_size, of.aggregate, align, way, scheme.mode, part=whole, inner=inner)
-        part = self._redoer.settled(members, self._part)
-        drawn = partial(scheme.drawn, members)
-        stream = of.tag or UNNAMED if scheme.is_gcc else of.tag or ""
+            whole = Row(tuple(map(order_tree.Member, range(len(members)))))
+            return Shape(
+                members, type_.bit_size, type_.aggregate, align, way, scheme.mode, part=whole, inner=inner
+            )
+        part = self._redoer.require_stable(members, self._part)
+        drawn = partial(scheme.order_by_draws, members)
+        stream = type_.tag or UNNAMED if scheme.is_gcc else type_.tag or ""
         return Shape(
-            members, of.bit_size, of.aggregate, align, way, scheme.mode, stream, part, drawn,
+            members, type_.bit_size, type_.aggregate, align, way, scheme.mode, stream, part, drawn,
             scheme.draw_bits, inner,
         )  # fmt: skip
 
     def _part(self, members: Sequence[Field]) -> Part | None:
         try:
-            return order_tree.of(self._redoer.scheme, members)
+            return order_tree.build_tree(self._redoer.scheme, members)
         except TooManyOrders:
             return None
 
-    def _inner(self, of: Type, target: Target) -> Iterator[tuple[int | None, tuple[Shape, int]]]:
-        for position, member in enumerate(of.fields):
+    def _inner_shapes(self, type_: Type, target: Target) -> Iterator[tuple[int | None, tuple[Shape, int]]]:
+        for position, member in enumerate(type_.fields):
             if member.members and member.aggregate is not None and member.bit_size is not None:
                 count = prod(dimension or 0 for dimension in member.dims)
-                shape = self._of(self._redoer.type_of(of, position, member, count), target)
+                shape = self._shape_of_type(self._redoer.type_of(type_, position, member, count), target)
                 if shape is not None:
                     yield position, (shape, count)
 
-    def _way(self, of: Type, is_shuffled: bool, target: Target) -> Way | None:
-        sizes = [member.bit_size for member in of.fields]
+    def _find_way(self, type_: Type, is_shuffled: bool, target: Target) -> Way | None:
+        sizes = [member.bit_size for member in type_.fields]
         try:
-            ways = self._redoer.ways(of, sizes, is_shuffled, target)
+            ways = self._redoer.ways(type_, sizes, is_shuffled, target)
         except CannotLayOut:
             if is_shuffled:
                 raise
@@ -211,8 +213,8 @@ class Shapes:
             if way.packed is None
         ]
         if any(step != steps[0] for step in steps[1:]):
-            self._redoer.is_assumed(of)
+            self._redoer.note_assumption(type_)
         for way in ways:
             if way.packed is not None:  # it can then start at any byte
-                self._redoer.is_assumed(of, way.packed)
+                self._redoer.note_assumption(type_, way.packed)
         return ways[0]

@@ -10,7 +10,7 @@ from layoutlint.model.declared import Declared, Inner, Member
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.model.target import Target
 from layoutlint.randstruct import c_abi
-from layoutlint.randstruct.c_abi import CannotLayOut, Laid, Rules
+from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,82 +40,82 @@ class Way:
     packed: str | None = None
     """The embedded type that is assumed to be packed, if any."""
 
-    def resized(self, sizes: Sequence[int | None]) -> Way:
+    def with_sizes(self, sizes: Sequence[int | None]) -> Way:
         """Return the declaration with other sizes of fields, in bits."""
         both = zip(self.members, self.fields, strict=True)
-        members = tuple(one if at is None else replace(one, bit_size=sizes[at]) for one, at in both)
+        members = tuple(member if at is None else replace(member, bit_size=sizes[at]) for member, at in both)
         return replace(self, members=members)
 
-    def gives(self, of: Type) -> bool:
+    def explains(self, type_: Type) -> bool:
         """Return whether the declaration gives the layout that the input states."""
         laid = self.rules.lay_out(self.members)
-        if laid.bit_size != of.bit_size or laid.align != (self.rules.stated or laid.align):
+        if laid.bit_size != type_.bit_size or laid.align != (self.rules.stated or laid.align):
             return False
         places = zip(self.fields, laid.offsets, strict=True)
-        return all(at is None or of.fields[at].bit_offset == offset for at, offset in places)
+        return all(at is None or type_.fields[at].bit_offset == offset for at, offset in places)
 
-    def holding_packed(self, at: int, name: str) -> Way:
+    def with_packed_inside(self, at: int, name: str) -> Way:
         """Return the declaration with a packed type of the member at a position."""
         members = list(self.members)
         members[at] = replace(members[at], align=1)
         return replace(self, members=tuple(members), packed=name)
 
-    def again(self) -> Way:
+    def relaid(self) -> Way:
         """Return the declaration as GCC lays it out a second time: with its alignment, and narrow
         bit-fields.
         """
         first = self.rules.lay_out(self.members)
-        members = tuple(c_abi.again(self.members, first, self.rules.target))
+        members = tuple(c_abi.relayout(self.members, first, self.rules.target))
         return replace(self, rules=replace(self.rules, stated=first.align), members=members)
 
-    def lay_out(self, order: Sequence[int]) -> Laid:
+    def lay_out(self, order: Sequence[int]) -> MemberLayout:
         """Return the layout with the members in an order."""
         return self.rules.lay_out([self.members[position] for position in order])
 
 
-def ways(of: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
+def possible_ways(type_: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
     """Yield the possible declarations of a type, the likeliest first. C text leaves open whether a `#pragma
     pack` applies.
     """
-    is_union = of.aggregate == "union"
+    is_union = type_.aggregate == "union"
     if declared is not None:
         for pragma in (None, *(c_abi.PRAGMAS if declared.has_pragma else ())):
             rules = Rules(target, is_union, declared.align, pragma)
             yield Way(rules, declared.members, declared.fields)
         return
-    positions = tuple(range(len(of.fields)))
-    for stated in dict.fromkeys((of.stated, of.stated or of.likely)):
+    positions = tuple(range(len(type_.fields)))
+    for stated in dict.fromkeys((type_.stated, type_.stated or type_.likely)):
         rules = Rules(target, is_union, stated)
         for is_packed in (False, True):
-            members = tuple(c_abi.member_of(field, target, is_packed) for field in of.fields)
+            members = tuple(c_abi.member_of(field, target, is_packed) for field in type_.fields)
             yield Way(rules, members, positions)
 
 
-def may_be_packed(of: Type, target: Target) -> bool:
+def may_be_packed(type_: Type, target: Target) -> bool:
     """Return whether a type in debug information can be packed and have its layout."""
     try:
-        *_, packed = ways(of, None, target)
-        return of.stated is None and packed.gives(of)
+        *_, packed = possible_ways(type_, None, target)
+        return type_.stated is None and packed.explains(type_)
     except CannotLayOut:  # this matters only if its members move
         return False
 
 
-def is_of(declared: Declared, fields: Sequence[Field]) -> bool:
+def declares(declared: Declared, fields: Sequence[Field]) -> bool:
     """Return whether a declaration is that of a type with these fields."""
-    named = [one for one, at in zip(declared.members, declared.fields, strict=True) if at is not None]
-    return [(one.bit_size, bool(one.unit)) for one in named] == [
+    members = [member for member, at in zip(declared.members, declared.fields, strict=True) if at is not None]
+    return [(one.bit_size, bool(one.unit)) for one in members] == [
         (field.bit_size, field.is_bitfield) for field in fields
-    ] and all(one.name == field.name for one, field in zip(named, fields, strict=True) if field.name)
+    ] and all(one.name == field.name for one, field in zip(members, fields, strict=True) if field.name)
 
 
-def whole(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
+def all_members(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
     """Return all members as fields, with unnamed bit-fields if they are known."""
     if declared is None:
         return list(fields)
     both = zip(declared.members, declared.fields, strict=True)
-    return [_unnamed(one) if at is None else fields[at] for one, at in both]
+    return [_unnamed_bitfield(member) if at is None else fields[at] for member, at in both]
 
 
-def _unnamed(member: Member) -> Field:
+def _unnamed_bitfield(member: Member) -> Field:
     # Only the size of its type is known.
     return Field(None, CType("int"), 0, member.bit_size, is_bitfield=True, align=member.unit)

@@ -32,16 +32,16 @@ class Spot(NamedTuple):
 class Sight:
     """The members of one shape that matter."""
 
-    seen: frozenset[int]
+    relevant: frozenset[int]
     """The positions of members whose place matters."""
     asked: frozenset[int]
     """The positions of members that the rule names, or that contain named fields."""
-    alike: tuple[int, ...]
+    first_alike: tuple[int, ...]
     """For each position, that of the first indistinguishable member."""
 
     def is_complete(self, spots: int) -> bool:
         """Return whether a number of places is all that matters."""
-        return spots == len(self.seen)
+        return spots == len(self.relevant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +52,31 @@ class Question:
     needs_size: bool
     """Whether the size of the struct itself matters."""
 
-    def view(self, shape: Shape, known: Mapping[Shape, Laid], is_top: bool = True) -> View:
+    def view(self, shape: Shape, layouts: Mapping[Shape, Laid], is_top: bool = True) -> View:
         """Return the view of a layout."""
-        laid, sight = known[shape], self.sights[shape]
+        laid, sight = layouts[shape], self.sights[shape]
         spots = tuple(
-            Spot(sight.alike[position], laid.offsets[position], self._inner(shape, position, known))
+            Spot(
+                sight.first_alike[position],
+                laid.offsets[position],
+                self._inner_view(shape, position, layouts),
+            )
             for position in laid.order
-            if position in sight.seen
+            if position in sight.relevant
         )
         return (laid.bit_size if self.needs_size or not is_top else 0), spots
 
     def near(self, shape: Shape, view: View, bits: int) -> View:
         """Return the view without members at least `bits` bits from all named ones."""
-        asked = self.sights[shape].asked
-        named = [self._extent(shape, spot) for spot in view[1] if spot.position in asked]
+        named = self.sights[shape].asked
+        named_extents = [self._extent(shape, spot) for spot in view[1] if spot.position in named]
         extents = ((spot, *self._extent(shape, spot)) for spot in view[1])
-        kept = (
+        near_spots = (
             spot
             for spot, start, end in extents
-            if any(start < stop + bits and end > begin - bits for begin, stop in named)
+            if any(start < stop + bits and end > begin - bits for begin, stop in named_extents)
         )
-        return view[0], tuple(kept)
+        return view[0], tuple(near_spots)
 
     def _extent(self, shape: Shape, spot: Spot) -> tuple[int, int]:
         size = shape.fields[spot.position].bit_size or 0
@@ -80,23 +84,23 @@ class Question:
             size = spot.inner[0] * shape.inner[spot.position][1]
         return spot.bit_offset, spot.bit_offset + max(size, 1)
 
-    def _inner(self, shape: Shape, position: int, known: Mapping[Shape, Laid]) -> View | None:
-        held = shape.inner.get(position)
-        return None if held is None else self.view(held[0], known, False)
+    def _inner_view(self, shape: Shape, position: int, layouts: Mapping[Shape, Laid]) -> View | None:
+        inner_shape = shape.inner.get(position)
+        return None if inner_shape is None else self.view(inner_shape[0], layouts, False)
 
     def shown(self, shape: Shape, view: View) -> tuple[Field, ...]:
         """Return the members of a view at their offsets."""
-        taken: dict[int, list[int]] = {}
-        for position, first in enumerate(self.sights[shape].alike):
-            taken.setdefault(first, []).append(position)
-        return tuple(self._shown(shape, taken[spot.position].pop(0), spot) for spot in view[1])
+        positions: dict[int, list[int]] = {}
+        for position, first in enumerate(self.sights[shape].first_alike):
+            positions.setdefault(first, []).append(position)
+        return tuple(self._place_member(shape, positions[spot.position].pop(0), spot) for spot in view[1])
 
-    def _shown(self, shape: Shape, position: int, spot: Spot) -> Field:
+    def _place_member(self, shape: Shape, position: int, spot: Spot) -> Field:
         member = replace(shape.fields[position], bit_offset=spot.bit_offset)
         if spot.inner is None:
             return member
-        held, count = shape.inner[position]
-        return replace(member, bit_size=spot.inner[0] * count, members=self.shown(held, spot.inner))
+        inner_shape, count = shape.inner[position]
+        return replace(member, bit_size=spot.inner[0] * count, members=self.shown(inner_shape, spot.inner))
 
 
 def question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size: bool) -> Question:
@@ -104,23 +108,25 @@ def question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size:
     them.
     """
     looks: dict[Shape, tuple[frozenset[Path], bool]] = {}
-    _look(shape, frozenset(paths), sees_others, looks)
-    return Question({one: _sight(one, *look) for one, look in looks.items()}, needs_size)
+    _collect_paths(shape, frozenset(paths), sees_others, looks)
+    return Question({part: _make_sight(part, *look) for part, look in looks.items()}, needs_size)
 
 
-def _look(
+def _collect_paths(
     shape: Shape, paths: frozenset[Path], sees_others: bool, looks: dict[Shape, tuple[frozenset[Path], bool]]
 ) -> None:
     """Collect the members that matter in each shape; a struct may contain a shape several times."""
-    before, others = looks.get(shape, (frozenset[Path](), False))
-    looks[shape] = before | paths, others or sees_others
-    for position, (held, _) in shape.inner.items():
+    earlier, others = looks.get(shape, (frozenset[Path](), False))
+    looks[shape] = earlier | paths, others or sees_others
+    for position, (inner_shape, _) in shape.inner.items():
         member = shape.fields[position]
-        below = _below(member, paths)
-        _look(held, below, sees_others and (bool(below) or member.name is None), looks)
+        inner_paths = _paths_inside(member, paths)
+        _collect_paths(
+            inner_shape, inner_paths, sees_others and (bool(inner_paths) or member.name is None), looks
+        )
 
 
-def _below(member: Field, paths: frozenset[Path]) -> frozenset[Path]:
+def _paths_inside(member: Field, paths: frozenset[Path]) -> frozenset[Path]:
     """Return the rest of the paths that lead into a member; the empty path means all of it."""
     if member.name is not None:
         return frozenset(path[1:] for path in paths if path and path[0] == member.name)
@@ -137,21 +143,21 @@ def names(fields: Iterable[Field]) -> Iterator[str]:
             yield member.name
 
 
-def _sight(shape: Shape, paths: frozenset[Path], sees_others: bool) -> Sight:
+def _make_sight(shape: Shape, paths: frozenset[Path], sees_others: bool) -> Sight:
     first: dict[object, int] = {}
-    asked = {position for position, member in enumerate(shape.fields) if _below(member, paths)}
+    named = {position for position, member in enumerate(shape.fields) if _paths_inside(member, paths)}
     others = {position for position in range(len(shape.fields)) if shape.is_field(position)}
     alike = tuple(
-        first.setdefault(_kind(shape, position, position in asked, sees_others), position)
+        first.setdefault(_identity(shape, position, position in named, sees_others), position)
         for position in range(len(shape.fields))
     )
-    return Sight(frozenset(others if sees_others else asked), frozenset(asked), alike)
+    return Sight(frozenset(others if sees_others else named), frozenset(named), alike)
 
 
-def _kind(shape: Shape, position: int, is_asked: bool, sees_others: bool) -> object:
+def _identity(shape: Shape, position: int, is_named: bool, sees_others: bool) -> object:
     """Return a key that is equal for indistinguishable members: the facts that offsets depend on."""
     member = shape.fields[position]
-    if is_asked or (sees_others and member.members and member.name is None):
+    if is_named or (sees_others and member.members and member.name is None):
         return position
     placing = (member.type, member.align) if member.is_bitfield else shape.start(position, 1)
     is_open = sees_others and member.is_flexible

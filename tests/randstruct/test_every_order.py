@@ -29,8 +29,8 @@ from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.placing import Where
 from layoutlint.model.structs import Source
 from layoutlint.randstruct import gcc_plugin, probability
-from layoutlint.randstruct import marked as names
 from layoutlint.randstruct.c_abi import CannotLayOut
+from layoutlint.randstruct.marked import read_names
 from layoutlint.randstruct.randomisation import Randomisation
 from layoutlint.randstruct.unseeded import Free
 from tests.randstruct import every_order as brute
@@ -107,7 +107,7 @@ KINDS = {
 def verdict(kind, type_, mode, version, where=None):
     rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
     reading, struct, marked = brute.reading(type_)
-    free = Free(reading, (), Randomisation(mode, None, gcc_plugin.of_version(version) if version else gcc_plugin.ANY, names.read([marked])))
+    free = Free(reading, (), Randomisation(mode, None, gcc_plugin.plugin_of_version(version) if version else gcc_plugin.ANY, read_names([marked])))
     where = where or Where(Pack("p", "p.toml", (rule,)), Surroundings())
     return judged.verdict(rule, struct, free.of(struct), where)
 
@@ -234,21 +234,21 @@ def test_the_same_in_every_run():
 @pytest.fixture
 def shape():
     reading, struct, marked = brute.reading(brute.Drawer(random.Random(4)).type("kept", 25, 0, True))
-    return Free(reading, (), Randomisation("gcc-full", None, gcc_plugin.of_version("6.12"), names.read([marked]))).of(struct)
+    return Free(reading, (), Randomisation("gcc-full", None, gcc_plugin.plugin_of_version("6.12"), read_names([marked]))).of(struct)
 
 
 @pytest.fixture
 def made(monkeypatch):
     """Of which shape each layout is that was drawn."""
-    every, found = probability._all, []
+    every, found = probability._sample_endlessly, []
 
     def counted(shape):
         for one in every(shape):
             found.append(shape)
             yield one
 
-    monkeypatch.setattr(probability, "_all", counted)
-    monkeypatch.setattr(probability, "_known", {})
+    monkeypatch.setattr(probability, "_sample_endlessly", counted)
+    monkeypatch.setattr(probability, "_caches", {})
     return found
 
 
@@ -270,25 +270,25 @@ def rows(drawn):
     ],
 )
 def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, shape, made, monkeypatch):
-    monkeypatch.setattr(probability, "_KEPT", kept)
-    anew = rows(one for one, _ in zip(probability._all(shape), range(300), strict=False))
+    monkeypatch.setattr(probability, "_MOST_CACHED_PLACES", kept)
+    anew = rows(one for one, _ in zip(probability._sample_endlessly(shape), range(300), strict=False))
     made.clear()
     for number in numbers:
         assert rows(probability.drawn(shape, number)) == anew[:number]
     assert len(made) == count
-    assert bool(probability._known) == bool(kept)
+    assert bool(probability._caches) == bool(kept)
 
 
 def test_what_was_asked_for_last_is_kept(shape, made, monkeypatch):
     other = replace(shape)
-    monkeypatch.setattr(probability, "_KEPT", 100 * (len(shape.fields) + probability._OVERHEAD))
+    monkeypatch.setattr(probability, "_MOST_CACHED_PLACES", 100 * (len(shape.fields) + probability._OVERHEAD))
     for one in (shape, other, other, shape):
         list(probability.drawn(one, 100))
     assert made == [shape] * 100 + [other] * 100 + [shape] * 100
 
 
 def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, made, monkeypatch):
-    monkeypatch.setattr(type(shape), "all_laid", refuses_third(type(shape).all_laid, made))
+    monkeypatch.setattr(type(shape), type(shape).all_laid.__name__, refuses_third(type(shape).all_laid, made))
     for _ in range(2):
         made.clear()
         with pytest.raises(CannotLayOut, match="the third"):

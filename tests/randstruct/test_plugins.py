@@ -49,22 +49,22 @@ def told(plugin: gcc_plugin.Plugin) -> str:
 @pytest.mark.parametrize(("version", "expected"), VERSIONS)
 def test_versions(version, expected):
     """What releases never had together is not among what is possible: a `?` there may be known all the same."""
-    found = told(gcc_plugin.of_version(version))
+    found = told(gcc_plugin.plugin_of_version(version))
     assert all(a == b or b == "?" for a, b in zip(found, expected, strict=True)), found
 
 
 def test_a_series_is_its_last_release_and_has_earlier_ones():
-    found = gcc_plugin.of_version("6.1")
+    found = gcc_plugin.plugin_of_version("6.1")
     assert found.behaviours == (Behaviour(True, False, True, True),)
     assert found.earlier == (Behaviour(False, False, True, False),)
-    assert gcc_plugin.of_version("6.12").earlier == (Behaviour(opens_shuffled=False),)
-    assert gcc_plugin.of_version("6.16").earlier == gcc_plugin.of_version("6.1.64").earlier == ()
+    assert gcc_plugin.plugin_of_version("6.12").earlier == (Behaviour(opens_shuffled=False),)
+    assert gcc_plugin.plugin_of_version("6.16").earlier == gcc_plugin.plugin_of_version("6.1.64").earlier == ()
 
 
 @pytest.mark.parametrize("version", ["4.12", "6", "6.", "next", "6.1x", ""])
 def test_no_version(version):
     with pytest.raises(UsageError):
-        gcc_plugin.of_version(version)
+        gcc_plugin.plugin_of_version(version)
 
 
 # What the source has in the functions that changed, reduced to the words that tell.
@@ -131,7 +131,7 @@ def test_sources(text, expected, tmp_path):
     path = tmp_path / gcc_plugin.PLUGIN
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    found = gcc_plugin.of_source(str(tmp_path))
+    found = gcc_plugin.plugin_of_source(str(tmp_path))
     assert found is not None
     assert told(found) == expected
 
@@ -141,4 +141,4 @@ def test_every_behaviour_is_told():
 
 
 def test_no_source(tmp_path):
-    assert gcc_plugin.of_source(str(tmp_path)) is None
+    assert gcc_plugin.plugin_of_source(str(tmp_path)) is None

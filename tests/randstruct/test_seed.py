@@ -31,18 +31,18 @@ READ = [
 @pytest.mark.parametrize("content", [case[1] for case in READ], ids=[case[0] for case in READ])
 def test_files(content, tmp_path):
     (tmp_path / "seed").write_text(content)
-    assert seed.read(str(tmp_path / "seed")).text == HEX
+    assert seed.read_seed(str(tmp_path / "seed")).text == HEX
 
 
 def test_digits():
-    given = seed.read(HEX)
+    given = seed.read_seed(HEX)
     assert given.words == (0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x0F1E2D3C4B5A6978, 0x8796A5B4C3D2E1F0)
     assert given.hash == sha256(HEX.encode()).hexdigest()
 
 
 def test_capitals_are_kept_as_clang_has_them():
-    assert seed.read(HEX.upper()).text == HEX.upper()
-    assert seed.read(HEX.upper()).words == seed.read(HEX).words
+    assert seed.read_seed(HEX.upper()).text == HEX.upper()
+    assert seed.read_seed(HEX.upper()).words == seed.read_seed(HEX).words
 
 
 BAD = [
@@ -67,7 +67,7 @@ def test_bad_files(content, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "seed").write_text(content)
     with pytest.raises(UsageError) as error:
-        seed.read("seed")
+        seed.read_seed("seed")
     assert str(error.value) == said
 
 
@@ -84,10 +84,10 @@ GIVEN = [
 def test_bad_options(given, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as error:
-        seed.read(given)
+        seed.read_seed(given)
     assert str(error.value) == said
 
 
 def test_a_folder(tmp_path):
     with pytest.raises(UsageError, match="is a directory"):
-        seed.read(str(tmp_path))
+        seed.read_seed(str(tmp_path))

@@ -36,7 +36,7 @@ def shares(path, mode):
     known, _ = inputs.read((str(path),), Wanted(randomisation.embedded(structs)), options)
     total = dict.fromkeys(PAIRS, 0.0)
     for seed in seeds():
-        how = Randomisation(mode, seed, gcc_plugin.of_version("6.12.107"))
+        how = Randomisation(mode, seed, gcc_plugin.plugin_of_version("6.12.107"))
         for struct in randomisation.redone(readings[0], known, how).structs:
             if struct.name in PAIRS:
                 a, b = (Layout(struct).find(name) for name in PAIRS[struct.name])
