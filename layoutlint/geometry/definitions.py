@@ -53,7 +53,7 @@ class Definitions:
         return struct.aggregate, struct.bit_size, self._shapes.number_of(struct.fields)
 
     def add(self, struct: Struct, node: Node) -> None:
-        """Add a definition with its node: the result of `equal`, or a new one."""
+        """Add a definition with its node: the result of `find_equal`, or a new one."""
         if struct.name in self._by_content:
             self._by_content[struct.name].setdefault(self._content(struct), node)
         if struct.bit_size is not None:

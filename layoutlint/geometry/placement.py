@@ -96,8 +96,8 @@ def of(
     """Return the placements of a struct: multiples of its alignment, or of the allocator's if that is larger.
 
     `line_size` and `min_align`, in bytes, override the target's. `storage` is the `placement` of the rule
-    file, except `embedded` (see `inside`). `align` overrides the layout's alignment. Raises ValueError unless
-    sizes are powers of two.
+    file, except `embedded` (see `embedded_placements`). `align` overrides the layout's alignment. Raises
+    ValueError unless sizes are powers of two.
     """
     target = layout.struct.target
     line = target.line_size if line_size is None else line_size
@@ -186,7 +186,7 @@ def inside(
     elements.
 
     None if the size of the container or of an element is unknown. The other parameters are about the
-    container, as for `of`, with the same ValueError.
+    container, as for `placements`, with the same ValueError.
     """
     if container.struct.bit_size is None:
         return None

@@ -67,7 +67,7 @@ class Names:
         )
 
     def marks(self, find: Callable[[str], Iterable[Struct]]) -> Marks:
-        """Return the marks of the definitions that `named` finds.
+        """Return the marks of the definitions that `find` finds.
 
         Raises UsageError for a missing member.
         """

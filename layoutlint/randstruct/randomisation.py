@@ -102,7 +102,7 @@ class Randomisation:
         return tuple(Scheme(self.mode, seed, behaviour) for behaviour in behaviours)
 
     def doubt(self, struct: Struct, differ: Sequence[bool]) -> str | None:
-        """Return a note on a struct's orders if some of `others` give different ones.
+        """Return a note on a struct's orders if some of the `alternatives` give different ones.
 
         Raises CannotLayOut if the right one is unknown.
         """
