@@ -11,8 +11,8 @@ def some_of(files: Sequence[str], limit: int = 3) -> str:
     """Return the first few files, and the number of the others; without folders if names are unique."""
     names = [file.rpartition("/")[2] for file in files]
     names = names if len(set(names)) == len(names) else list(files)
-    more = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {more:,} more" if more > 0 else "")
+    hidden = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 
 def one_of(name: str, names: Iterable[str]) -> str:

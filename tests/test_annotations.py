@@ -97,7 +97,7 @@ MISTAKES = [
     ("hot-reed", "`hot-reed` is neither an access nor a rule kind (did you mean `hot-read`?)"),
     ("separate(a, b", "`separate(` is not closed"),
     ("separate", "`separate`: `fields` needs at least two groups to keep apart"),
-    ("contended", "`contended` needs an access beside it: `hot-write, contended`"),
+    ("contended", "`contended` needs an access: `hot-write, contended`"),
     ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
     ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
     ("offset", "`offset`: needs `at` or `line`, and not both"),

@@ -226,7 +226,7 @@ TEN_MESSAGES = [
     "my.toml:7: `access` cannot be `hot-raed` (did you mean `hot-read`?)",
     "my.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)",
     "my.toml:17: `id` `node-cpu` is already used by the rule at my.toml:9",
-    "my.toml:20: `fields`[1][0] cannot be `next..prev`: not a field path (a name is missing beside a `.`)",
+    "my.toml:20: `fields`[1][0] cannot be `next..prev`: not a field path (a name is missing before or after a `.`)",
     "my.toml:21: `severity` cannot be `eror` (did you mean `error`?)",
     "my.toml:22: `why` is empty",
     "my.toml:23: `arch`[0] cannot be `x86-64` (it is called `x86_64` here)",
@@ -369,7 +369,7 @@ MISTAKES = [
     ("no access", "[struct.s.fields]\na = { contended = 1 }\n",
      ["2: `contended` must be true or false, not an integer", "2: field `a` has no `access`"]),
     ("field's name", '[struct.s.fields]\n"a.." = { access = "cold" }\n',
-     ["2: the name of a field cannot be `a..`: not a field path (a name is missing beside a `.`)"]),
+     ["2: the name of a field cannot be `a..`: not a field path (a name is missing before or after a `.`)"]),
     ("dotted path", '[struct.s.fields]\na.b = { access = "cold" }\n',
      ['2: field `a` has no `access`', '2: unknown key `b` in field `a` (quote a dotted path: "a.b")']),
 ]  # fmt: skip

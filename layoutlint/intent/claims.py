@@ -225,7 +225,7 @@ def _contradiction(struct: Struct, text: Text) -> str | None:
 class _PlacedComment:
     """A comment on a line of its own, and the first field declared below it."""
 
-    each: Attached
+    attached: Attached
     place: Place
 
 
@@ -241,7 +241,7 @@ def _position_rules(struct: Struct, file: str, comments: list[Attached]) -> Iter
     for comment in placed:
         kind = _position_kind(comment, first_number)
         if kind is not None:
-            yield _rule(struct, kind, file, comment.each, comment.place.path)
+            yield _rule(struct, kind, file, comment.attached, comment.place.path)
 
 
 def _first_field(layout: Layout, file: str, attached: Attached) -> Place | None:
@@ -256,7 +256,9 @@ def _first_field(layout: Layout, file: str, attached: Attached) -> Place | None:
 def _first_number(placed: list[_PlacedComment], line_size: int) -> int:
     """Return 0 or 1, the number of a struct's first line that makes more of its comments true."""
     numbers = [
-        (comment, int(n[1])) for comment in placed if (n := _NUMBERED.match(comment.each.comment.text))
+        (comment, int(match[1]))
+        for comment in placed
+        if (match := _NUMBERED.match(comment.attached.comment.text))
     ]
     if any(number == 0 for _, number in numbers):
         return 0
@@ -271,7 +273,7 @@ def _first_number(placed: list[_PlacedComment], line_size: int) -> int:
 
 def _position_kind(placed: _PlacedComment, first_number: int) -> Kind | None:
     """Return the position that a comment claims for the field below it; None if it claims none."""
-    text, fields = placed.each.comment.text, (placed.place.path,)
+    text, fields = placed.attached.comment.text, (placed.place.path,)
     if boundary := _BOUNDARY.match(text):
         return Offset(fields, at=int(boundary[2]) + int(boundary[3] or 0))
     if (ordinal := _ORDINAL.match(text)) and int(ordinal[1]) > 0:

@@ -31,7 +31,10 @@ def marks_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
 
 def _has_group_marks(fields: tuple[Field, ...]) -> bool:
     """Return whether any field marks the start or end of a group."""
-    return any(_has_group_marks(f.members) if f.name is None else marker(f.name) is not None for f in fields)
+    return any(
+        _has_group_marks(member.members) if member.name is None else marker(member.name) is not None
+        for member in fields
+    )
 
 
 def intents_about(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructIntent]:

@@ -99,8 +99,8 @@ class Policy:
         """Return the rule files at or below a path that only the working tree has."""
         if not os.path.isdir(path):
             return [path] if os.path.lexists(path) and self.commit.inside(path) not in base_files else []
-        every = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-        rules = (file for file in every if file.endswith(".toml") and not file.endswith(rule_file.CASES))
+        files = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+        rules = (file for file in files if file.endswith(".toml") and not file.endswith(rule_file.CASES))
         return sorted(file for file in rules if self.commit.inside(file) not in base_files)
 
     def _decode(self, path: str, inside: str) -> str | None:

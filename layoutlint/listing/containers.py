@@ -70,7 +70,9 @@ def _read_indices(
         files = (reading.path,) if len(paths) > 1 else ()
         of_target = structs.setdefault(reading.target, [])
         of_target += (
-            [replace(s, files=s.files or files) for s in reading.structs] if files else reading.structs
+            [replace(struct, files=struct.files or files) for struct in reading.structs]
+            if files
+            else reading.structs
         )
     return readings, unread, [Index(of_target) for of_target in structs.values()]
 

@@ -26,7 +26,10 @@ COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 def letters(places: Sequence[Place]) -> dict[str, str]:
     """Return a letter for each field path that a report lists, `#` for all others."""
-    return {place.path: ascii_uppercase[n] if n < MOST_LISTED else UNLISTED for n, place in enumerate(places)}
+    return {
+        place.path: ascii_uppercase[number] if number < MOST_LISTED else UNLISTED
+        for number, place in enumerate(places)
+    }
 
 
 def style_of(letter: str) -> str:

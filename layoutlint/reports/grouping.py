@@ -52,7 +52,7 @@ def summarize_group(group: tuple[Finding, ...]) -> str:
 
 def undeclared_places(findings: Iterable[Finding]) -> list[str]:
     """Return, for each rule on surroundings, in how many places no declared field matches it."""
-    around_of = {f.rule.id: f.around for f in findings if f.around is not None}
+    around_of = {finding.rule.id: finding.around for finding in findings if finding.around is not None}
     return [
         f"{id_}: judged at {around.judged:,} of the {around.places:,} places of struct {around.struct} in "
         f"other structs; beside the others, no declared field matches the rule"

@@ -113,7 +113,7 @@ class _Reader:
 
     def _need_access(self, meaning: Meaning) -> None:
         if not any(term.word in self.words for term in meaning.words):
-            raise AnnotationError("`contended` needs an access beside it: `hot-write, contended`")
+            raise AnnotationError("`contended` needs an access: `hot-write, contended`")
 
     def _add_access(self, struct: Struct, annotation: Annotation, word: str, contended: bool) -> None:
         if not annotation.path:

@@ -132,7 +132,7 @@ def field_path(value: object) -> str:
     elif path.count("[") != path.count("]"):
         reason = "a `[` or `]` has no partner"
     elif "" in path.split("."):
-        reason = "a name is missing beside a `.`"
+        reason = "a name is missing before or after a `.`"
     else:
         reason = "a path has names, `.`, `[2]` and the wildcards `*`, `?`, `[a-z]`"
     raise Misfit(f"cannot be `{path}`: not a field path ({reason})")

@@ -115,7 +115,9 @@ class _Reader:
         named = tuple(self._parts(self.top.table("build", "[build]"), "build"))
         if self._is_too_many(axes, named):
             return
-        plans = [_Plan("-".join(p.name for p in parts), parts, True) for parts in product(*axes) if parts]
+        plans = [
+            _Plan("-".join(part.name for part in parts), parts, True) for parts in product(*axes) if parts
+        ]
         plans += [_Plan(part.name, (part,), False) for part in named]
         plans = self._without_excluded(plans)
         self._refuse_same_names(plans)

@@ -275,10 +275,10 @@ class _Reader:
         choice, source = converters.choice(self._accesses), self._source(table.line)
         contended = table.get("contended", converters.boolean) or False
         access = table.get("access", choice) if self._sides else table.require("access", choice)
-        by = [("", access), *((side, table.get(side, choice)) for side in self._sides)]
+        accesses = [("", access), *((side, table.get(side, choice)) for side in self._sides)]
         if self._sides and table.data.keys() <= {"contended"}:
-            by = [("", "")]
-        for side, word in by:
+            accesses = [("", "")]
+        for side, word in accesses:
             if word is not None:
                 yield Access(path, word, contended, source, side)
 
@@ -398,8 +398,8 @@ def _kind(table: Table) -> Kind | None:
         return None
 
 
-def _duplicate_id(id_: str, first: Source, at: str = "") -> str:
-    return f"{at}`id` `{id_}` is already used by the rule at {first}"
+def _duplicate_id(id_: str, first: Source, prefix: str = "") -> str:
+    return f"{prefix}`id` `{id_}` is already used by the rule at {first}"
 
 
 def _top_key(key: str) -> str:

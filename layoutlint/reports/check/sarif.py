@@ -61,9 +61,17 @@ def _run(report: Report) -> dict[str, Any]:
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
     kind = rule.kind
-    text = [f"{kind.name}: {kind.summary}", f"Why: {rule.why}", *(f"Evidence: {e}" for e in rule.evidence)]
+    text = [
+        f"{kind.name}: {kind.summary}",
+        f"Why: {rule.why}",
+        *(f"Evidence: {evidence}" for evidence in rule.evidence),
+    ]
     markdown = [f"**`{kind.name}`**: {kind.summary}.", f"**Why:** {rule.why}"]
-    markdown += ["**Evidence:**\n" + "\n".join(f"- {e}" for e in rule.evidence)] if rule.evidence else []
+    markdown += (
+        ["**Evidence:**\n" + "\n".join(f"- {evidence}" for evidence in rule.evidence)]
+        if rule.evidence
+        else []
+    )
     return {
         "id": rule.id,
         "shortDescription": {"text": f"{rule.struct}: {kind.summary}"},
@@ -82,7 +90,10 @@ def _invocation(report: Report) -> dict[str, Any]:
         "exitCodeDescription": exit_meaning(report),
         "toolExecutionNotifications": [
             *(_notification("error", str(unread)) for unread in report.unread),
-            *(_notification("error" if p.rules else "note", str(p)) for p in report.coverage.not_covered),
+            *(
+                _notification("error" if part.rules else "note", str(part))
+                for part in report.coverage.not_covered
+            ),
             *(_notification("note", f"policy {text}") for text in report.coverage.policy),
         ],
         "toolConfigurationNotifications": [
@@ -124,7 +135,7 @@ def _message(finding: Finding) -> str:
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    primary = next((f".{p.path}" for p in finding.verdict.evidence), "")
+    primary = next((f".{place.path}" for place in finding.verdict.evidence), "")
     name = finding.rule.struct if finding.struct is None else finding.struct.name
     return {
         "physicalLocation": _physical(finding.place),

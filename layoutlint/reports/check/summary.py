@@ -26,7 +26,8 @@ def summary(report: Report, width: int) -> Iterator[Line]:
     yield from _section("inputs", _inputs(report, width))
     yield from _section("coverage", _coverage(report, width))
     yield from _section(
-        "not read", (row for u in report.unread for row in paragraph("  ", str(u), width, "magenta"))
+        "not read",
+        (row for unread in report.unread for row in paragraph("  ", str(unread), width, "magenta")),
     )
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((tally(report), "bold"))

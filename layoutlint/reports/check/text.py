@@ -134,8 +134,8 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
 
 def _caption(struct: Struct, verdict: Verdict, base: int, line_size: int) -> str:
     where = f"at byte {base}" if verdict.total else "at the start"
-    more = len(verdict.evidence) - drawing.MOST_LISTED
-    unlisted = f"`{drawing.UNLISTED}` one of the {more} more, " if more > 0 else ""
+    hidden = len(verdict.evidence) - drawing.MOST_LISTED
+    unlisted = f"`{drawing.UNLISTED}` one of the {hidden} more, " if hidden > 0 else ""
     if struct.address is not None:
         marks = f"{unlisted}`{drawing.OTHER}` something else"
         unit = "pairs of lines" if verdict.in_pairs else "lines"

@@ -23,7 +23,10 @@ def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[
         for definition in definitions
         for struct in (definition.struct, *(container.struct for container in definition.containers))
     ]
-    files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
+    files = {
+        file: number
+        for number, file in enumerate(sorted({file for struct in structs for file in struct.files}))
+    }
     yield f'{{\n  "schema": "layoutlint/containers/1",\n  "files": {_dumps(list(files))},\n  "structs": ['
     for number, definition in enumerate(definitions):
         struct = definition.struct

@@ -61,9 +61,9 @@ def _table(definition: Embedded, options: ShowOptions, has_other_targets: bool) 
 
 def _count_containers(containers: tuple[Container, ...]) -> str:
     """Return in how many types a struct is embedded, and in how many directly."""
-    every = {id(container.struct) for container in containers}
+    types = {id(container.struct) for container in containers}
     direct = {id(container.struct) for container in containers if not container.through}
-    return f"embedded in {counted(len(every), 'type')}, in {len(direct):,} of them directly"
+    return f"embedded in {counted(len(types), 'type')}, in {len(direct):,} of them directly"
 
 
 def _several(containers: tuple[Container, ...]) -> set[str]:

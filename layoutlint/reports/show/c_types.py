@@ -34,12 +34,12 @@ class Declaration(NamedTuple):
 
 def declaration(kind: CType, name: str) -> Declaration:
     """Declare `name` with a type: `void` and `(*name)(int)` for a pointer to a function."""
-    before, after = add_blanks(kind.left), add_blanks(kind.right)
-    paren = before.rfind("(*")
+    prefix, after = add_blanks(kind.left), add_blanks(kind.right)
+    paren = prefix.rfind("(*")
     if paren < 0:
-        return Declaration(before, name + after)
-    glue = "" if before.endswith(("*", "(")) else " "
-    return Declaration(before[:paren].rstrip(), f"{before[paren:]}{glue}{name}{after}")
+        return Declaration(prefix, name + after)
+    glue = "" if prefix.endswith(("*", "(")) else " "
+    return Declaration(prefix[:paren].rstrip(), f"{prefix[paren:]}{glue}{name}{after}")
 
 
 def add_blanks(text: str) -> str:

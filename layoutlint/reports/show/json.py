@@ -33,7 +33,10 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
 
     Structs refer to files by number: thousands of structs can be in thousands of files.
     """
-    files = {file: number for number, file in enumerate(sorted({f for s in structs for f in s.files}))}
+    files = {
+        file: number
+        for number, file in enumerate(sorted({file for struct in structs for file in struct.files}))
+    }
     names = escapes.json_text(_text(list(files)))
     yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {names},\n  "structs": ['
     for first in range(0, len(structs), _PIECE):
