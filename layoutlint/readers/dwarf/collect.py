@@ -65,7 +65,7 @@ class Collector:
         self._unstated = self._first_unstated() if unstated is None else unstated
         if wanted.held and not self._index.has_supplement:
             self.wanted = wanted = replace(wanted, held=wanted.held | self._struct_names(wanted.held))
-        self._start()
+        self._reset()
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
 
@@ -82,7 +82,7 @@ class Collector:
                 return unstated
         return None
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         """Reset everything that was read."""
         self._split_units = SplitUnits(self._image, self._options)
         self._has_skeletons = False
@@ -175,7 +175,7 @@ class Collector:
                 return True
         for unit in self._index.units:
             unit.home = None
-        self._start()
+        self._reset()
         return False
 
     def _look_at_part(self, part: tuple[int, int]) -> list[Sight]:
@@ -195,7 +195,11 @@ class Collector:
             mark = compiler_marks.of_text(unit.producer)
             unit.local = [] if self._options.omissions else None
             classification = self._classify(unit, is_imported)
-            return *classification, mark.mode or "" if mark else "", self._traits(unit, classification[0])
+            return (
+                *classification,
+                mark.mode or "" if mark else "",
+                self._find_traits(unit, classification[0]),
+            )
         except DAMAGE as error:
             reason = describe_damage(unit, getattr(error, "position", None), error)
             return _DAMAGED, reason, [], [], "", omissions.NO_TRAITS
@@ -214,7 +218,7 @@ class Collector:
         hits = self.selection.find_entries(unit)
         return _C, "", hits, unit.imports[:]
 
-    def _traits(self, unit: Unit, kind: int) -> Traits:
+    def _find_traits(self, unit: Unit, kind: int) -> Traits:
         """Return the traits of a unit, besides its structs. Raises DAMAGE."""
         is_read = kind in (_C, _FOREIGN) and unit.signature is None and not unit.is_partial
         if not (self._options.omissions and is_read and isinstance(self.selection, Selection)):
@@ -270,11 +274,11 @@ class Collector:
         self.unread += self.selection.read_entries(unit, hits)
         for position in imports:
             try:
-                self._import(unit, position)
+                self._queue_import(unit, position)
             except DAMAGE as error:
                 self.unread.append(describe_damage(unit, position, error))
 
-    def _import(self, unit: Unit, position: int) -> None:
+    def _queue_import(self, unit: Unit, position: int) -> None:
         """Queue the unit that an entry imports, unless it was read or queued before."""
         plan, start = unit.entry(position)
         if plan is None:

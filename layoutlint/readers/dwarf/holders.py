@@ -183,7 +183,7 @@ class Holders:
         raise DwarfError("the unit ends inside an entry", position)
 
     def _any_holds_in_run(self, unit: Unit, member: Plan, position: int, depth: int) -> int:
-        """Return the answer of `_members` for consecutive members of one abbreviation.
+        """Return the answer of `_any_member_holds` for consecutive members of one abbreviation.
 
         Unless that is _YES, `unit.next_position` is the position after them.
         """

@@ -90,14 +90,14 @@ class Omissions:
 
         `files` are those of the symbol table, None without one; `lines` hold the file names of line tables.
         """
-        return _sources(files, self.names, lines)
+        return _classify_sources(files, self.names, lines)
 
     def list_omissions(
         self, sources: Sources, places: frozenset[str], code: UndescribedCode | None
     ) -> Iterator[Omission]:
         """Yield the parts that were not examined.
 
-        `known` are the places of structs that were read: the same structs in other languages are no omission.
+        `places` are those of structs that were read: the same structs in other languages are no omission.
         `code` is the code that no unit describes, None if it was not searched for.
         """
         compiled = dict.fromkeys((*sources.compiled, *self.optimised))
@@ -158,7 +158,9 @@ class Sources:
         return not self.compiled and bool(self.why or not self.others)
 
 
-def _sources(files: Sequence[SourceFile] | None, names: Counter[str], lines: Sequence[Span]) -> Sources:
+def _classify_sources(
+    files: Sequence[SourceFile] | None, names: Counter[str], lines: Sequence[Span]
+) -> Sources:
     if files is None:
         return Sources(why="without a symbol table")
     units = _Units(names)
@@ -271,7 +273,7 @@ def describe_lack(unit: Unit) -> str:
     if unit.is_assembler:
         return ""
     producer = unit.text(plan, values, _PRODUCER) or ""
-    level, is_reduced = _options(producer)
+    level, is_reduced = _read_options(producer)
     if is_reduced:
         return f"compiled with {_REDUCED}..., which leaves out structs of headers"
     if level is not None:
@@ -309,7 +311,7 @@ def find_optimised(unit: Unit) -> list[str]:
 
 
 @lru_cache(1 << 10)
-def _options(producer: str) -> tuple[int | None, bool]:
+def _read_options(producer: str) -> tuple[int | None, bool]:
     """Return the level of debug information that gcc recorded, if any, and whether structs are left out."""
     level: int | None = None
     is_reduced = False

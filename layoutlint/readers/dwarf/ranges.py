@@ -77,20 +77,20 @@ class Ranges:
             place = first + _read_number(self._lists, first + place * width, width, self._order)
         key = (is_new, place, base)
         if key not in self._cache:
-            ranges = self._entries(unit, place, base) if is_new else self._pairs_at(unit, place, base)
+            ranges = self._read_entries(unit, place, base) if is_new else self._read_pairs(unit, place, base)
             self._cache[key] = list(ranges)
         return self._cache[key]
 
-    def _count(self) -> None:
+    def _count_entry(self) -> None:
         self._remaining -= 1
         if self._remaining < 0:
             raise DwarfError("lists of ranges that overlap")
 
-    def _pairs_at(self, unit: Unit, place: int, base: int) -> Iterator[Range]:
+    def _read_pairs(self, unit: Unit, place: int, base: int) -> Iterator[Range]:
         """Yield a list of .debug_ranges."""
         width, order, pairs = unit.shape.address_size, self._order, self._pairs
         while True:
-            self._count()
+            self._count_entry()
             first, end = (
                 _read_number(pairs, place, width, order),
                 _read_number(pairs, place + width, width, order),
@@ -103,11 +103,11 @@ class Ranges:
             else:
                 yield base + first, base + end
 
-    def _entries(self, unit: Unit, place: int, base: int) -> Iterator[Range]:
+    def _read_entries(self, unit: Unit, place: int, base: int) -> Iterator[Range]:
         """Yield a list of .debug_rnglists."""
         lists = self._lists
         while lists[place] != _END:
-            self._count()
+            self._count_entry()
             kind = lists[place]
             first, place = self._operand(unit, place + 1, kind in (_BASE, _START_END, _START_LENGTH))
             if kind == _BASE:
@@ -121,7 +121,7 @@ class Ranges:
 
     def _operand(self, unit: Unit, place: int, is_address: bool) -> tuple[int, int]:
         if not is_address:
-            return forms.uleb(self._lists, place)
+            return forms.read_uleb(self._lists, place)
         width = unit.shape.address_size
         return _read_number(self._lists, place, width, self._order), place + width
 

@@ -191,13 +191,13 @@ class Selection:
                 shape = self._decoder.shapes.shape(unit, position)
                 if shape not in self._shapes_read:
                     self._shapes_read.add(shape)
-                    self._take(entry_at(unit, position))
+                    self._read_entry(entry_at(unit, position))
             except DAMAGE as error:
                 damaged.append(describe_damage(unit, position, error))
         return damaged
 
     def local(self, unit: Unit) -> list[Local]:
-        """Return the structs that are local to functions, of those seen by `look`. Raises DAMAGE."""
+        """Return the structs that are local to functions, of those seen by `find_entries`. Raises DAMAGE."""
         return self._local_structs(unit, unit.local or ())
 
     def foreign(self, unit: Unit) -> list[Local]:
@@ -282,7 +282,7 @@ class Selection:
             definition.name
         )
 
-    def _take(self, entry: Entry) -> None:
+    def _read_entry(self, entry: Entry) -> None:
         name = entry.unit.text(entry.plan, entry.values, NAME)
         if name is None or not (self._is_wanted(name) or self._is_annotated(entry.unit.sections)):
             return
@@ -315,7 +315,7 @@ class Selection:
     ) -> None:
         signature_target = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
         if signature_target is not None:
-            entry = _struct(*signature_target)
+            entry = _entry_of_signature(*signature_target)
         elif DECLARATION in entry.values:
             self._add_incomplete(entry, name, alias, is_tagged)
             return
@@ -390,7 +390,7 @@ def entry_at(unit: Unit, position: int) -> Entry:
     return Entry(unit, position, plan, values, end)
 
 
-def _struct(unit: Unit, position: int) -> Entry:
+def _entry_of_signature(unit: Unit, position: int) -> Entry:
     """Return the entry to which a signature refers."""
     entry = entry_at(unit, position)
     if entry.plan.tag not in KEYWORDS:
@@ -427,7 +427,7 @@ def resolve_typedef(entry: Entry, name: str) -> Meaning:
         if entry.plan.tag in KEYWORDS:
             signature_target = entry.unit.reference(entry.plan, entry.values, SIGNATURE)
             align, aligned = _innermost_alignment(atomic_steps or steps)
-            struct = entry if signature_target is None else _struct(*signature_target)
+            struct = entry if signature_target is None else _entry_of_signature(*signature_target)
             naming = steps[-1][0]
             named_align, _ = _innermost_alignment([step for step in steps if step[0] == naming])
             return Meaning(

@@ -129,7 +129,7 @@ class SeenNames:
 
 
 def find_new(unit: Unit, entries: Positions, seen_names: SeenNames) -> list[int]:
-    """Return the entries with names that were not seen before, as `StructNames.look` does. Raises DAMAGE."""
+    """Return the entries with names that were not seen before, as `find_entries` does. Raises DAMAGE."""
     hits: list[int] = []
     for index in range(entries.count):
         position = entries.places[index]

@@ -21,7 +21,7 @@ from layoutlint.readers.elf.span import Span
 from layoutlint.readers.processes.guard import CHANGED, guard
 
 if TYPE_CHECKING:
-    from layoutlint.readers.elf.relocation import Tables
+    from layoutlint.readers.elf.relocation import RelocationTables
 
 Data = bytes | bytearray | memoryview
 
@@ -199,7 +199,7 @@ class Image:
                     if _is_named(header, name) and header.type != headers.NOBITS
                 ]
                 self._refuse_overlap(f"sections {name}", [header for _, header in matches])
-                self._cache[name] = tuple(self._content(*section) for section in matches)
+                self._cache[name] = tuple(self._read_content(*section) for section in matches)
         return self._cache[name]
 
     def span(self, name: str) -> Span:
@@ -263,7 +263,7 @@ class Image:
             raise ReadError(self.path, f"truncated: {reason}")
         return self._view[header.offset : end]
 
-    def _content(self, index: int, header: Section) -> memoryview:
+    def _read_content(self, index: int, header: Section) -> memoryview:
         data = self._raw(header)
         if header.flags & _SHF_COMPRESSED:
             data = self._decompress(header.name, data, *self._compression(data))
@@ -301,10 +301,10 @@ class Image:
             raise ReadError(self.path, f"section {name} {error}") from error
 
     @cached_property
-    def _relocation_tables(self) -> Tables:
+    def _relocation_tables(self) -> RelocationTables:
         from layoutlint.readers.elf import relocation  # for object files and modules
 
-        return relocation.Tables(self._headers, self.bits)
+        return relocation.RelocationTables(self._headers, self.bits)
 
     def _relocate(self, index: int, data: memoryview) -> memoryview:
         from layoutlint.readers.elf import compression, relocation  # for object files and modules
@@ -317,7 +317,7 @@ class Image:
         relocated[:] = data
         for table in tables:
             has_addends = table.type == headers.RELA
-            shape = relocation.Shape(self._machine, self.bits, self.little_endian, has_addends)
+            shape = relocation.TableFormat(self._machine, self.bits, self.little_endian, has_addends)
             relocation.apply(relocated, self._raw(table), self._symbol_values(table.link), shape)
         return memoryview(relocated).toreadonly()
 
@@ -348,7 +348,7 @@ class Image:
 def opened(path: str) -> Iterator[Image]:
     """Open an ELF file for reading. Raises ReadError for other files and for damaged headers."""
     state = _state(path)
-    image = _image(path)
+    image = _read_image(path)
     try:
         yield image
     except ReadError as error:
@@ -378,7 +378,7 @@ def _refuse_changed(path: str, earlier: _State | None, error: ReadError | None =
         raise ReadError(path, CHANGED) from error
 
 
-def _image(path: str) -> Image:
+def _read_image(path: str) -> Image:
     try:
         with files.opened(path) as file:
             size = os.fstat(file.fileno()).st_size

@@ -89,7 +89,7 @@ _RECIPES: dict[str, dict[int, Recipe]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableFormat:
     """The format of a file's relocation tables."""
 
     machine: str
@@ -107,7 +107,7 @@ _ENTRIES_AT_ONCE = 1 << 16
 _WORD, _HALF = 1 << 64, 1 << 32
 
 
-class Tables:
+class RelocationTables:
     """The relocation tables of an object file, by the section that each relocates.
 
     A table states its section (sh_info), its symbols (sh_link) and the size of its entries. Its name is that
@@ -189,7 +189,7 @@ def _refuse_damage(sections: tuple[Section, ...], table: Section, bits: int) -> 
         raise ValueError(f"{table.name} has its symbols in {name}, which is no symbol table")
 
 
-def apply(data: bytearray | mmap, table: memoryview, values: array[int], shape: Shape) -> None:
+def apply(data: bytearray | mmap, table: memoryview, values: array[int], shape: TableFormat) -> None:
     """Carry out a relocation table on a section, in place; `values` are those of the symbols.
 
     Raises ValueError for an unknown relocation or one outside the section; those before it are then done.
@@ -271,7 +271,7 @@ def _recipes(machine: str) -> bytes:
     return bytes(sum(recipes.get(kind, (0, 0))) for kind in range(max(recipes) + 1))
 
 
-def _entries(table: memoryview, shape: Shape) -> array[int]:
+def _entries(table: memoryview, shape: TableFormat) -> array[int]:
     """Return the offset, the symbol with its type, and the addend (if there is one) of each entry."""
     words = _words(table, shape.bits, shape.little_endian)
     if shape.machine == "EM_MIPS" and shape.bits == 64:

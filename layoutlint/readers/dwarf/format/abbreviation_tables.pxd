@@ -21,7 +21,7 @@ cdef class Plans:
         count=Py_ssize_t, index=Py_ssize_t, position=Py_ssize_t, word="unsigned long long",
         stack="unsigned long long[::1]",
     )
-    cdef Py_ssize_t _number(self, Py_ssize_t start, Py_ssize_t end) except -1
+    cdef Py_ssize_t _intern(self, Py_ssize_t start, Py_ssize_t end) except -1
 
 
 @cython.final

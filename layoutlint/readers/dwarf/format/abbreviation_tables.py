@@ -38,7 +38,7 @@ class Plans:
 
     def plan(self, start: int, end: int) -> Plan:
         """Return the plan of the abbreviation from its tag up to `end`. Raises DwarfError."""
-        number = self._number(start, end)
+        number = self._intern(start, end)
         while number >= len(self._plans):
             self._plans.append(None)
         plan = self._plans[number]
@@ -46,7 +46,7 @@ class Plans:
             plan = self._plans[number] = abbreviations.read(bytes(self._data[start:end]), self._shape)
         return plan
 
-    def _number(self, start: int, end: int) -> int:
+    def _intern(self, start: int, end: int) -> int:
         """Return the number of these bytes: the number of their length and of their words of eight bytes."""
         count = 1 + (end - start + _PACKED - 1) // _PACKED
         if count > len(self._words.stack):

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from layoutlint.readers.dwarf.format import forms, type_recipe
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import DwarfError, sleb
+from layoutlint.readers.dwarf.format.forms import DwarfError, read_sleb
 from layoutlint.readers.dwarf.format.type_recipe import Pair, Recipe
 
 _LARGEST_TAG = 0xFFFF
@@ -39,7 +39,7 @@ _SCOPES: Final = frozenset((tag("subprogram"), tag("lexical_block")))
 _ABSTRACT_ORIGIN: Final = attribute("abstract_origin")
 _KINDS: Final = {tag("structure_type"): AGGREGATE, tag("union_type"): AGGREGATE, tag("typedef"): TYPEDEF}
 
-Part = tuple[struct.Struct | None, tuple[int, ...], int]
+AttributeRun = tuple[struct.Struct | None, tuple[int, ...], int]
 """A run of attributes of fixed size (its decoder and their numbers), or None, one number and its form."""
 
 
@@ -111,15 +111,15 @@ class Plan:
         """Bytes to the next entry, if this one is of no interest and has no children; else -1."""
         self.pairs = pairs
         self.is_indirect = any(form == _INDIRECT for _, form, _ in pairs)
-        """Whether entries state their forms (DW_FORM_indirect); `direct` then returns their plan."""
+        """Whether entries state their forms (DW_FORM_indirect); `with_forms` then returns their plan."""
         self._by_forms: dict[tuple[object, ...], Plan] = {}
         self._is_little = is_little
-        self._parts: tuple[Part, ...] | None = None
+        self._parts: tuple[AttributeRun, ...] | None = None
         self.recipe: Recipe | None = None
         """How to compute the shape of an entry; None before the first use."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AttributeRun, ...]:
         """The decoders that together read all attributes."""
         if self._parts is None:
             self._parts = _parts_of(self.pairs, self._is_little)
@@ -204,9 +204,9 @@ def add(number: int, form: int, shape: Format, pairs: list[Pair], constants: dic
         )
 
 
-def _parts_of(pairs: list[Pair], little_endian: bool) -> tuple[Part, ...]:
+def _parts_of(pairs: list[Pair], little_endian: bool) -> tuple[AttributeRun, ...]:
     """Return the decoders that together read all attributes of an entry."""
-    parts: list[Part] = []
+    parts: list[AttributeRun] = []
     letters, numbers = "<" if little_endian else ">", []
     for number, form, width in [*pairs, (0, 0, -1)]:
         if width >= 0:
@@ -234,7 +234,7 @@ def read(data: bytes, shape: Format) -> Plan:
         form = cursor.uleb(cursor.next_position)
         position = cursor.next_position
         if form == _IMPLICIT:
-            constants[number], position = sleb(data, position)
+            constants[number], position = read_sleb(data, position)
         elif form == _INDIRECT:
             pairs.append((number, form, forms.SKIP_INDIRECT))
         elif number == 0 and form == 0:

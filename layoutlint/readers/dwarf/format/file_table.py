@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import SKIP_STRING, SKIP_ULEB, DwarfError, variable
+from layoutlint.readers.dwarf.format.forms import SKIP_STRING, SKIP_ULEB, DwarfError, read_value
 from layoutlint.readers.elf.elf_file import Data
 from layoutlint.readers.elf.span import Span
 
@@ -207,7 +207,7 @@ class Files(Cursor):
             return b""
         if not name.is_inside:
             return self._strings.text(name.form, name.value)
-        text = variable(self.data, name.value, name.form, self._strings.order)[0]
+        text = read_value(self.data, name.value, name.form, self._strings.order)[0]
         if not isinstance(text, bytes):
             raise DwarfError(f"a file name of form {name.form:#x}", name.value)
         return text

@@ -117,7 +117,7 @@ def form_size(number: int, version: int, offset_size: int, address_size: int) ->
     raise DwarfError(f"attribute form {number:#x} is not known")
 
 
-def uleb(data: Data, position: int) -> tuple[int, int]:
+def read_uleb(data: Data, position: int) -> tuple[int, int]:
     """Return an unsigned LEB128 number and the position after it."""
     result = shift = 0
     while True:
@@ -131,10 +131,10 @@ def uleb(data: Data, position: int) -> tuple[int, int]:
             raise DwarfError("a LEB128 number does not end", position)
 
 
-def sleb(data: Data, position: int) -> tuple[int, int]:
+def read_sleb(data: Data, position: int) -> tuple[int, int]:
     """Return a signed LEB128 number and the position after it."""
     start = position
-    result, position = uleb(data, position)
+    result, position = read_uleb(data, position)
     bits = 7 * (position - start)
     return (result - (1 << bits) if result >> (bits - 1) & 1 else result), position
 
@@ -157,18 +157,18 @@ def string_end(data: Data, position: int) -> int:
     raise DwarfError("a string does not end", position)
 
 
-def variable(data: Data, position: int, number: int, order: str) -> tuple[int | bytes, int]:
+def read_value(data: Data, position: int, number: int, order: str) -> tuple[int | bytes, int]:
     """Return the value of a form of variable size (strings and blocks as bytes) and the position after it."""
     if number == STRING:
         end = string_end(data, position)
         return bytes(data[position:end]), end + 1
     if number == SDATA:
-        return sleb(data, position)
+        return read_sleb(data, position)
     if number not in BLOCKS:
-        return uleb(data, position)
+        return read_uleb(data, position)
     width = _LENGTHS.get(number)
     if width is None:
-        length, start = uleb(data, position)
+        length, start = read_uleb(data, position)
     else:
         start = position + width
         length = int.from_bytes(data[position:start], order)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ Row = dict[int, Extent]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnitParts:
     """The start of a unit's part of each shared section; positions in the unit count from there."""
 
     abbrev: int
@@ -49,14 +49,14 @@ class Package:
             ".debug_types.dwo": sorted(((*row[_TYPES], row) for row in rows if _TYPES in row), key=_place),
         }
 
-    def part(self, section: str, position: int) -> Part | None:
+    def part(self, section: str, position: int) -> UnitParts | None:
         """Return the parts of the unit at a position of a section; None if no row covers it."""
         rows = self._rows[section]
         index = bisect_right(rows, position, key=_place) - 1
         if index < 0 or position >= rows[index][1]:
             return None
         row = rows[index][2]
-        return Part(row.get(_ABBREV, (0, 0))[0], row.get(_LINE, (0, 0))[0], row.get(_STRINGS))
+        return UnitParts(row.get(_ABBREV, (0, 0))[0], row.get(_LINE, (0, 0))[0], row.get(_STRINGS))
 
 
 def _place(row: tuple[int, int, Row]) -> int:

@@ -28,4 +28,4 @@ cdef class Unit(Cursor):
     @cython.locals(child=Plan, place=Py_ssize_t, index=Py_ssize_t, kind=Py_ssize_t, depth=Py_ssize_t)
     cpdef Py_ssize_t skip_entry(self, Plan plan, Py_ssize_t position) except -1
     @cython.locals(sibling="unsigned long long")
-    cdef Py_ssize_t _sibling(self, Py_ssize_t position, Py_ssize_t reference_at, Py_ssize_t width) except -1
+    cdef Py_ssize_t _read_sibling(self, Py_ssize_t position, Py_ssize_t reference_at, Py_ssize_t width) except -1

@@ -11,7 +11,7 @@ from layoutlint.readers.dwarf.format.abbreviation_tables import Table
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.cursor import Cursor
-from layoutlint.readers.dwarf.format.forms import DwarfError, variable
+from layoutlint.readers.dwarf.format.forms import DwarfError, read_value
 from layoutlint.readers.dwarf.format.languages import ASSEMBLERS, foreign
 from layoutlint.readers.dwarf.format.sections import Sections, string
 from layoutlint.readers.dwarf.format.type_recipe import Pair
@@ -19,7 +19,7 @@ from layoutlint.readers.elf.elf_file import Data
 
 if TYPE_CHECKING:
     from layoutlint.model.ctype import CType
-    from layoutlint.readers.dwarf.format.package import Part
+    from layoutlint.readers.dwarf.format.package import UnitParts
 
 NAME: Final = attribute("name")
 _SIBLING: Final = attribute("sibling")
@@ -66,7 +66,13 @@ class Unit(Cursor):
     """One unit; positions count from the start of its section."""
 
     def __init__(
-        self, sections: Sections, index: UnitIndex, section: str, data: Data, offset: int, part: Part | None
+        self,
+        sections: Sections,
+        index: UnitIndex,
+        section: str,
+        data: Data,
+        offset: int,
+        part: UnitParts | None,
     ) -> None:
         self.sections = sections
         self.index = index
@@ -193,10 +199,10 @@ class Unit(Cursor):
         if self.skeleton is not None:
             return self.skeleton.files
         if self._files is None:
-            self._files = (self._file_table(),)
+            self._files = (self._read_file_table(),)
         return self._files[0]
 
-    def _file_table(self) -> file_table.Files | None:
+    def _read_file_table(self) -> file_table.Files | None:
         offset = self.root[1].get(_STMT_LIST)
         if not isinstance(offset, int):
             return None
@@ -275,7 +281,7 @@ class Unit(Cursor):
                 values.update(zip(numbers, decoder.unpack_from(self.data, position), strict=True))
                 position += decoder.size
             else:
-                values[numbers[0]], position = variable(self.data, position, form, self.index.order)
+                values[numbers[0]], position = read_value(self.data, position, form, self.index.order)
         if position > self.end:
             raise DwarfError("an entry ends behind its unit", position)
         return values, position
@@ -317,13 +323,13 @@ class Unit(Cursor):
             if not plan.has_children:
                 position = self.skip_attributes(plan, position)
             elif plan.sibling_at >= 0:
-                position = self._sibling(position, plan.sibling_at, plan.sibling_width)
+                position = self._read_sibling(position, plan.sibling_at, plan.sibling_width)
             elif plan.sibling_step >= 0:
                 place = position
                 for index in range(plan.sibling_step):
                     kind = plan.steps[index]
                     place = place + kind if kind >= 0 else self.skip(place, kind)
-                position = self._sibling(place, 0, plan.sibling_width)
+                position = self._read_sibling(place, 0, plan.sibling_width)
             else:
                 position = self.skip_attributes(plan, position)
                 depth += 1
@@ -337,7 +343,7 @@ class Unit(Cursor):
             if not depth:
                 return position
 
-    def _sibling(self, position: int, reference_at: int, width: int) -> int:
+    def _read_sibling(self, position: int, reference_at: int, width: int) -> int:
         """Return the sibling to which a reference at `position + at` points."""
         sibling = self.number(position + reference_at, width)
         if sibling > self.end - self.offset or self.offset + sibling <= position:
@@ -382,10 +388,10 @@ class Unit(Cursor):
     def string_table(self) -> tuple[int, int]:
         """The start and the largest possible end of the unit's part of .debug_str_offsets."""
         if self._string_table is None:
-            self._string_table = self._strings()
+            self._string_table = self._find_string_table()
         return self._string_table
 
-    def _strings(self) -> tuple[int, int]:
+    def _find_string_table(self) -> tuple[int, int]:
         data, width = self.sections.string_offsets, self.shape.offset_size
         start = self.root[1].get(_STR_OFFSETS_BASE, 0 if self.shape.version < 5 else 2 * width)
         if not isinstance(start, int) or start > len(data):

@@ -12,7 +12,7 @@ from layoutlint.model.target import Target
 from layoutlint.readers import scalars
 from layoutlint.readers.dwarf.format.abbreviations import Plan
 from layoutlint.readers.dwarf.format.constants import attribute, tag
-from layoutlint.readers.dwarf.format.forms import DwarfError, uleb
+from layoutlint.readers.dwarf.format.forms import DwarfError, read_uleb
 from layoutlint.readers.dwarf.format.unit import NAME, Unit, Values
 from layoutlint.readers.dwarf.types import corrections, spelling
 from layoutlint.readers.dwarf.types.fixed_fields import FixedFields
@@ -171,17 +171,17 @@ class Decoder:
         shape = self.shapes.shape(unit, position)
         body = self._bodies_by_shape.get(shape)
         if body is None:
-            body = self._bodies_by_shape[shape] = self._body(unit, plan, values, end, depth)
+            body = self._bodies_by_shape[shape] = self._decode_body(unit, plan, values, end, depth)
         return body
 
-    def _body(self, unit: Unit, plan: Plan, values: Values, end: int, depth: int) -> Body:
+    def _decode_body(self, unit: Unit, plan: Plan, values: Values, end: int, depth: int) -> Body:
         size = values.get(BYTE_SIZE)
         align = _alignment(values, None)
         if not isinstance(size, int) or size < 0:
             raise DwarfError("a struct whose size is no number", end)
         if size >= (1 << 8 * unit.shape.address_size) - 1:
             raise DwarfError(f"a struct of {size:#x} bytes, which no address space has", end)
-        members = self._members(unit, end, depth) if plan.has_children else _Members()
+        members = self._read_members(unit, end, depth) if plan.has_children else _Members()
         is_union = plan.tag == _UNION
         fields = members.intern(self._fields)
         if is_union:
@@ -234,7 +234,7 @@ class Decoder:
             )
         return realign
 
-    def _members(self, unit: Unit, position: int, depth: int) -> _Members:
+    def _read_members(self, unit: Unit, position: int, depth: int) -> _Members:
         """Return the members up to the closing null entry. Raises DwarfError."""
         members = _Members()
         while True:
@@ -361,17 +361,17 @@ class Decoder:
         if size is None and kind == spelling.POINTER:
             size = min(unit.shape.address_size, self.target.pointer_size)
         if not isinstance(size, int):
-            return self._type(ctype, None, None)
+            return self._intern_type(ctype, None, None)
         if size < 0:
             raise DwarfError(f"a type of {size} bytes", end)
-        natural, possible = self._natural(size, values.get(_ENCODING), ctype)
+        natural, possible = self._natural_alignment(size, values.get(_ENCODING), ctype)
         align = _alignment(values, natural)
         if ALIGNMENT in values:
             # gcc confuses arrays of an atomic type with those of an aligned typedef of it.
             possible = align | natural if align and self.hides_atomics else 0
-        return self._type(ctype, size * 8, align, None, (), (), 0, calls, (), possible)
+        return self._intern_type(ctype, size * 8, align, None, (), (), 0, calls, (), possible)
 
-    def _type(
+    def _intern_type(
         self, ctype: CType, bit_size: int | None, align: int | None, aggregate: Aggregate | None = None,
         dims: tuple[int | None, ...] = (), members: tuple[Field, ...] = (), count: int = 0,
         calls: bool = False, stands_for: tuple[CType, ...] = (), possible: int = 0, plain_align: int = 0,
@@ -394,7 +394,7 @@ class Decoder:
             )
         return interned
 
-    def _natural(self, size: int, encoding: object, ctype: CType) -> tuple[int, int]:
+    def _natural_alignment(self, size: int, encoding: object, ctype: CType) -> tuple[int, int]:
         """Return the alignment of a scalar in a struct, and the possible ones."""
         is_wide = None if self.unstated & _WIDE or self.hides_atomics else False
         if "_BitInt" in ctype.left:
@@ -410,7 +410,7 @@ class Decoder:
         """Return the type of a typedef or qualified type, with its own name and alignment."""
         target = unit.reference(plan, values, TYPE)
         if target is None:
-            return self._type(ctype, None, None)
+            return self._intern_type(ctype, None, None)
         inner = self.type_at(*target, depth)
         size, natural, possible = inner.bit_size, inner.align, inner.possible
         if plan.tag == spelling.ATOMIC and natural is not None:
@@ -422,7 +422,7 @@ class Decoder:
         elif is_typedef and self.hides_typedefs and natural is not None:
             possible = alignment.ANY
         stands_for = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
-        return self._type(
+        return self._intern_type(
             ctype, size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,
             inner.calls, stands_for, possible, plain_align,
         )  # fmt: skip
@@ -450,13 +450,13 @@ class Decoder:
             natural, possible = scalars.vector(self.target, size)
             align = _alignment(values, natural)
             possible = 0 if ALIGNMENT in values else possible
-            return self._type(ctype, size * 8, align, None, (), (), 0, False, (), possible)
+            return self._intern_type(ctype, size * 8, align, None, (), (), 0, False, (), possible)
         possible = element.possible
         if element.plain_align and self.is_rounded is not True:
             # gcc can lose the alignment stated by the typedef of an array's elements: if it is `const`, for
             # arrays of arrays, or because of other types of the unit (build_array_type_1 in gcc/tree.cc).
             possible = (possible or element.align or 1) | element.plain_align
-        return self._type(
+        return self._intern_type(
             ctype, bits, _alignment(values, element.align), element.aggregate, counts + element.dims,
             element.members, element.field_count, element.calls, element.stands_for,
             0 if ALIGNMENT in values or possible == element.align else possible, element.plain_align,
@@ -475,7 +475,7 @@ class Decoder:
             return defined_type
         keyword = KEYWORDS[plan.tag]
         if DECLARATION in values:
-            return self._type(ctype, None, None, keyword)
+            return self._intern_type(ctype, None, None, keyword)
         body = self.body(unit, position, plan, values, end, depth)
         possible = body.possible
         if self.hides_atomics and body.bit_size:
@@ -484,7 +484,7 @@ class Decoder:
                 atomic = scalars.atomic(self.target, body.bit_size, body.likely, base, is_rounded)
                 possible = (possible or base) | (atomic.possible or atomic.align)
             possible = 0 if possible == body.likely else possible
-        return self._type(
+        return self._intern_type(
             ctype,
             body.bit_size,
             body.likely,
@@ -553,7 +553,7 @@ def _location(values: Values) -> int:
     if isinstance(value, int):
         return value
     if value and value[0] in (_PLUS_UCONST, _CONSTU):
-        number, end = uleb(value, 1)
+        number, end = read_uleb(value, 1)
         tail = b"" if value[0] == _PLUS_UCONST else bytes((_PLUS,))
         if value[end:] == tail:
             return number

@@ -38,18 +38,18 @@ class Paths:
         """Its files."""
         self._origin = 0
         """The number of its sections and its compilation directory."""
-        self._turns = array("Q", bytes(8 * _FILES))
+        self._unit_path_numbers = array("Q", bytes(8 * _FILES))
         """The numbers of paths, by the unit's own numbers of files; the upper bits identify the unit."""
-        self._turn = 0
+        self._unit_number = 0
         """The number of this unit, counted from 1."""
 
     def path_number(self, unit: Unit, number: int) -> int:
         """Return the number of the path with a unit's own file number. Raises DwarfError, IndexError."""
         if self._unit is not unit:
             self._begin(unit)
-        if number < _FILES and self._turns[number] // _NUMBERS == self._turn:
-            return self._turns[number] % _NUMBERS
-        place = self._place(number)
+        if number < _FILES and self._unit_path_numbers[number] // _NUMBERS == self._unit_number:
+            return self._unit_path_numbers[number] % _NUMBERS
+        place = self._positions_number(number)
         while place >= len(self._path_numbers):
             self._path_numbers = array("Q", bytes(self._path_numbers) + bytes(8 * len(self._path_numbers)))
         entry = self._path_numbers[place]
@@ -57,7 +57,7 @@ class Paths:
             entry = 1 + self._numbers.setdefault(unit.path(number), len(self._numbers))
             self._path_numbers[place] = entry
         if number < _FILES:
-            self._turns[number] = self._turn * _NUMBERS + entry - 1
+            self._unit_path_numbers[number] = self._unit_number * _NUMBERS + entry - 1
         return entry - 1
 
     def forget_places(self) -> None:
@@ -68,25 +68,25 @@ class Paths:
         self._files = unit.files
         folder = "" if self._files is None else self._files.comp_dir
         sections = unit.sections if unit.skeleton is None else unit.skeleton.sections
-        self._origin = self._text(sections.number, folder.encode(errors="surrogateescape"))
+        self._origin = self._text_number(sections.number, folder.encode(errors="surrogateescape"))
         self._unit = unit
-        self._turn += 1
+        self._unit_number += 1
 
-    def _place(self, number: int) -> int:
+    def _positions_number(self, number: int) -> int:
         """Return the number of the positions of a file's name and its folder's."""
         files, stack = self._files, self._places.stack
         if files is None or not files.find(number):
             return self._places.number(0, 0)
         stack[0] = self._origin
-        stack[1] = self._word(files, files.name)
-        stack[2] = self._word(files, files.folder)
+        stack[1] = self._name_word(files, files.name)
+        stack[2] = self._name_word(files, files.folder)
         return self._places.number(0, _WORDS)
 
-    def _word(self, files: Files, name: Name) -> int:
+    def _name_word(self, files: Files, name: Name) -> int:
         value = name.value
         if name.is_inside or value >= _PLACES:
-            value = self._text(-1, files.text(name))
+            value = self._text_number(-1, files.text(name))
         return name.form << _FORM | value
 
-    def _text(self, origin: int, text: bytes) -> int:
+    def _text_number(self, origin: int, text: bytes) -> int:
         return self._texts.setdefault((origin, text), len(self._texts))

@@ -54,7 +54,7 @@ class FixedFields:
         """Whether name and type can be read. Then no attribute comes twice."""
         for number, form in plan.forms.items():
             width = forms.form_size(form, shape.version, shape.offset_size, shape.address_size)
-            self.is_plain = self._find(number, form, width) and self.is_plain
+            self.is_plain = self._locate(number, form, width) and self.is_plain
         if not plan.constants.keys().isdisjoint((NAME, _TYPE, _SIGNATURE)):
             self.is_plain = False
         self.is_whole = self.is_plain and _SPECIAL.isdisjoint({*plan.forms, *plan.constants})
@@ -62,7 +62,7 @@ class FixedFields:
         self.is_member = self.is_whole and self.type_at >= 0 and not plan.has_children
         """Whether all attributes of a member can be read."""
 
-    def _find(self, number: int, form: int, width: int) -> bool:
+    def _locate(self, number: int, form: int, width: int) -> bool:
         """Note the offset of the next attribute; return whether it can be read, or skipped."""
         place = self.size
         if number == NAME and form == forms.STRING:

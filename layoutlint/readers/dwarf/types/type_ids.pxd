@@ -33,7 +33,7 @@ cdef class Shapes:
     cpdef list new_among(self, Unit unit, list positions)
     cpdef unsigned long long shape(self, Unit unit, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(key="unsigned long long", number="unsigned long long")
-    cdef unsigned long long _whole(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _type_number(self, Unit unit, Py_ssize_t position, int depth) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(
         plan=Plan, recipe=Recipe, start=Py_ssize_t, end=Py_ssize_t, number="unsigned long long",
     )
@@ -67,7 +67,7 @@ cdef class Shapes:
     @cython.locals(step=Py_ssize_t, width=Py_ssize_t, word="unsigned long long", start=Py_ssize_t)
     cdef unsigned long long _name_number(self, Unit unit, Recipe recipe, long long tag, Py_ssize_t position) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(action=int, width=Py_ssize_t, end=Py_ssize_t, value="unsigned long long")
-    cdef unsigned long long _word(
+    cdef unsigned long long _attribute_word(
         self, Unit unit, Recipe recipe, Py_ssize_t step, Py_ssize_t position, bint is_whole, int depth
     ) except? 0xFFFFFFFFFFFFFFFF
     @cython.locals(target="unsigned long long")
@@ -88,7 +88,7 @@ cdef class Shapes:
     @cython.locals(name="unsigned long long", place="unsigned long long", text="unsigned long long")
     cdef void _use_two_words(self, Recipe recipe, Py_ssize_t start) except *
     @cython.locals(end=Py_ssize_t)
-    cdef unsigned long long _number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
+    cdef unsigned long long _pop_number(self, Py_ssize_t start) except? 0xFFFFFFFFFFFFFFFF
     cdef void _put(self, unsigned long long word) except *
     cdef void _grow(self, Py_ssize_t count) except *
 

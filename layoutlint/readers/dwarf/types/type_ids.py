@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from layoutlint.readers.dwarf.format import type_recipe, word_tables
 from layoutlint.readers.dwarf.format.abbreviations import Plan
-from layoutlint.readers.dwarf.format.forms import DAMAGE, DwarfError, sleb
+from layoutlint.readers.dwarf.format.forms import DAMAGE, DwarfError, read_sleb
 from layoutlint.readers.dwarf.format.type_recipe import Recipe
 from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.format.word_tables import Memo, Words
@@ -96,7 +96,7 @@ class Shapes:
             if not self._has_crossed:
                 self._memo.begin(unit.key + 2 * unit.offset, unit.key + 2 * unit.end)
         self._top = 0
-        return self._whole(unit, position, 0)
+        return self._type_number(unit, position, 0)
 
     def forget_places(self) -> None:
         """Forget everything that is known by positions, because some files are closed."""
@@ -104,7 +104,7 @@ class Shapes:
         self._has_crossed, self._home = False, None
         self._paths.forget_places()
 
-    def _whole(self, unit: Unit, position: int, depth: int) -> int:
+    def _type_number(self, unit: Unit, position: int, depth: int) -> int:
         key = unit.key + 2 * position
         number = self._memo.recall(key)
         return self._add_type(unit, position, key, depth) if number == _UNKNOWN else number
@@ -123,7 +123,7 @@ class Shapes:
             number = (
                 self._pointer_number(unit, recipe, position, start)
                 if recipe.is_pointer
-                else self._number(start)
+                else self._pop_number(start)
             )
         self._memo.keep(key, number)
         return number
@@ -141,7 +141,7 @@ class Shapes:
         )
         if pointee_number >= _SPELLINGS or size >= _SIZES:
             self._put(mark)
-            return self._number(start)
+            return self._pop_number(start)
         self._top = start
         return mark | _IS_POINTER | size << _SPELLING_BITS | pointee_number
 
@@ -165,7 +165,7 @@ class Shapes:
             self._add_references(unit, recipe, attributes_start, depth + 1)
             if plan.has_children and recipe.has_parts:
                 self._add_children(unit, unit.skip_attributes(plan, attributes_start), depth + 1)
-            number = self._number(start)
+            number = self._pop_number(start)
             if recipe.has_parts or not recipe.is_whole:
                 self._spelled_last = plan
         self._memo.keep(key, number)
@@ -202,7 +202,7 @@ class Shapes:
         for step in range(0, recipe.size, 4):
             width = recipe.steps[step + 1]
             if recipe.steps[step] != _DROP:
-                word = self._word(unit, recipe, step, position, recipe.is_whole, depth)
+                word = self._attribute_word(unit, recipe, step, position, recipe.is_whole, depth)
                 self._words[start + 1 + recipe.steps[step + 2]] = word
             position = position + width if width >= 0 else unit.skip(position, width)
         self._add_constants(unit, recipe, start)
@@ -211,7 +211,7 @@ class Shapes:
         return position
 
     def _add_fixed(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> int:
-        """Add the words of attributes at fixed offsets, as `_attributes` does; -1 if that takes more."""
+        """Add the words of attributes at fixed offsets, as `_add_attributes` does; -1 if that takes more."""
         start = self._top
         if recipe.has_text:
             self._words[start + 1] = self._texts.short_word(unit, position)
@@ -252,7 +252,7 @@ class Shapes:
         for step in range(0, recipe.size, 4):
             width = recipe.steps[step + 1]
             if recipe.steps[step] == _REFER:
-                self._put(self._word(unit, recipe, step, position, False, depth))
+                self._put(self._attribute_word(unit, recipe, step, position, False, depth))
             position = position + width if width >= 0 else unit.skip(position, width)
 
     def _name_number(self, unit: Unit, recipe: Recipe, tag: int, position: int) -> int:
@@ -262,15 +262,17 @@ class Shapes:
         for step in range(0, recipe.name_step, 4):
             width = recipe.steps[step + 1]
             position = position + width if width >= 0 else unit.skip(position, width)
-        word = self._word(unit, recipe, recipe.name_step, position, False, 0)
+        word = self._attribute_word(unit, recipe, recipe.name_step, position, False, 0)
         if word < _NAMED:
             return _IS_NAME | (word + 1) << 8 | tag & 0xFF
         start = self._top
         self._put(_IS_SPELLED | tag)
         self._put(word)
-        return self._number(start)
+        return self._pop_number(start)
 
-    def _word(self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int) -> int:
+    def _attribute_word(
+        self, unit: Unit, recipe: Recipe, step: int, position: int, is_whole: bool, depth: int
+    ) -> int:
         """Return the word of an attribute."""
         action = recipe.steps[step]
         width = recipe.steps[step + 1]
@@ -278,7 +280,7 @@ class Shapes:
             end = position + width if width >= 0 else unit.skip(position, width)
             return self._texts.inline_word(unit, position, end)
         if action == _SIGNED:
-            return sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
+            return read_sleb(unit.data, position)[0] & 0xFFFFFFFFFFFFFFFF
         value = unit.value(position, width)
         if action == _REFER:
             return self._target_number(unit, recipe.steps[step + 3], value, position, is_whole, depth)
@@ -305,7 +307,9 @@ class Shapes:
                 self._has_crossed = True
                 self._memo.begin_all()
             unit, target = unit.refer(form, value)
-        return self._whole(unit, target, depth) if is_whole else self._spelling_number(unit, target, depth)
+        return (
+            self._type_number(unit, target, depth) if is_whole else self._spelling_number(unit, target, depth)
+        )
 
     def _add_children(self, unit: Unit, position: int, depth: int) -> None:
         """Add the members, dimensions or parameters among the entries from a position on."""
@@ -338,7 +342,7 @@ class Shapes:
             position = unit.skip_entry(plan, position)
 
     def _add_run(self, unit: Unit, recipe: Recipe, position: int, depth: int) -> int:
-        """Add consecutive members of one abbreviation, as `_attributes` and `_shorten` would.
+        """Add consecutive members of one abbreviation, as `_add_attributes` and `_use_two_words` would.
 
         The first one's attributes start at `position`. Returns the position after the last member that was
         added.
@@ -390,7 +394,7 @@ class Shapes:
             self._words[start + 1] = self._words[start + 2]
             self._top = start + 2
 
-    def _number(self, start: int) -> int:
+    def _pop_number(self, start: int) -> int:
         """Return the number of the words from `start` on, and remove them."""
         end, self._top = self._top, start
         return self._numbers.number(start, end)
