@@ -46,7 +46,7 @@ def applied(module, machine, bits, little, has_addends, *entries, data=bytes(16)
     packed = b"".join(struct.pack(symbol, value % (1 << bits)) for value in VALUES)
     values = module.symbol_values(memoryview(packed), bits, little)
     section = bytearray(data)
-    module.apply(section, memoryview(table), values, module.Shape(machine, bits, little, has_addends))
+    module.apply(section, memoryview(table), values, module.TableFormat(machine, bits, little, has_addends))
     return bytes(section)
 
 
@@ -105,7 +105,7 @@ def test_a_section_shorter_than_a_value(module):
 
 @pytest.mark.parametrize("size", [1, 8, 23, 25])
 def test_a_table_that_ends_inside_an_entry(module, size):
-    shape = module.Shape("EM_X86_64", 64, True, True)
+    shape = module.TableFormat("EM_X86_64", 64, True, True)
     with pytest.raises(ValueError, match=f"a relocation table of {size} bytes ends inside an entry"):
         module.apply(bytearray(8), memoryview(bytes(size)), array("Q", VALUES), shape)
     with pytest.raises(ValueError, match=f"a symbol table of {size} bytes ends inside a symbol"):
@@ -122,7 +122,7 @@ MIPS = [
 def test_mips64_packs_its_types(module, little, types):
     mark, section = "<" if little else ">", bytearray(8)
     table = struct.pack(f"{mark}QI4Bq", 0, 1, *types, 2)
-    module.apply(section, memoryview(table), array("Q", VALUES), module.Shape("EM_MIPS", 64, little, True))
+    module.apply(section, memoryview(table), array("Q", VALUES), module.TableFormat("EM_MIPS", 64, little, True))
     assert section == struct.pack(f"{mark}Q", 0x1002) if types[-1] == 18 else struct.pack(f"{mark}I4x", 0x1002)
 
 
@@ -135,7 +135,7 @@ def test_mips64_packs_its_types(module, little, types):
 def test_mips64_that_is_not_known(module, little, types, has_addends, message):
     table = struct.pack(f"{'<' if little else '>'}QI4B", 0, 1, *types) + bytes(8 * has_addends)
     with pytest.raises(ValueError, match=message):
-        module.apply(bytearray(8), memoryview(table), array("Q", VALUES), module.Shape("EM_MIPS", 64, little, has_addends))
+        module.apply(bytearray(8), memoryview(table), array("Q", VALUES), module.TableFormat("EM_MIPS", 64, little, has_addends))
 
 
 def test_long_tables_are_one(module):
