@@ -84,7 +84,7 @@ def contradiction(
 ) -> str | None:
     """Return why a struct cannot have a placement, or None if it can.
 
-    `stated` is the alignment that the input states. An alignment that only follows from the members can be
+    `stated_align` is the alignment in the input. An alignment that only follows from the members can be
     wrong: the struct may be packed.
     """
     placement = f"`placement` `{storage.spelling}`"

@@ -148,7 +148,7 @@ class Index:
     def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
         """Return the containers of one of the `definitions` of a name, sorted by name and offset.
 
-        With `is_direct`, omit containers that embed it only through another struct. Raises TooManyWays.
+        With `is_direct`, omit containers that embed it only through another struct. Raises TooManyContainers.
         """
         node = next(node for node in self._nodes_named(name) if node.struct is struct)
         fields_by_holder = _find_holders(node, is_direct)
@@ -288,7 +288,7 @@ def _find_holders(node: Node, is_direct: bool) -> _FieldsByHolder:
 
 
 def _refuse_too_many(node: Node, fields_by_holder: _FieldsByHolder) -> None:
-    """Raise TooManyWays if more paths lead to a struct than are listed. Paths are counted by addition."""
+    """Raise TooManyContainers if more paths lead to a struct than are listed; count paths by addition."""
     holders: dict[Node, list[Node]] = {}
     for top, fields in fields_by_holder.items():
         for _, child in fields:

@@ -40,7 +40,7 @@ class Definitions:
         self._shapes = Shapes()
 
     def find_equal(self, struct: Struct, namesakes: list[Node]) -> Node | None:
-        """Return the definition in `same` with equal content, ignoring its files; None for none."""
+        """Return the definition in `namesakes` with equal content, ignoring its files; None for none."""
         if not namesakes:
             return None
         by_content = self._by_content.get(struct.name)

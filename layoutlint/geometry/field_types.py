@@ -46,7 +46,7 @@ class Finder:
     def find_arrays(self, layout: Layout, patterns: _Patterns, only_own: bool) -> Iterator[Place]:
         """Yield the arrays of known length whose elements match, or contain matching fields.
 
-        With `own`, omit arrays inside a named struct.
+        With `only_own`, omit arrays inside a named struct.
         """
         waiting = [*layout.places]
         while waiting:

@@ -352,8 +352,8 @@ def _next_member(
 ) -> Field | None:
     """Return the next member on a path, itself or an unnamed member that contains it; None at its end.
 
-    An embedded struct without a member name (`-fms-extensions`) is found by its members and offset: `left`
-    bits further on.
+    An embedded struct without a member name (`-fms-extensions`) is found by its members and its offset,
+    `bits_left` bits further on.
     """
     for member in members:
         if names and (member.name == names[0] or (member.name is None and _has_member(member, names[0]))):

@@ -83,7 +83,7 @@ class Context:
         """Return the fields that match paths and patterns, in the given order, each once.
 
         `@hot-read` matches fields with this declared access, `@type:T` fields of a type. Raises NoSuchField
-        for a path without a match, with the nearest name; NothingDeclared if no field matches at all, unless
+        for a path without a match, with the nearest name; NoDeclaredAccess if no field matches at all, unless
         `or_none`; and CannotTell for unknown sizes.
         """
         fields: dict[str, Place] = {}
@@ -163,7 +163,7 @@ class Context:
     def uses(self) -> dict[Place, tuple[Access, ...]]:
         """Return the fields with their declared accesses. A field's own declaration overrides a pattern's.
 
-        Raises NoSuchField; NothingDeclared if there is no access; NothingOfType if all declarations are by
+        Raises NoSuchField; NoDeclaredAccess if there is no access; NoFieldOfType if all declarations are by
         type and none matches.
         """
         struct = self.layout.struct

@@ -159,9 +159,9 @@ def judge_apart(
     prefix: str = "",
     suffix: str = "",
 ) -> Verdict:
-    """Return the verdict that pairs must share no line; `kept` if none ever does.
+    """Return the verdict that pairs must share no line; `kept_verdict` if none ever does.
 
-    `around` are the neighbours that count too. `before` and `behind` enclose the message. Raises CannotTell
+    `adjacent` are the neighbours that count too. `prefix` and `suffix` enclose the message. Raises CannotTell
     if nothing shares a line in the object, and its required neighbours are unknown.
     """
     violations = {pair: bases for pair in pairs if (bases := shared_bases(*pair, placements))}

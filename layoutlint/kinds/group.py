@@ -180,7 +180,7 @@ class MarkedGroup:
 
 
 def _marked_groups(context: Context) -> Groups:
-    """Return the groups of a struct. Raises Unconcerned without marks, CannotTell if their order
+    """Return the groups of a struct. Raises NotApplicable without marks, CannotTell if their order
     is random.
     """
     struct = context.layout.struct

@@ -258,7 +258,7 @@ class _Spans:
         return sorted(number for number in chosen if self._spans[number][1] > start)
 
     def count_candidates(self, start: int, end: int) -> int:
-        """Return an upper limit for the number of ranges that `meeting` returns."""
+        """Return an upper limit for the number of ranges that `overlapping` returns."""
         return max(0, bisect_left(self._starts, end) - self._first(start))
 
     def _first(self, start: int) -> int:

@@ -139,7 +139,7 @@ def embedded(structs: Iterable[Struct]) -> frozenset[str]:
 
 
 def redone(reading: Reading, context: Iterable[Reading], how: Randomisation) -> RelaidStructs:
-    """Return the structs of a reading as the build lays them out; `known` are readings of the types they
+    """Return the structs of a reading as the build lays them out; `context` are readings of the types they
     embed.
 
     A struct whose layout cannot be computed has a `problem`. Raises UsageError for the name of a missing
