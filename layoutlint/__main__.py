@@ -1,6 +1,6 @@
-"""The process of `layoutlint` and `python -m layoutlint`: what it does besides the command line.
+"""The process of `layoutlint` and `python -m layoutlint`: garbage collection, and the exit status.
 
-Python ends with status 1 where an exception is left, which would mean findings: none is left here.
+Python exits with status 1 for an unhandled exception, which would mean findings: all are handled here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ EXIT_INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line of this process, and exit with its status."""
-    # Most objects stay to the end: looking for cycles among them at Python's pace takes an eighth of a run,
-    # and one look at what a kernel's containers are made of ten milliseconds.
+    # Most objects live until the end. Collecting as often as Python does takes an eighth of a run; one
+    # collection of the containers of a kernel takes ten milliseconds.
     gc.set_threshold(300_000, 20, 100)
     try:
         from layoutlint import cli
         from layoutlint.readers.processes.guard import (
-            allow_guard,  # not before: importing makes objects that stay as well
+            allow_guard,  # imported late: an import makes objects that stay
         )
 
         allow_guard()
@@ -31,10 +31,10 @@ def main() -> None:
         status = end.code if isinstance(end.code, int) else EXIT_INTERNAL if end.code else 0
     except KeyboardInterrupt:
         status = EXIT_INTERRUPTED
-    except BaseException as error:  # it cannot even be imported: no memory, a broken installation
+    except BaseException as error:  # an import failed: no memory, or a broken installation
         status = EXIT_INTERNAL
         _complain(error)
-    _leave(status)
+    _exit_at_once(status)
     raise SystemExit(status)
 
 
@@ -42,15 +42,15 @@ def _complain(error: BaseException) -> None:
     try:
         cause = ascii(str(error))[1:-1]
         os.write(2, f"layoutlint: cannot run: {type(error).__name__}: {cause}\n".encode())
-    except Exception:  # the status says it as well
+    except Exception:  # the status remains
         return
 
 
-def _leave(status: int) -> None:
-    """Ends the process at once: taking a run's objects apart one by one takes a tenth of it, for nothing.
+def _exit_at_once(status: int) -> None:
+    """End the process without freeing its objects, which takes a tenth of a run.
 
-    Returns, for the interpreter to end as it always does, when output cannot be written (it says so), and for
-    LAYOUTLINT_DEBUG (profilers write at the end).
+    Returns, so that the interpreter ends as usual, if output cannot be written (the interpreter reports it)
+    and for LAYOUTLINT_DEBUG (profilers write at the end).
     """
     if os.environ.get("LAYOUTLINT_DEBUG"):
         return
@@ -61,20 +61,20 @@ def _leave(status: int) -> None:
         return
     try:
         sys.stderr.flush()
-    finally:  # the status says what stderr cannot take
+    finally:  # the status remains if stderr cannot be written
         os._exit(status)
 
 
-def _without_working_folder() -> None:
-    """Import nothing from the working folder, which `python -m` searches first: it can be a hostile tree."""
+def _ignore_working_folder() -> None:
+    """Import nothing from the working directory, which `python -m` searches first: it can be hostile."""
     try:
-        here = os.getcwd()
+        folder = os.getcwd()
     except OSError:
         return
-    if not sys.flags.safe_path and sys.path[:1] == [here]:
+    if not sys.flags.safe_path and sys.path[:1] == [folder]:
         del sys.path[0]
 
 
 if __name__ == "__main__":
-    _without_working_folder()
+    _ignore_working_folder()
     main()

@@ -1,4 +1,4 @@
-"""The command line as a whole: its commands, and what becomes of their errors and exit status."""
+"""The command line: its commands, and the exit statuses of their errors."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would l
 EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, likewise: `layoutlint show vmlinux --all | head`
 
 
-def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-    """Prints the version; click's own option would look for the compiled modules in every run."""
-    if asked and not ctx.resilient_parsing:
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the version and exit; click's own option would search compiled modules in every run."""
+    if value and not ctx.resilient_parsing:
         from layoutlint.commands import version
 
         click.echo(f"layoutlint {__version__} (DWARF scanner: {version.state()})")
@@ -47,19 +47,20 @@ def _version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
 
 
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""What the system has no more of: descriptors, memory, processes."""
+"""Errors for resources that are exhausted: descriptors, memory, processes."""
 
 
-class _ReaderLeft(Exception):
-    """Nobody reads our output any more (`| head`)."""
+class _OutputClosed(Exception):
+    """The process that reads the output has ended (`| head`)."""
 
 
-class _Full(Exception):
-    """There is no more room where our output goes."""
+class _OutputFull(Exception):
+    """There is no space for the output."""
 
 
 @contextmanager
-def _output() -> Iterator[None]:
+def _classify_output_errors() -> Iterator[None]:
+    """Turn errors of writing the output into _OutputClosed or _OutputFull."""
     try:
         try:
             yield
@@ -67,26 +68,26 @@ def _output() -> Iterator[None]:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except BrokenPipeError as error:
-        raise _ReaderLeft from error
+        raise _OutputClosed from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        raise _Full((error.strerror or str(error)).lower()) from error
+        raise _OutputFull((error.strerror or str(error)).lower()) from error
 
 
 class _App(click.Group):
-    """Tells a reader that has left from findings: click would exit with 1 for both."""
+    """Gives closed output an exit status of its own: click would exit with 1, as for findings."""
 
-    def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with _output():
-            return super().make_context(*args, **more)
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _classify_output_errors():
+            return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             os.getcwd()
         except OSError as error:
-            raise ReadError(".", "the working folder is gone; change to one that exists") from error
-        with _output():
+            raise ReadError(".", "the working directory does not exist; change to another one") from error
+        with _classify_output_errors():
             return super().invoke(ctx)
 
 
@@ -97,17 +98,17 @@ class _App(click.Group):
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_version,
+    callback=_print_version,
     help="Show the version and exit.",
 )
 def app() -> None:
-    """Checks on which cache lines the fields of C structs fall, by written rules.
+    """Check by written rules on which cache lines the fields of C structs are.
 
     Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, folders of kernel modules,
     C headers and sources, compile_commands.json, and kernel trees. Compiler flags for headers and sources
-    stand behind `--`.
+    follow `--`.
 
-    Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be told,
+    Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be judged,
     4 an internal error.
     """
 
@@ -118,8 +119,8 @@ for command in (rules_import, rules_asserts):
     rules_group.add_command(command)
 
 
-def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Our own arguments, and the compiler flags behind `--`."""
+def _split_flags(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the arguments of layoutlint, and the compiler flags after `--`."""
     if "--" not in arguments:
         return arguments, ()
     at = arguments.index("--")
@@ -128,7 +129,7 @@ def _split(arguments: list[str]) -> tuple[list[str], tuple[str, ...]]:
 
 def main() -> NoReturn:
     """Run the command line of this process, and exit with its status."""
-    arguments, flags = _split(sys.argv[1:])
+    arguments, flags = _split_flags(sys.argv[1:])
     _open_streams()
     try:
         _refuse_ambiguous(arguments)
@@ -146,10 +147,10 @@ def main() -> NoReturn:
         _fail(escapes.inline(str(error)), EXIT_USAGE)
     except MemoryError:
         _fail("there is not enough memory; the run was not finished", EXIT_UNKNOWN)
-    except _ReaderLeft:  # nothing more can be said to it
+    except _OutputClosed:
         _drop_output()
         sys.exit(EXIT_BROKEN_PIPE)
-    except _Full as error:
+    except _OutputFull as error:
         _drop_output()
         _fail(f"cannot write all of the output: {error}", EXIT_USAGE)
     except OSError as error:
@@ -162,14 +163,14 @@ def main() -> NoReturn:
 
 
 def _refuse_ambiguous(arguments: list[str]) -> None:
-    """Raise UsageError for an option that is also the name of a file: tools append the names of files.
+    """Raise UsageError for an option that is also the name of a file: tools append file names.
 
-    A hostile tree can hold a file `--rules=e.h`, which a hook passes as it passes every name.
+    A hostile tree can contain a file `--rules=e.h`, which a hook passes like every file name.
     """
     for word in arguments:
         if word.startswith("-") and os.path.lexists(word):
             raise UsageError(
-                f"{word!r} is an option, and the name of a file in this folder; "
+                f"{word!r} is an option and also a file in this folder; "
                 f"write './{word}' for the file, or rename it"
             )
 
@@ -179,12 +180,12 @@ def _internal(error: Exception) -> NoReturn:
         import traceback
 
         traceback.print_exc()
-    told = f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)"
-    _fail(escapes.inline(told), EXIT_INTERNAL)
+    message = f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)"
+    _fail(escapes.inline(message), EXIT_INTERNAL)
 
 
 def _open_streams() -> None:
-    """Lets all be written that is told, the same bytes in every locale, for every file name."""
+    """Make stdout and stderr write the same bytes in every locale, whatever the file names."""
     _open_standard_descriptors()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -196,21 +197,21 @@ def _open_streams() -> None:
 
 
 def _open_standard_descriptors() -> None:
-    """Give no file or pipe the number of a stream that is closed: what writes to the stream would meet it."""
+    """Open closed standard streams, so that no file gets their number and their output."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
 
 
 def _drop_output() -> None:
-    """Lets what is left of the output go nowhere."""
+    """Discard the rest of the output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, status: int) -> NoReturn:
-    with suppress(OSError):  # the status says it as well
+    with suppress(OSError):  # the status remains
         for line in message.split("\n"):
             has_place = status == EXIT_USAGE and ":" in line.split(" ")[0]
             sys.stderr.write(escapes.lines((line if has_place else f"layoutlint: {line}",)))
@@ -219,9 +220,11 @@ def _fail(message: str, status: int) -> NoReturn:
 
 
 def _show(error: click.ClickException) -> None:
-    """Write a mistake in the command line, which repeats what stands there."""
-    told, shown = error.format_message(), io.StringIO()
-    error.show(file=shown)
+    """Write a mistake in the command line to stderr; its text quotes the command line."""
+    message, usage = error.format_message(), io.StringIO()
+    error.show(file=usage)
     with suppress(OSError):
-        sys.stderr.write(escapes.lines(shown.getvalue().replace(told, escapes.inline(told)).splitlines()))
+        sys.stderr.write(
+            escapes.lines(usage.getvalue().replace(message, escapes.inline(message)).splitlines())
+        )
         sys.stderr.flush()

@@ -13,10 +13,10 @@ from layoutlint.cli import app
 PATH = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 HEAD = """# The command line
 
-What `--help` says, command by command. Compiler flags for headers and sources stand behind `--`:
-`layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` takes the rules of the nearest
-`layoutlint.toml`, from the current folder upwards to the top of the repository; Linux kernels are judged by the shipped
-packs as well.
+The output of `--help`, command by command. Compiler flags for headers and sources follow `--`:
+`layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` uses the rules of the nearest
+`layoutlint.toml`, from the current folder up to the top of the repository. Linux kernels are also judged by the shipped
+packs.
 """
 
 

@@ -176,11 +176,11 @@ def test_a_source_that_is_newer_is_told(tmp_path):
 IGNORED = "struct s {{\n\tlong a; /* layoutlint: hot-write */\n\tlong b; /* layoutlint: hot-read */\n\t{at}\n\tlong c;\n}} s;\n"
 WORDS = [
     # what stands at `c`, the finding's line and what it says of it
-    ("/* layoutlint: ignore[s/access] it is measured */", 4, "unused/s/ignore[s/access]", "`ignore[s/access]` at `c` of s ignores no finding"),
-    ("long d; /* layoutlint: ignore[s/*] no */", 4, "unused/s/ignore[s/*]", "`ignore[s/*]` at `d` of s ignores no finding"),
+    ("/* layoutlint: ignore[s/access] it is measured */", 4, "unused/s/ignore[s/access]", "`ignore[s/access]` at `c` of s suppresses no finding"),
+    ("long d; /* layoutlint: ignore[s/*] no */", 4, "unused/s/ignore[s/*]", "`ignore[s/*]` at `d` of s suppresses no finding"),
     ("long d; /* layoutlint: hot-read */", 0, None, ""),
-    ("#ifdef NONE\n\tlong d; /* layoutlint: hot-write -- why */\n#endif", 5, "unused/s/hot-write", "`hot-write` stands at no field that struct s has here"),
-    ("long d;\n\t/* layoutlint: hot-write */\n#ifdef NONE", 5, "unused/s/hot-write", "`hot-write` stands at no field that struct s has here"),
+    ("#ifdef NONE\n\tlong d; /* layoutlint: hot-write -- why */\n#endif", 5, "unused/s/hot-write", "`hot-write` is attached to no field of struct s"),
+    ("long d;\n\t/* layoutlint: hot-write */\n#ifdef NONE", 5, "unused/s/hot-write", "`hot-write` is attached to no field of struct s"),
     ('const char *text;\n#define TEXT "/* layoutlint: hot-write */"', 0, None, ""),
 ]  # fmt: skip
 
@@ -235,7 +235,7 @@ def test_what_stands_at_no_struct_is_unused(stray, tmp_path):
     done = check_text(tmp_path, f"{stray}\nstruct s {{ int a; int b; }};\n", "--format", "json")
     report = json.loads(done.stdout)
     assert [(f["rule"], f["message"]) for f in report["findings"]] == [
-        ("unused/(none)/hot-write", "`hot-write` stands at no struct and no field")
+        ("unused/(none)/hot-write", "`hot-write` is attached to no struct and no field")
     ]
     assert done.returncode == 3  # nothing was judged
 
@@ -310,7 +310,7 @@ class TestHeader:
     def test_it_is_written_once(self, tmp_path):
         assert run("init", "--header", cwd=tmp_path).stdout == "wrote ./layoutlint.h\n"
         assert (tmp_path / "layoutlint.h").read_text() == (ROOT / "layoutlint" / "include" / "layoutlint.h").read_text()
-        assert run("init", "--header", cwd=tmp_path).stdout == "./layoutlint.h is there already\n"
+        assert run("init", "--header", cwd=tmp_path).stdout == "./layoutlint.h exists already\n"
 
     def test_another_one_is_kept(self, tmp_path):
         (tmp_path / "layoutlint.h").write_text("mine\n")

@@ -166,9 +166,9 @@ def test_verdicts(tmp_path, code, rules, found):
 UNKNOWN = [
     ("embedded nowhere", "struct sem sem;", APART, "nothing in the inputs embeds struct sem"),
     ("by a pointer alone", "struct inode { struct sem *sem; } inode;", APART, "nothing in the inputs embeds struct sem"),
-    ("nothing declared", INODE, APART, "no access that the rule speaks of is declared of a field beside struct sem, in its only place"),
+    ("nothing declared", INODE, APART, "no field beside struct sem is declared with an access that the rule is about, in its only place"),
     ("nothing declared in two", INODE + "struct page { struct sem sem; } page;", APART + table("inode", op="cold"),
-     "no access that the rule speaks of is declared of a field beside struct sem, in none of its 2 places"),
+     "no field beside struct sem is declared with an access that the rule is about, in none of its 2 places"),
     ("a field that it has not", INODE, rule("isolated", fields='["ownr"]'), "struct sem has no field `ownr` (did you mean `owner`?)"),
     ("a field that the container has not", INODE, APART + table("inode", opp="hot-read"),
      "struct inode has no field `opp` (did you mean `op`?)"),

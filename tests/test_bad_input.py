@@ -65,7 +65,7 @@ def empty_folder(folder: Path) -> None:
     (folder / "input").mkdir()
 
 
-RING = "[unknown] the layout of ring cannot be told: "
+RING = "[unknown] the layout of ring is unreliable: "
 CASES: list[tuple[str, Callable[[Path], object], list[str]]] = [
     # id, what makes the input, all that is said of it: what was not read, then the findings
     ("no such file", lambda folder: None, ["input: no such file or directory"]),

@@ -129,7 +129,7 @@ FOUND = [
     ("tree/Makefile", ("check", "tree", "--rules", "good.toml"), 3, "tree/Makefile: is a pipe or a device"),
     ("tree/include/config/auto.conf", ("check", "tree", "--rules", "good.toml"), 3,
      "tree/include/config/auto.conf: is a pipe or a device"),
-    ("layoutlint.h", ("init", "--header", "."), 2, "./layoutlint.h is there already"),
+    ("layoutlint.h", ("init", "--header", "."), 2, "./layoutlint.h exists already"),
 ]  # fmt: skip
 
 

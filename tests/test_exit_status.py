@@ -132,7 +132,7 @@ def test_a_working_folder_that_is_gone(tree, tmp_path, command):
     script = 'cd "$0" && rm -r "$0" && exec "$@"'
     words = ["sh", "-c", script, gone, sys.executable, "-c", "from layoutlint.__main__ import main; main()", *COMMANDS[command]]
     done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (3, b"layoutlint: .: the working folder is gone; change to one that exists\n")
+    assert (done.returncode, done.stderr) == (3, b"layoutlint: .: the working directory does not exist; change to another one\n")
 
 
 @pytest.mark.parametrize("streams", ["<&-", "2>&-", "<&- 2>&-", ">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])

@@ -102,8 +102,8 @@ def test_the_notes_and_their_order(text, tmp_path, reader):
 def test_how_many_notes(text, most, shown):
     report = told(text, "--pack", "generic", "--guesses", str(most))
     assert [note[0] for note in notes(report)] == HIGHEST[:shown]
-    rest = "" if shown == 4 else f", the {shown} highest of which are here (`--guesses N` has more)"
-    assert report["coverage"]["guessed"] == [f"generic: 4 notes on 6 structs that have what it looks for{rest}"]
+    rest = "" if shown == 4 else f", the {shown} highest of which are here (`--guesses N` shows more)"
+    assert report["coverage"]["guessed"] == [f"generic: 4 notes on 6 structs with fields that it judges{rest}"]
 
 
 def test_code_without_locks_is_fine(tmp_path):
@@ -114,12 +114,12 @@ def test_code_without_locks_is_fine(tmp_path):
 
 CERTAIN = {
     "often": "to be certain, write `/* layoutlint: hot-write */` at `lock` and `/* layoutlint: hot-read */` at `f_op` if they "
-    "are used so, and `[struct.often]` with the `placement` that objects have (`layoutlint allocations` looks for it); if it "
+    "are used so, and `[struct.often]` with the `placement` that objects have (`layoutlint allocations` lists it); if it "
     "is, move `f_op` at least 56 bytes further from `lock`, or start it on a line of its own (`____cacheline_aligned`)",
     "row": 'to be certain, write a rule with `struct = "row"`, `kind = "stride"`, `array = "locks"` if they are used by many '
     "processors; if it is, align the elements to 64 bytes, so that one begins 64 bytes behind the other",
     "cut": 'to be certain, write a rule with `struct = "cut"`, `kind = "no-straddle"`, `fields = ["state"]` if they are used '
-    "by many processors, and `[struct.cut]` with the `placement` that objects have (`layoutlint allocations` looks for it); "
+    "by many processors, and `[struct.cut]` with the `placement` that objects have (`layoutlint allocations` lists it); "
     "if it is, align the struct to 16 bytes, so that no base cuts the bytes 4..11, or accept it with `tolerate = 0.125`",
 }
 
@@ -157,7 +157,7 @@ def test_an_alignment_that_btf_does_not_tell(tmp_path):
     assert [note[0] for note in notes(told(text, "--pack", "generic"))] == ["s"]
     report = told(with_btf(text, tmp_path / "a.o"), "--reader", "btf", "--pack", "generic")
     assert notes(report) == []
-    assert report["coverage"]["guessed"] == ["generic: 0 notes on 1 struct that has what it looks for; not told of s"]
+    assert report["coverage"]["guessed"] == ["generic: 0 notes on 1 struct with fields that it judges; could not judge s"]
 
 
 def test_without_being_asked_nothing_is_guessed(text):
@@ -213,7 +213,7 @@ def test_a_matrix_is_for_rules(text, tmp_path):
     (tmp_path / "m.toml").write_text(f'[build.a]\ninput = ["{text}"]\n')
     done = run("check", "--matrix", tmp_path / "m.toml", "--pack", "generic")
     assert done.returncode == 2
-    assert "--matrix judges rules, and generic guesses: give it one build" in done.stderr
+    assert "--matrix cannot use the pack generic, which guesses; check one build" in done.stderr
 
 
 def test_the_list_of_packs_says_so():

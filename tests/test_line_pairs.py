@@ -13,7 +13,8 @@ from layoutlint.errors import RuleFileError
 from layoutlint.geometry import placement
 from layoutlint.intent.toml import rule_file
 from layoutlint.kinds import IN_PAIRS, KINDS
-from layoutlint.lint.judge import judge
+from layoutlint.lint.judge import judge_input
+from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading
 from layoutlint.model.target import TARGETS, target_named
@@ -74,7 +75,7 @@ def test_is_what_the_addresses_of_objects_say(said, addresses, size, gap):
     held = struct("s", size, member("a", 0, 8), member("b", 8 + gap, 8))
     about = f'[struct.s]\nplacement = "{said}"'
     pack = rule_file.parse(RULE.format(about=about, kind="separate", keys=SEPARATE, struct="s"), "my.toml")
-    (finding,) = judge(Reading("s.o", "dwarf", X86_64, (held,)), pack, Options())
+    (finding,) = judge_input(JudgedInput(Reading("s.o", "dwarf", X86_64, (held,)), (pack,)), Options())
     every = {at % 128 for at in addresses(size)}
     wrong = failing(addresses(size), gap, 128)
     verdict = finding.verdict

@@ -10,6 +10,7 @@ from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.condition import Versions, When, assumed, excluded
 from layoutlint.judgement.context import Access
+from layoutlint.judgement.finding import SkippedRule
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
@@ -17,7 +18,8 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import run
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.judge import judge
+from layoutlint.lint.judge import judge_input
+from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, Unread
@@ -208,14 +210,14 @@ def test_the_report_says_what_was_taken_to_hold():
 ])
 def test_the_command_line_adds_to_the_version_that_is_stated(stated, given, expected):
     reading = Reading("vmlinux", "dwarf", X86_64, (), is_kernel=True, kernel=stated)
-    assert run._dated(reading, given).kernel == expected
+    assert run.with_kernel_version(reading, given).kernel == expected
 
 
 @pytest.mark.parametrize(("wanted", "configured", "judges"), CONFIGURATIONS)
 def test_when_configured(wanted, configured, judges):
     config = None if configured is None else frozenset(configured)
     reading = Reading("tree", "clang", X86_64, (FAR,), config=config)
-    found = list(judge(reading, Pack("p", "p.toml", (when(*wanted),)), Options()))
+    found = list(judge_input(JudgedInput(reading, (Pack("p", "p.toml", (when(*wanted),)),)), Options()))
     assert bool(found) == judges
 
 
@@ -235,7 +237,7 @@ VERSIONS = [
 def test_when_of_a_version(wanted, version, judges):
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
     rule = replace(APART, when=When(kernel=wanted))
-    assert bool(list(judge(reading, Pack("p", "p.toml", (rule,)), Options()))) == judges
+    assert bool(list(judge_input(JudgedInput(reading, (Pack("p", "p.toml", (rule,)),)), Options()))) == judges
 
 
 SPELLINGS = [
@@ -295,7 +297,7 @@ def test_a_range_of_versions_reads_as_words(monkeypatch):
     old = Reading("a", "dwarf", X86_64, (FAR,), kernel=(6, 1, 3))
     monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: old)
     report = run.check(["a"], (Pack("p", "p.toml", tuple(rules)),), (), Options())
-    assert report.coverage.skipped == ("lost: for Linux from 6.8 on and before 6.12, not 6.1.3",)
+    assert report.coverage.skipped == (SkippedRule("lost", "for Linux from 6.8 on and before 6.12, not 6.1.3"),)
 
 
 def test_fields_that_a_kernel_lacks_are_counted_and_no_failure_of_shipped_rules(monkeypatch):
@@ -342,7 +344,7 @@ def test_accesses_of_fields_that_no_struct_has(monkeypatch):
 
 def test_skipped_rules_are_counted_with_the_reason(monkeypatch):
     report = check(monkeypatch, [APART, replace(LOST, when=When((), ("arm*",)))], {"a": (FAR,)})
-    assert report.coverage.skipped == ("lost: for arm*, not x86_64",)
+    assert report.coverage.skipped == (SkippedRule("lost", "for arm*, not x86_64"),)
     assert report.coverage.unresolved == ()
     assert (report.coverage.rules, report.coverage.applied, report.coverage.structs) == (2, 1, 1)
 

@@ -345,7 +345,7 @@ def test_inputs_of_the_command_line(project):
 
 REFUSED = [
     # matrix, arguments, the last line on stderr
-    ('[build.two]\ninput = "keeps.h"\n', ["breaks.h"], "Error: every build of matrix.toml names its own `input`: breaks.h would not be read"),
+    ('[build.two]\ninput = "keeps.h"\n', ["breaks.h"], "Error: no build of matrix.toml reads breaks.h: every build names its own `input`"),
     ("[build.two]\n", [], "matrix.toml:1: build `two` has no `input`, and the command line names none"),
     ('[build.two]\ninput = "keeps.h"\n', ["--rules", "none.toml"], "none.toml: no such file or directory"),
 ]

@@ -81,7 +81,7 @@ def test_a_seed_without_a_mode_is_no_use_outside_of_a_build_that_randomises(proj
     (project / "matrix.toml").write_text(f'[build.one]\ninput = "structs.c"\n{keys}\n')
     done = run("check", "--matrix", "matrix.toml", "--rules", "rules.toml", cwd=project)
     assert done.returncode == 3
-    assert f"structs.c: `{keys.split()[0]}` of the build says nothing without `randstruct` (in one)" in done.stdout
+    assert f"structs.c: `{keys.split()[0]}` of the build needs `randstruct` (in one)" in done.stdout
 
 
 @pytest.mark.parametrize(("keys", "messages"), MISTAKES)

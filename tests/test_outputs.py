@@ -64,8 +64,8 @@ REFUSED = [
     (["json=/dev/fd/99"], "bad file descriptor"),
     (["json=no/such/file"], "no such file or directory"),
     (["json=victim/file"], "not a directory"),
-    (["json=other.h"], "it is there, and is no report"),
-    (["json=binary"], "it is there, and is no report"),
+    (["json=other.h"], "it exists, and is not a report"),
+    (["json=binary"], "it exists, and is not a report"),
 ]
 
 
@@ -148,7 +148,7 @@ class TestNamesThatAreOptions:
         (tree / name).write_text(SOURCE)
         done = run("check", "--ignore-missing", "--rules", "rules.toml", "q.h", name, cwd=tree)
         assert (done.returncode, done.stdout) == (2, "")
-        assert "is an option, and the name of a file in this folder" in done.stderr
+        assert "is an option and also a file in this folder" in done.stderr
 
     def test_in_a_folder_that_is_called_so(self, tree):
         (tree / "--rules=").mkdir()

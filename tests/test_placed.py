@@ -14,7 +14,8 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.together import Together
 from layoutlint.lint import run as lint
-from layoutlint.lint.judge import judge
+from layoutlint.lint.judge import judge_input
+from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
@@ -140,7 +141,7 @@ class TestEmbedded:
         ((LOCK,), "nothing in the inputs embeds struct lock"),
         ((LOCK, struct("open", 16, Field("x", CType("struct lock", "[]"), 128, None, aggregate="struct", dims=(None,),
                                          members=LOCK.fields)), replace(holder("bad", 64, 8), problem="overlaps")),
-         "the layout of struct bad cannot be told: overlaps"),
+         "the layout of struct bad is unreliable: overlaps"),
     ])  # fmt: skip
     def test_is_unknown_where_it_cannot_be_told(self, monkeypatch, structs, message):
         verdict = judged(monkeypatch, structs, said("lock", "embedded"))
@@ -148,7 +149,7 @@ class TestEmbedded:
 
     def test_is_unknown_where_nothing_is_but_in_itself_embedded(self, monkeypatch):
         verdict = judged(monkeypatch, (LOCK, self.INODE), said("lock", "embedded"), said("inode", "embedded"))
-        assert verdict.message == "all that embed struct lock are said to be embedded themselves: inode"
+        assert verdict.message == "all containers of struct lock are declared as embedded themselves: inode"
 
     def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch):
         gap = struct("gap", 128, member("a", 0, 8, align=8), field("x", 64, LOCK), align=None)
@@ -311,7 +312,7 @@ why = "both are read"
     def test_the_first_that_applies_is_used(self, kernel, when, total):
         text = self.TEXT + (f'when = {{ kernel = "{when}" }}\n' if when else "")
         reading = Reading("vmlinux", "dwarf", X86_64, (self.HELD,), kernel=kernel)
-        found = list(judge(reading, rule_file.parse(text, "m.toml"), Options()))
+        found = list(judge_input(JudgedInput(reading, (rule_file.parse(text, "m.toml"),)), Options()))
         assert [finding.verdict.total for finding in found] == ([] if total is None else [total])
 
     def test_other_structs_of_the_file_keep_what_is_said(self):

@@ -1,5 +1,4 @@
-"""One module per command of the command line: its options, and what runs and prints when it is called.
+"""The commands of the command line, a module each: options, and the code that runs and prints.
 
-They import what they use when they run: `--version`, `--help` and mistakes in the command line need none
-of it.
+Commands import modules when they run: `--version`, `--help` and mistakes in the command line stay fast.
 """

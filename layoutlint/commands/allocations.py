@@ -1,4 +1,4 @@
-"""`layoutlint allocations`: list what C sources say of where objects come from."""
+"""`layoutlint allocations`: list the allocations of structs in C sources."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from layoutlint.errors import EXIT_UNKNOWN
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--struct", "only", metavar="GLOB", help="Only what makes objects of structs of this name.")
+@click.option(
+    "--struct", "only", metavar="GLOB", help="List only allocations of structs with a matching name."
+)
 @click.option(
     "--format",
     "format_",
     type=click.Choice(sorted(reports.ALLOCATIONS_FORMATS)),
     default="text",
-    help="How stdout reads; toml is for a rule file.",
+    help="Choose the format of stdout; toml is for a rule file.",
 )
 @click.option(
     "--jobs",
     "-j",
     type=click.IntRange(1, 1024),
-    help="Processes (default: one for each processor, where there are many files).",
+    help="Use N processes (default: one for each processor, for many files).",
 )
 @click.option(
     "--progress/--no-progress", default=None, help="Show progress on stderr (default: on a terminal)."
@@ -33,23 +35,23 @@ from layoutlint.errors import EXIT_UNKNOWN
 def allocations(
     inputs: tuple[str, ...], only: str | None, format_: str, jobs: int | None, progress: bool | None
 ) -> NoReturn:
-    """List the calls that make objects of structs, as `placement` for rule files.
+    """List the allocations of structs in C sources, as `placement` for rule files.
 
-    INPUT is a C source, or a folder of them. They are read as text, without compiler flags: slab caches,
-    kmalloc and its kin, per-CPU variables and variables on lines of their own.
+    INPUT is a C source, or a folder of C sources, read as text without compiler flags. Found are slab caches,
+    kmalloc and related functions, per-CPU variables, and variables on lines of their own.
     """
     from layoutlint.commands import terminal
     from layoutlint.model.wanted import Wanted
     from layoutlint.readers.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
-    found, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
-    told = proposals.of(found, unread, has_typedefs=only is not None)
-    for chunk in reports.ALLOCATIONS_FORMATS[format_](told):
+    calls, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
+    listed = proposals.of(calls, unread, has_typedefs=only is not None)
+    for chunk in reports.ALLOCATIONS_FORMATS[format_](listed):
         terminal.write(chunk)
-    for each in unread:
-        terminal.complain(f"layoutlint: {each}")
-    if only is not None and not told.structs:
-        terminal.complain(f"layoutlint: nothing in these sources is seen to allocate a struct {only}")
+    for failure in unread:
+        terminal.complain(f"layoutlint: {failure}")
+    if only is not None and not listed.structs:
+        terminal.complain(f"layoutlint: no allocation of a struct {only} was found in these sources")
         sys.exit(EXIT_UNKNOWN)
     sys.exit(EXIT_UNKNOWN if unread else 0)

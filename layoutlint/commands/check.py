@@ -4,29 +4,53 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
 from layoutlint import reports
 from layoutlint.commands.options import (
-    files_of,
+    PlacementOptions,
+    RandomisingOptions,
+    ReadingOptions,
+    collect,
     kernel_version,
+    parse_outputs,
     placement_options,
     randomisation,
     randomising_options,
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discovered, on_for_kernels, packs_of
+from layoutlint.commands.packs import discover_rule_file, kernel_packs_beside, load_packs
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
-    from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Options
     from layoutlint.model.build import Build
+
+
+class CheckOptions(NamedTuple):
+    """Options that only `check` has."""
+
+    matrix_path: str | None
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    comments: bool
+    only: str | None
+    format_: str
+    outputs: tuple[str, ...]
+    fail_on: str
+    unused: bool
+    guesses: int
+    policy_from: str | None
+    no_suppressions: bool
+    ignore_missing: bool
+    sources: tuple[str, ...]
 
 
 @click.command()
@@ -35,98 +59,100 @@ if TYPE_CHECKING:
     "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
 )
 @click.option(
-    "--rules", "rule_paths", multiple=True, metavar="PATH", help="A rule file, or a folder of them."
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Use the rules of a file, or of a folder of rule files.",
 )
 @click.option(
-    "--pack", "pack_names", multiple=True, metavar="NAME", help="A shipped pack (see `rules list`)."
+    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
 )
 @click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
 @click.option(
     "--no-annotations",
     is_flag=True,
-    help="Leave out what structs say themselves: comments, macros, marks of groups.",
+    help="Ignore annotations (in comments and macros) and group marks.",
 )
 @click.option(
     "--comments",
     is_flag=True,
-    help="Judge what comments claim about cache lines, in trees of C text or below --sources.",
+    help="Judge what comments of C sources claim about cache lines.",
 )
-@click.option("--struct", "only", metavar="GLOB", help="Judge only the structs of this name.")
+@click.option("--struct", "only", metavar="GLOB", help="Judge only structs with a matching name.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(sorted(reports.FORMATS)),
     default="text",
-    help="How stdout reads.",
+    help="Choose the format of stdout.",
 )
-@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE as well.")
+@click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
 @click.option(
-    "--fail-on", type=click.Choice(["broken", "at-risk"]), default="at-risk", help="What fails the run."
+    "--fail-on",
+    type=click.Choice(["broken", "at-risk"]),
+    default="at-risk",
+    help="Choose the mildest outcome that fails the run.",
 )
 @randomising_options
 @placement_options
 @click.option(
     "--unused",
     is_flag=True,
-    help="Report every rule that judged nothing, shipped ones and those that their `when` leaves out too; "
-    "what matches nothing otherwise counts.",
+    help="Report rules that judged nothing, and fail on unused suppressions and annotations.",
 )
 @click.option(
     "--guesses",
     type=click.IntRange(0),
     default=10,
     metavar="N",
-    help="Report so many notes of packs that guess, the highest (default: 10).",
+    help="Report the N highest notes of packs that guess (default: 10).",
 )
 @click.option(
     "--policy-from",
     metavar="REV",
-    help="Take rule files, matrix and suppressions from the commit REV, not from the working tree.",
+    help="Take rule files, matrix and suppressions from commit REV.",
 )
-@click.option("--no-suppressions", is_flag=True, help="Let findings count that `ignore[...]` suppresses.")
-@click.option("--ignore-missing", is_flag=True, help="Pass over rules whose struct is in none of the inputs.")
+@click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses.")
+@click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
 @click.option(
     "--sources",
     multiple=True,
     metavar="DIR",
-    help="Where the C text of compiled inputs stands, whose comments then count as well.",
+    help="Read annotations in the comments of this source directory of a compiled input.",
 )
 @reading_options
+@collect(CheckOptions, "own", CheckOptions._fields)
 @click.pass_obj
 def check(
     flags: tuple[str, ...],
     /,
     inputs: tuple[str, ...],
-    matrix_path: str | None,
-    rule_paths: tuple[str, ...],
-    pack_names: tuple[str, ...],
-    no_packs: bool,
-    format_: str,
-    outputs: tuple[str, ...],
-    fail_on: str,
-    color: str,
-    **more: Any,
+    own: CheckOptions,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
-    from layoutlint.commands import terminal
     from layoutlint.intent.toml import rule_file
-    from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint import run
 
-    if not inputs and matrix_path is None:
+    if not inputs and own.matrix_path is None:
         raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
-    files = files_of(outputs)
-    _refuse_outputs(files, (*inputs, *rule_paths, matrix_path or ""), more)
-    policy = _policy(more["policy_from"], inputs, more["sources"])
-    builds = _builds(matrix_path, inputs, policy)
-    if more["comments"]:
-        _refuse_no_text((*inputs, *(path for build in builds for path in build.inputs)), more["sources"])
-    packs = packs_of(rule_paths or (() if policy else discovered()), pack_names, policy)
+    files = parse_outputs(own.outputs)
+    read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)
+    randomising_paths = (*randomising.randomized, randomising.seed, randomising.kernel_version)
+    _refuse_outputs(files, filter(None, (*read_paths, *randomising_paths)))
+    policy = _policy(own.policy_from, inputs, own.sources)
+    builds = _builds(own.matrix_path, inputs, policy)
+    if own.comments:
+        _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
+    packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
         _refuse_guesses(packs)
-    kernel_packs = () if no_packs else on_for_kernels(packs)
+    kernel_packs = () if own.no_packs else kernel_packs_beside(packs)
     rule_file.refuse_same_ids((*packs, *kernel_packs))
-    options = _options(flags, inputs, Outcome(fail_on), policy, more)
+    options = _options(flags, inputs, policy, own, randomising, placement, reading)
     if builds:
         from layoutlint.lint import matrix
 
@@ -134,78 +160,88 @@ def check(
     else:
         report = run.check(inputs, packs, kernel_packs, options)
     _write(files, report)
-    if format_ == "text":
-        from layoutlint.reports.check import text
-
-        terminal.write(text.render(report, color=terminal.colored(color), width=terminal.width()))
-    else:
-        terminal.write(reports.FORMATS[format_](report))
+    _print(report, own.format_, reading.color)
     sys.exit(report.exit_status)
 
 
 def _options(
     flags: tuple[str, ...],
     inputs: tuple[str, ...],
-    fail_on: Outcome,
     policy: Policy | None,
-    more: dict[str, Any],
+    own: CheckOptions,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
 ) -> Options:
-    """Return what the run is asked to do; raises UsageError."""
+    """Return the options of the run; raises UsageError."""
+    from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Options
 
     return Options(
-        only=more["only"],
-        annotations=not more["no_annotations"],
-        comments=more["comments"],
-        fail_on=fail_on,
-        line_size=more["line_size"],
-        min_align=more["min_align"],
-        allow_unknown=more["allow_unknown"],
-        ignore_missing=more["ignore_missing"],
-        unused=more["unused"],
-        guesses=more["guesses"],
-        read=read_options(flags, more),
-        randomised=randomisation(more, inputs, needs_seed=False),
-        kernel=kernel_version(more),
-        suppressions=not more["no_suppressions"],
+        only=own.only,
+        annotations=not own.no_annotations,
+        comments=own.comments,
+        fail_on=Outcome(own.fail_on),
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        ignore_missing=own.ignore_missing,
+        unused=own.unused,
+        guesses=own.guesses,
+        read=read_options(flags, reading, own.sources),
+        randomised=randomisation(randomising, inputs, needs_seed=False),
+        kernel=kernel_version(randomising),
+        suppressions=not own.no_suppressions,
         policy=policy,
     )
 
 
 def _write(files: list[tuple[str, str]], report: Report) -> None:
-    from layoutlint.commands import output_files as outputs
+    from layoutlint.commands import output_files
 
     for name, path in files:
-        outputs.write_whole(path, reports.FORMATS[name](report))
+        output_files.write_whole(path, reports.FORMATS[name](report))
 
 
-def _refuse_outputs(files: list[tuple[str, str]], paths: tuple[str, ...], more: dict[str, Any]) -> None:
-    """Raises UsageError for a file that cannot be written, or that must not be lost."""
-    from layoutlint.commands import output_files as outputs
+def _print(report: Report, format_: str, color: str) -> None:
+    from layoutlint.commands import terminal
 
-    named = (more["btf_base"], more["seed"], more["kernel_version"])
-    outputs.refuse((path for _, path in files), (*paths, *more["randomized"], *filter(None, named)))
+    if format_ == "text":
+        from layoutlint.reports.check import text
+
+        terminal.write(text.render(report, color=terminal.has_color(color), width=terminal.width()))
+    else:
+        terminal.write(reports.FORMATS[format_](report))
+
+
+def _refuse_outputs(files: list[tuple[str, str]], read_paths: Iterable[str]) -> None:
+    """Raise UsageError for a file that cannot be written, or that must not be lost."""
+    from layoutlint.commands import output_files
+
+    output_files.refuse((path for _, path in files), read_paths)
     for _, path in files:
-        outputs.refuse_source(path)
+        output_files.refuse_source(path)
 
 
 def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
-    """Raises UsageError where a pack is for one build."""
+    """Raise UsageError for a pack that guesses, which judges one build only."""
     for pack in packs:
         if pack.guesses:
-            raise click.UsageError(f"--matrix judges rules, and {pack.name} guesses: give it one build")
+            raise click.UsageError(
+                f"--matrix cannot use the pack {pack.name}, which guesses; check one build"
+            )
 
 
-def _refuse_no_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
-    """Raises UsageError where comments are asked for and there is no C text, as input or as source."""
+def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
+    """Raise UsageError if no input or source directory has C sources, whose comments can be judged."""
     from layoutlint.readers.clang.kernel import tree
 
     if not any(tree.text_below(path) for path in (*inputs, *sources)):
-        raise click.UsageError("--comments needs C text: as INPUT, or below --sources")
+        raise click.UsageError("--comments needs C sources: as INPUT, or below --sources DIR")
 
 
 def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, ...]) -> Policy | None:
-    """The rule files and suppressions of a base commit; None without one. Raises UsageError."""
+    """Return the rule files and suppressions of a base commit; None without one. Raises UsageError."""
     if revision is None:
         return None
     from layoutlint.intent import policy
@@ -214,12 +250,12 @@ def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, .
 
 
 def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:
-    """The builds of a matrix file; raises UsageError where inputs are given that none of them reads."""
+    """Return the builds of a matrix file. Raises UsageError if an input is read by no build."""
     if path is None:
         return ()
     from layoutlint.intent.toml import matrix_file
 
     builds = matrix_file.load(path, inputs, policy.text(path) if policy else None)
     if inputs and not any(build.inputs == inputs for build in builds):
-        raise click.UsageError(f"every build of {path} names its own `input`: {inputs[0]} would not be read")
+        raise click.UsageError(f"no build of {path} reads {inputs[0]}: every build names its own `input`")
     return builds

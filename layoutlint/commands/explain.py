@@ -1,18 +1,18 @@
-"""`layoutlint explain`: what a kind means, and why a rule is there."""
+"""`layoutlint explain`: print the manual of a rule kind, or the reason of a rule."""
 
 from __future__ import annotations
 
 import click
 
-from layoutlint.commands.packs import discovered, packs_of
+from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.errors import did_you_mean
 
 
 @click.command()
 @click.argument("topic", metavar="KIND|RULE")
-@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Look for the rule here as well.")
+@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Search the rule in PATH too.")
 def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
-    """Say what a rule kind means, or why a rule is there."""
+    """Explain a rule kind, or the reason of a rule."""
     from layoutlint.commands import terminal
     from layoutlint.intent.toml import rule_file
     from layoutlint.kinds import KINDS, kind_named, manual
@@ -23,7 +23,7 @@ def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     if kind is not None:
         terminal.say(*manual.explain(kind).split("\n"))
         return
-    packs = packs_of(rule_paths or discovered(), ()) + rule_file.shipped()
+    packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS])

@@ -1,4 +1,4 @@
-"""`layoutlint init`: put what annotations need into a project."""
+"""`layoutlint init`: write the header with the macros for annotations into a project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 @click.option("--header", is_flag=True, required=True, help=f"Write {_HEADER}, the macros for annotations.")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, folder: str) -> None:
-    """Write layoutlint.h into FOLDER (default: the current one), unless there is another."""
+    """Write layoutlint.h into FOLDER (default: the current one), unless a different file exists there."""
     from layoutlint.commands import output_files, terminal
 
     if not os.path.isdir(folder):
@@ -25,9 +25,9 @@ def init(header: bool, folder: str) -> None:
     path = os.path.join(folder, _HEADER)
     if os.path.lexists(path):
         if _content(path) == text:
-            terminal.say(f"{path} is there already")
+            terminal.say(f"{path} exists already")
             return
-        raise click.UsageError(f"{path} is there already, and is another: take it away first")
+        raise click.UsageError(f"{path} exists already, with other content; remove it first")
     output_files.write_whole(path, text)
     terminal.say(f"wrote {path}")
 

@@ -1,10 +1,11 @@
-"""Options that several commands share, and what texts of options mean."""
+"""Options that several commands share, as typed groups."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,9 +16,66 @@ if TYPE_CHECKING:
     from layoutlint.model.reading import ReadOptions, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
+Command = Callable[..., Any]
+
+
+class PlacementOptions(NamedTuple):
+    """Options that override the placements of the target."""
+
+    line_size: int | None
+    min_align: int | None
+
+
+class RandomisingOptions(NamedTuple):
+    """Options that state how a build randomises layouts."""
+
+    randstruct: str | None
+    seed: str | None
+    kernel_version: str | None
+    randomized: tuple[str, ...]
+
+
+class ReadingOptions(NamedTuple):
+    """Options of commands that read inputs."""
+
+    reader: str | None
+    btf_base: str | None
+    debug_dirs: tuple[str, ...]
+    quoted_flags: str | None
+    jobs: int | None
+    allow_unknown: bool
+    progress: bool | None
+    color: str
+
+
+def collect(
+    group: Callable[..., Any], parameter: str, names: tuple[str, ...]
+) -> Callable[[Command], Command]:
+    """Return a decorator for a command that takes several options as one parameter of a typed group."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(*arguments: Any, **values: Any) -> Any:
+            own = {name: values.pop(name) for name in names}
+            return command(*arguments, **{parameter: group(**own)}, **values)
+
+        return run
+
+    return decorate
+
+
+def _add_group(
+    command: Command, group: Callable[..., Any], parameter: str, options: dict[str, Command]
+) -> Command:
+    """Add options to a command, by the names of the fields of their group."""
+    command = collect(group, parameter, tuple(options))(command)
+    for option in reversed(options.values()):
+        command = option(command)
+    return command
+
 
 def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """A number of bytes that is a power of two, up to 1 MiB."""
+    """Return a number of bytes that is a power of two, up to 1 MiB."""
     if text is None:
         return None
     number = int(text) if text.isdecimal() and len(text) < 8 else 0
@@ -26,164 +84,172 @@ def _power_of_two(ctx: click.Context, param: click.Parameter, text: str | None) 
     return number
 
 
-def placement_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that override the target's placements."""
+def placement_options(command: Command) -> Command:
+    """Add the options of PlacementOptions; the command takes them as `placement`."""
     line_size = click.option(
         "--line-size",
         metavar="BYTES",
         callback=_power_of_two,
-        help="Cache line size (default: the target's).",
+        help="Set the cache line size (default: the target's).",
     )
     min_align = click.option(
         "--min-align",
         metavar="BYTES",
         callback=_power_of_two,
-        help="Smallest alignment of an object (default: the target's).",
+        help="Set the smallest alignment of objects (default: the target's).",
     )
-    return line_size(min_align(command))
+    options = {"line_size": line_size, "min_align": min_align}
+    return _add_group(command, PlacementOptions, "placement", options)
 
 
-def randomising_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how a build randomises layouts."""
-    for option in reversed(
-        (
-            click.option(
-                "--randstruct",
-                type=click.Choice(kernel_tree.MODES),
-                help="Take the layouts of a build that randomises in this way (clang: built with libstdc++).",
-            ),
-            click.option(
-                "--seed",
-                metavar="FILE|HEX",
-                help="Its seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h. `check` "
-                "without it judges every order that the compiler may choose.",
-            ),
-            click.option(
-                "--kernel-version",
-                metavar="X.Y[.Z]|FOLDER",
-                help="The Linux whose GCC plugin it is, or its source, where the layout depends on it; for "
-                "`check` a version is also that of kernels that do not tell theirs, for `when` in rules.",
-            ),
-            click.option(
-                "--randomized",
-                multiple=True,
-                metavar="NAMES",
-                help="The structs that are marked, in inputs that do not show it: names with commas between "
-                "them, or a file of names; `!NAME` for one that is marked not to be.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+def randomising_options(command: Command) -> Command:
+    """Add the options of RandomisingOptions; the command takes them as `randomising`."""
+    options = {
+        "randstruct": click.option(
+            "--randstruct",
+            type=click.Choice(kernel_tree.MODES),
+            help="Use the layouts of a build that randomises in this way (clang: built with libstdc++).",
+        ),
+        "seed": click.option(
+            "--seed",
+            metavar="FILE|HEX",
+            help="Use this seed: 64 hexadecimal digits, randstruct.seed or randomize_layout_seed.h. "
+            "Without a seed, `check` judges every possible order.",
+        ),
+        "kernel_version": click.option(
+            "--kernel-version",
+            metavar="X.Y[.Z]|FOLDER",
+            help="State the version of Linux, or its source, if the layouts of its GCC plugin depend on it. "
+            "`check` also uses the version for `when`, if a kernel does not state its own.",
+        ),
+        "randomized": click.option(
+            "--randomized",
+            multiple=True,
+            metavar="NAMES",
+            help="State the marked structs of inputs that do not show them: names separated by commas, or "
+            "a file of names; `!NAME` for a struct that is not marked.",
+        ),
+    }
+    return _add_group(command, RandomisingOptions, "randomising", options)
 
 
 def randomisation(
-    more: dict[str, Any], paths: tuple[str, ...], needs_seed: bool = True
+    randomising: RandomisingOptions, paths: tuple[str, ...], needs_seed: bool = True
 ) -> Randomisation | None:
-    """What the options, or the kernel build that the inputs stand in, say of how layouts are randomised.
+    """Return how layouts are randomised: as options state, or the kernel build around the inputs.
 
-    None where they are not. Raises UsageError, and ReadError for a seed that is another build's.
+    None if they are not. Raises UsageError, and ReadError for the seed of another build.
     """
-    mode, found = more["randstruct"], None
+    mode, result = randomising.randstruct, None
     if mode is not None or kernel_tree.around(paths, kernel_tree.SEEDS) is not None:
         from layoutlint.randstruct import options
 
-        words = more["seed"], more["kernel_version"], tuple(more["randomized"])
-        found = options.randomisation(mode, *words, paths)
-    if found is None:
-        without = [name for name in ("seed", "kernel_version", "randomized") if more[name]]
-        if not needs_seed and kernel_version(more) is not None:
-            without.remove("kernel_version")  # it is for rules
-        if without:
-            raise click.UsageError(f"--{without[0].replace('_', '-')} says nothing without --randstruct")
-    elif found.seed is None and needs_seed:
+        result = options.randomisation(
+            mode, randomising.seed, randomising.kernel_version, randomising.randomized, paths
+        )
+    if result is None:
+        _refuse_without_mode(randomising, needs_seed)
+    elif result.seed is None and needs_seed:
         raise click.UsageError(f"--randstruct {mode} needs the seed of the build: --seed FILE|HEX")
-    return found
+    return result
 
 
-def kernel_version(more: dict[str, Any]) -> Version | None:
-    """The version of Linux that the options say; None where they say none, or name a source."""
-    text = more["kernel_version"]
+def _refuse_without_mode(randomising: RandomisingOptions, needs_seed: bool) -> None:
+    """Raise UsageError for options that have no effect without --randstruct."""
+    is_for_rules = not needs_seed and kernel_version(randomising) is not None
+    given = {
+        "--seed": randomising.seed,
+        "--kernel-version": None if is_for_rules else randomising.kernel_version,
+        "--randomized": randomising.randomized,
+    }
+    for option, value in given.items():
+        if value:
+            raise click.UsageError(f"{option} needs --randstruct")
+
+
+def kernel_version(randomising: RandomisingOptions) -> Version | None:
+    """Return the version of Linux that the options state; None if they state none, or name a source."""
+    text = randomising.kernel_version
     if text is None or os.path.isdir(text):
         return None
     from layoutlint.readers.linux import version
 
-    found = version.of_release(text.removeprefix("v"))
-    if found is None:
-        raise click.UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12")
-    return found
+    number = version.of_release(text.removeprefix("v"))
+    if number is None:
+        raise click.UsageError(f"--kernel-version {text!r}: expected X.Y, such as 6.12")
+    return number
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of commands that read inputs."""
-    for option in reversed(
-        (
-            click.option(
-                "--reader",
-                type=click.Choice(["dwarf", "btf"]),
-                help="Which debug information to read where a file has both.",
-            ),
-            click.option(
-                "--btf-base", metavar="FILE", help="The vmlinux BTF that a module's split BTF builds on."
-            ),
-            click.option(
-                "--debug-dir",
-                "debug_dirs",
-                multiple=True,
-                metavar="DIR",
-                help="Where separate debug files stand (default: /usr/lib/debug).",
-            ),
-            click.option(
-                "--flags",
-                "quoted_flags",
-                metavar="FLAGS",
-                help="Compiler flags as one string, for callers that put INPUT last.",
-            ),
-            click.option(
-                "--jobs",
-                "-j",
-                type=click.IntRange(1, 1024),
-                help="Processes (default: one for each processor, where there is much DWARF or a folder of "
-                "modules to read). Several inputs are read side by side when this is given.",
-            ),
-            click.option(
-                "--allow-unknown", is_flag=True, help="What could not be told does not fail the run."
-            ),
-            click.option(
-                "--progress/--no-progress",
-                default=None,
-                help="Show progress on stderr (default: on a terminal).",
-            ),
-            click.option(
-                "--color",
-                type=click.Choice(["auto", "always", "never"]),
-                default="auto",
-                help="Colour in text.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+def reading_options(command: Command) -> Command:
+    """Add the options of ReadingOptions; the command takes them as `reading`."""
+    options = {
+        "reader": click.option(
+            "--reader",
+            type=click.Choice(["dwarf", "btf"]),
+            help="Choose the debug information to read if a file has both.",
+        ),
+        "btf_base": click.option(
+            "--btf-base", metavar="FILE", help="Use this vmlinux BTF as the base of a module's split BTF."
+        ),
+        "debug_dirs": click.option(
+            "--debug-dir",
+            "debug_dirs",
+            multiple=True,
+            metavar="DIR",
+            help="Search separate debug files in DIR (default: /usr/lib/debug).",
+        ),
+        "quoted_flags": click.option(
+            "--flags",
+            "quoted_flags",
+            metavar="FLAGS",
+            help="Pass compiler flags in one string (for tools that append file names).",
+        ),
+        "jobs": click.option(
+            "--jobs",
+            "-j",
+            type=click.IntRange(1, 1024),
+            help="Use N processes (default: one for each processor, if there is much DWARF or a folder of "
+            "modules to read). If given, several inputs are read in parallel.",
+        ),
+        "allow_unknown": click.option(
+            "--allow-unknown", is_flag=True, help="Do not fail if something could not be judged."
+        ),
+        "progress": click.option(
+            "--progress/--no-progress",
+            default=None,
+            help="Show progress on stderr (default: on a terminal).",
+        ),
+        "color": click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Colour the text.",
+        ),
+    }
+    return _add_group(command, ReadingOptions, "reading", options)
 
 
-def read_options(flags: tuple[str, ...], more: dict[str, Any]) -> ReadOptions:
-    """What the options say of reading; `flags` are the compiler flags behind `--`. Raises UsageError."""
+def read_options(
+    flags: tuple[str, ...], reading: ReadingOptions, sources: tuple[str, ...] = ()
+) -> ReadOptions:
+    """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
     from layoutlint.commands import terminal
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
+    _refuse_missing_folders(sources)
     return ReadOptions(
-        flags=(*words(more["quoted_flags"] or ""), *flags),
-        progress=terminal.progress_on_stderr(more["progress"]),
-        jobs=more["jobs"] or 0,
-        reader=more["reader"],
-        btf_base=more["btf_base"],
-        debug_dirs=more["debug_dirs"] or (DEBUG_DIR,),
-        sources=_folders(more.get("sources", ())),
+        flags=(*split_flags(reading.quoted_flags or ""), *flags),
+        progress=terminal.progress_on_stderr(reading.progress),
+        jobs=reading.jobs or 0,
+        reader=reading.reader,
+        btf_base=reading.btf_base,
+        debug_dirs=reading.debug_dirs or (DEBUG_DIR,),
+        sources=sources,
     )
 
 
-def words(quoted: str) -> tuple[str, ...]:
-    """A string cut as a shell does it; raises click.UsageError for a quote that is not closed."""
+def split_flags(quoted: str) -> tuple[str, ...]:
+    """Split a string as a shell does; raise click.UsageError for an open quote."""
     if not quoted:
         return ()
     import shlex
@@ -194,22 +260,20 @@ def words(quoted: str) -> tuple[str, ...]:
         raise click.UsageError(f"--flags {quoted!r}: {str(error).lower()}") from error
 
 
-def _folders(named: tuple[str, ...]) -> tuple[str, ...]:
-    """The `--sources` options; raises click.UsageError for what is no folder."""
-    for path in named:
+def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
+    for path in sources:
         if not os.path.isdir(path):
             raise click.UsageError(f"--sources {path!r}: no such folder")
-    return named
 
 
-def files_of(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The `--output F=FILE` options; raises click.UsageError for one that names no format or no file."""
+def parse_outputs(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return format and path of `--output F=FILE`; raise click.UsageError if one of them is missing."""
     files = []
     for text in outputs:
         name, equals, path = text.partition("=")
         if not equals or not path or name not in reports.FORMATS:
             raise click.UsageError(
-                f"--output {text!r}: wanted F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
+                f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
             )
         files.append((name, path))
     return files

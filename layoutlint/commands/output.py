@@ -1,41 +1,42 @@
-"""How `show` and `containers` print what they list."""
+"""Output of the commands `show` and `containers`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
+    from layoutlint.commands.options import PlacementOptions, ReadingOptions
     from layoutlint.listing.containers import Contained
     from layoutlint.listing.structs import Shown
     from layoutlint.reports.show.options import ShowOptions
 
 
-def show_options(more: dict[str, Any]) -> ShowOptions:
-    """What the options say of how structs are shown."""
+def show_options(placement: PlacementOptions, reading: ReadingOptions, expand: bool = False) -> ShowOptions:
+    """Return the options of reports that show structs."""
     from layoutlint.commands import terminal
     from layoutlint.reports.show.options import ShowOptions
 
     return ShowOptions(
-        expand=more.get("expand", False),
-        line_size=more["line_size"],
-        min_align=more["min_align"],
-        color=terminal.colored(more["color"]),
+        expand=expand,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        color=terminal.has_color(reading.color),
         width=terminal.width(),
     )
 
 
-def print_listing(chunks: Iterable[str], found: Shown | Contained, more: dict[str, Any]) -> NoReturn:
-    """Print a listing, and on stderr what the user should know of it and what could not be told."""
+def print_listing(chunks: Iterable[str], listing: Shown | Contained, allow_unknown: bool) -> NoReturn:
+    """Print a listing, with notes and failures on stderr, and exit."""
     from layoutlint.commands import terminal
 
     for chunk in chunks:
         terminal.write(chunk)
-    for note in found.notes:
+    for note in listing.notes:
         terminal.complain(f"layoutlint: note: {note}")
-    for trouble in found.troubles:
+    for trouble in listing.troubles:
         terminal.complain(f"layoutlint: {trouble}")
-    sys.exit(EXIT_UNKNOWN if found.troubles and not more["allow_unknown"] else 0)
+    sys.exit(EXIT_UNKNOWN if listing.troubles and not allow_unknown else 0)

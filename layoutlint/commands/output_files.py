@@ -1,7 +1,7 @@
-"""Files that layoutlint writes: refused before anything is read, written whole or not at all.
+"""Writing output files: refused before anything is read, and written whole or not at all.
 
-A hostile tree can hold a link in the place of a report, so none is followed; and no report may take the place
-of what is read, or of another report.
+A hostile tree can contain a link with the name of a report, so links are not followed. A report replaces
+neither a file that is read nor another report.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from layoutlint.errors import UsageError
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,4})")
 _STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _SOURCES = (".c", ".h", ".toml", ".ko", ".o")
-"""Ends of the names of files that are read, and that no report has."""
+"""Suffixes of files that are read, and that no report has."""
 
 
 def refuse(paths: Iterable[str], read: Iterable[str] = ()) -> None:
-    """Raise UsageError for a path that cannot be written, that is another's, or one that is read."""
-    taken = {key: path for path in read if (key := _identity(path)) is not None}
+    """Raise UsageError for a path that cannot be written, that is read, or that is given twice."""
+    read_files = {key: path for path in read if (key := _identity(path)) is not None}
     names: dict[object, str] = {}
     for path in paths:
         _refuse_unwritable(path)
         is_descriptor = _descriptor(path) is not None
         key = _identity(path)
-        if key in taken:
-            raise UsageError(f"cannot write {path}: it is the same file as {taken[key]}, which is read")
+        if key in read_files:
+            raise UsageError(f"cannot write {path}: it is the same file as {read_files[key]}, which is read")
         place = path if is_descriptor else _place(path)
         other = names.get(place) or (names.get(key) if key is not None else None)
         if other is not None and not _is_device(path):
@@ -40,17 +40,17 @@ def refuse(paths: Iterable[str], read: Iterable[str] = ()) -> None:
 
 
 def refuse_source(path: str) -> None:
-    """Raise UsageError where a report would take the place of a source, a rule file or a binary."""
+    """Raise UsageError if a report would replace a source, a rule file or a binary."""
     if not os.path.isfile(path) or _descriptor(path) is not None:
         return
     if path.lower().endswith(_SOURCES) or _start(path).startswith(b"\x7fELF"):
-        raise UsageError(f"cannot write {path}: it is there, and is no report; remove it first")
+        raise UsageError(f"cannot write {path}: it exists, and is not a report; remove it first")
 
 
 def write_whole(path: str, text: str) -> None:
-    """Write a whole file or none: beside it first, then into its place. Raise UsageError.
+    """Write a whole file or none: first to a temporary file beside it. Raise UsageError.
 
-    A file that was there keeps its permissions.
+    An existing file keeps its permissions.
     """
     data = text.encode("utf-8", "backslashreplace")
     try:
@@ -69,13 +69,13 @@ def _replace(path: str, data: bytes) -> None:
     import tempfile  # only runs that write files need it
 
     folder, name = os.path.split(path)
-    file, beside = tempfile.mkstemp(prefix=f".{name[:50]}.", dir=folder or ".")
+    file, temporary = tempfile.mkstemp(prefix=f".{name[:50]}.", dir=folder or ".")
     try:
         os.fchmod(file, _permissions(path))
         _write_all(file, data)
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except BaseException:
-        os.unlink(beside)
+        os.unlink(temporary)
         raise
 
 
@@ -85,7 +85,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _permissions(path: str) -> int:
-    """Those of the file that is there, else of a new one."""
+    """Return the permissions of an existing file, or else those of a new one."""
     try:
         return os.lstat(path).st_mode & 0o777
     except OSError:
@@ -97,7 +97,7 @@ def _permissions(path: str) -> int:
 def _refuse_unwritable(path: str) -> None:
     descriptor = _descriptor(path)
     try:
-        reason = _not_writable(path) if descriptor is None else _not_open(descriptor)
+        reason = _why_not_writable(path) if descriptor is None else _why_not_open(descriptor)
     except OSError as error:
         reason = files.why(error)
     except ValueError as error:  # a byte of value 0
@@ -106,15 +106,15 @@ def _refuse_unwritable(path: str) -> None:
         raise UsageError(f"cannot write {path}: {reason}")
 
 
-def _not_open(descriptor: int) -> str | None:
+def _why_not_open(descriptor: int) -> str | None:
     os.fstat(descriptor)
     if descriptor < 2:
         return "the report that --format chooses is written there" if descriptor else "it is the input stream"
     return None
 
 
-def _not_writable(path: str) -> str | None:
-    """Why a file cannot be written; None where it can. Raises OSError likewise."""
+def _why_not_writable(path: str) -> str | None:
+    """Return the reason why a file cannot be written; None if it can. Raises OSError."""
     folder = os.path.dirname(path)
     if not os.path.isabs(path) and (link := _link_above(folder)) is not None:
         return f"{link} is a symbolic link; give the path that it points to"
@@ -134,24 +134,24 @@ def _not_writable(path: str) -> str | None:
 
 
 def _kind(mode: int) -> str:
-    kinds = ((S_ISDIR, "a directory"), (S_ISFIFO, "a pipe"), (S_ISBLK, "a disk"))
-    return f"it is {next((word for is_kind, word in kinds if is_kind(mode)), 'no regular file')}"
+    names = ((S_ISDIR, "a directory"), (S_ISFIFO, "a pipe"), (S_ISBLK, "a disk"))
+    return f"it is {next((word for is_kind, word in names if is_kind(mode)), 'not a regular file')}"
 
 
 def _link_above(folder: str) -> str | None:
-    """The first part of a relative path that is a symbolic link."""
-    at = ""
+    """Return the first part of a relative path that is a symbolic link; None if none is."""
+    prefix = ""
     for part in folder.split("/"):
-        at = os.path.join(at, part)
-        if part not in ("", ".", "..") and os.path.islink(at):
-            return at
+        prefix = os.path.join(prefix, part)
+        if part not in ("", ".", "..") and os.path.islink(prefix):
+            return prefix
     return None
 
 
 def _descriptor(path: str) -> int | None:
-    """The number of a descriptor of this process that a path stands for."""
-    found = _DESCRIPTOR.fullmatch(os.path.normpath(path))
-    return int(found[1]) if found else _STREAMS.get(os.path.normpath(path))
+    """Return the number of a descriptor of this process that a path names; None for other paths."""
+    match = _DESCRIPTOR.fullmatch(os.path.normpath(path))
+    return int(match[1]) if match else _STREAMS.get(os.path.normpath(path))
 
 
 def _is_device(path: str) -> bool:
@@ -162,7 +162,7 @@ def _is_device(path: str) -> bool:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Device and number of a file, the same for all its names; None where there is none."""
+    """Return device and number of a file, the same for all its names; None if it does not exist."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -171,7 +171,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _place(path: str) -> object:
-    """A folder and a name in it, whatever the case: systems differ in whether it counts."""
+    """Return a key for a folder and a name in it; the case of letters does not count, as on some systems."""
     folder, name = os.path.split(path)
     return _identity(folder or "."), name.casefold()
 

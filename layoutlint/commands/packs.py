@@ -1,4 +1,4 @@
-"""Which rule files and shipped packs a command is about."""
+"""Finding the rule files and shipped packs of a command."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _DISCOVERED = "layoutlint.toml"
 
 
-def packs_of(
+def load_packs(
     rule_paths: tuple[str, ...], pack_names: tuple[str, ...], policy: Policy | None = None
 ) -> tuple[Pack, ...]:
-    """The packs of rule files, and shipped ones by name; raises UsageError and RuleFileError.
+    """Return the packs of rule files, and shipped packs by name; raises UsageError and RuleFileError.
 
-    With `policy` the rule files are those of its commit, and the nearest one of it where none is given.
+    With `policy`, the rule files are read from its commit; without paths, the nearest rule file there.
     """
     from layoutlint.intent.toml import rule_file
 
@@ -33,33 +33,33 @@ def packs_of(
     return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
-def on_for_kernels(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """The shipped packs that are on for kernels beside some: none of their names.
+def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """Return the shipped packs for kernels that are on beside `packs`: those with other names.
 
-    Beside guesses they say where objects start, and have no rules.
+    Beside packs that guess, they declare placements and have no rules.
     """
     from dataclasses import replace
 
     from layoutlint.intent.toml import rule_file
 
-    named = {pack.name for pack in packs}
-    on = tuple(pack for pack in rule_file.shipped() if pack.kernel and pack.name not in named)
+    names = {pack.name for pack in packs}
+    kernel_packs = tuple(pack for pack in rule_file.shipped() if pack.kernel and pack.name not in names)
     if not any(pack.guesses for pack in packs):
-        return on
+        return kernel_packs
     return tuple(
-        replace(pack, rules=(), structs=tuple(replace(each, annotated=False) for each in pack.structs))
-        for pack in on
+        replace(pack, rules=(), structs=tuple(replace(intent, annotated=False) for intent in pack.structs))
+        for pack in kernel_packs
     )
 
 
-def discovered() -> tuple[str, ...]:
-    """The rule file of the project one stands in: nearest upwards, not above the top of its repository."""
+def discover_rule_file() -> tuple[str, ...]:
+    """Return the nearest layoutlint.toml from the current folder up to the top of the repository; or ()."""
     folder = os.getcwd()
     while True:
-        found = os.path.join(folder, _DISCOVERED)
-        if os.path.isfile(found):
-            return (os.path.relpath(found),)
-        above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+        path = os.path.join(folder, _DISCOVERED)
+        if os.path.isfile(path):
+            return (os.path.relpath(path),)
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return ()
-        folder = above
+        folder = parent

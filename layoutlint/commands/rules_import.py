@@ -1,4 +1,4 @@
-"""`layoutlint rules import`: rule files from intent that is written elsewhere."""
+"""`layoutlint rules import`: convert tables of other projects to rule files."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import os
 import click
 
 _MOST_BYTES = 1 << 20
-"""Of a table; those of Linux have up to 20,000."""
+"""The most bytes of a table; the tables of Linux have up to 20,000."""
 
 
 @click.command("import")
 @click.argument("form", type=click.Choice(["net_cachelines"]), metavar="net_cachelines")
 @click.argument("path", metavar="FILE")
-@click.option("--struct", metavar="NAME", help="The struct that the table is about, instead of the title's.")
-@click.option("--output", metavar="FILE", help="Write the rule file there instead of stdout.")
-@click.option("--force", is_flag=True, help="Overwrite what stands there.")
+@click.option("--struct", metavar="NAME", help="Set the struct of the table (default: from its title).")
+@click.option("--output", metavar="FILE", help="Write the rule file to FILE, not to stdout.")
+@click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
 def rules_import(form: str, path: str, struct: str | None, output: str | None, force: bool) -> None:
-    """Turn a table of Linux's Documentation/networking/net_cachelines into a rule file.
+    """Convert a table of Linux's Documentation/networking/net_cachelines to a rule file.
 
-    The rule file has the access of each field on either path, and rules that hold a struct against the table:
-    fields without a row and rows without a field, fields that the one path reads beside what the other one
-    writes, and how many lines each path touches.
+    The rule file declares the accesses of each field on both paths. Its rules compare a struct with the
+    table: fields without a row and rows without a field, fields that one path reads on a line that the other
+    path writes, and the number of lines that each path touches.
     """
     from layoutlint.commands import output_files, terminal
     from layoutlint.intent.net_cachelines import rules
     from layoutlint.intent.net_cachelines.table import parse
 
     if struct is not None and not (struct.isascii() and struct.isidentifier()):
-        raise click.UsageError(f"--struct {struct!r}: not the name of a struct")
+        raise click.UsageError(f"--struct {struct!r}: is not the name of a struct")
     if output is not None and os.path.isfile(output) and not force:
-        raise click.UsageError(f"{output} is there already; --force overwrites it")
+        raise click.UsageError(f"{output} exists already; --force overwrites it")
     if output is not None:
         output_files.refuse([output], [path])
     table = parse(_text(path), path, struct)
@@ -50,7 +50,7 @@ def _text(path: str) -> str:
     try:
         data = files.start(path, _MOST_BYTES + 1, through_pipe=True)
         if len(data) > _MOST_BYTES:
-            raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, which no such table is",))
+            raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, so it is no such table",))
         return data.decode()
     except OSError as error:
         raise RuleFileError((f"{path}: {files.why(error)}",)) from None

@@ -10,7 +10,7 @@ import layoutlint
 from layoutlint.errors import did_you_mean
 
 NAMES = ("allocations", "containers", "report", "rules-test", "show")
-"""The formats, as `schema` in the output names them: `layoutlint/NAME/1`."""
+"""The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
 
 def path(name: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from layoutlint import reports
 from layoutlint.commands.options import (
+    PlacementOptions,
+    RandomisingOptions,
+    ReadingOptions,
     placement_options,
     randomisation,
     randomising_options,
@@ -20,26 +23,37 @@ from layoutlint.commands.output import print_listing, show_options
 @click.command()
 @click.argument("input", metavar="INPUT")
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
-@click.option("--all", "everything", is_flag=True, help="Every struct and union of the input.")
+@click.option("--all", "everything", is_flag=True, help="Print every struct and union of the input.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(sorted(reports.SHOW_FORMATS)),
     default="text",
-    help="How stdout reads.",
+    help="Choose the format of stdout.",
 )
-@click.option("--expand", is_flag=True, help="The members of embedded structs as well.")
+@click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options
 @placement_options
 @reading_options
 @click.pass_obj
 def show(
-    flags: tuple[str, ...], /, input: str, names: tuple[str, ...], everything: bool, format_: str, **more: Any
+    flags: tuple[str, ...],
+    /,
+    input: str,
+    names: tuple[str, ...],
+    everything: bool,
+    format_: str,
+    expand: bool,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
 ) -> NoReturn:
-    """Print the layout of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
+    """Print the layouts of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
         raise click.UsageError("name some structs, or give --all")
     from layoutlint.listing.structs import list_structs
 
-    found = list_structs(input, names, read_options(flags, more), randomisation(more, (input,)))
-    print_listing(reports.SHOW_FORMATS[format_](found.structs, show_options(more)), found, more)
+    how = randomisation(randomising, (input,))
+    listing = list_structs(input, names, read_options(flags, reading), how)
+    options = show_options(placement, reading, expand)
+    print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)

@@ -1,4 +1,4 @@
-"""What the command line does to terminals: progress, colour, width, lines."""
+"""Output to terminals: progress, colour, width, lines."""
 
 from __future__ import annotations
 
@@ -9,35 +9,38 @@ from layoutlint import escapes
 from layoutlint.model.reading import Progress, no_progress
 
 
-def progress_on_stderr(asked: bool | None) -> Progress:
-    """Progress on stderr: one line that is written over on a terminal, lines of their own elsewhere."""
+def progress_on_stderr(choice: bool | None) -> Progress:
+    """Return a Progress on stderr: one line that is overwritten on a terminal, separate lines elsewhere.
+
+    `choice` turns it on or off; None is on for a terminal.
+    """
     is_terminal = sys.stderr.isatty()
-    if not (is_terminal if asked is None else asked):
+    if not (is_terminal if choice is None else choice):
         return no_progress
     shown = -1
 
-    def progress(what: str, done: int, total: int) -> None:
+    def progress(task: str, done: int, total: int) -> None:
         nonlocal shown
         percent = 100 if done >= total else done * 100 // total
         if percent == shown or (not is_terminal and percent % 10):
             return
         shown = percent
         ending = "\r" if is_terminal and percent < 100 else "\n"
-        sys.stderr.write(f"{escapes.line(what)}: {percent} %{ending}")
+        sys.stderr.write(f"{escapes.line(task)}: {percent} %{ending}")
         sys.stderr.flush()
 
     return progress
 
 
-def colored(choice: str) -> bool:
-    """Whether text is coloured, for `auto`, `always` or `never` (NO_COLOR: no-color.org)."""
+def has_color(choice: str) -> bool:
+    """Return whether text is coloured, for `auto`, `always` or `never` (NO_COLOR: no-color.org)."""
     if choice != "auto":
         return choice == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def width() -> int:
-    """Columns of the terminal on stdout; 100 where there is none."""
+    """Return the columns of the terminal on stdout; 100 if stdout is no terminal."""
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
 
 

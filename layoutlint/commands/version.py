@@ -1,4 +1,4 @@
-"""Which modules run compiled: those with a `.pxd` beside them, where installing could compile them."""
+"""Which modules run compiled: installing compiles those with a `.pxd` file, if it can."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def state(package: Path = _PACKAGE) -> str:
-    """`compiled`, `interpreted`, or `partly compiled`: as importing would find the modules."""
-    found = {_is_compiled(folder, name) for folder, name in _modules(package)}
-    if found == {True, False}:
+    """Return `compiled`, `interpreted` or `partly compiled`, as an import would find the modules."""
+    states = {_is_compiled(folder, name) for folder, name in _modules(package)}
+    if states == {True, False}:
         return "partly compiled"
-    return "compiled" if found == {True} else "interpreted"
+    return "compiled" if states == {True} else "interpreted"
 
 
 def _modules(package: Path) -> Iterator[tuple[str, str]]:
@@ -24,6 +24,6 @@ def _modules(package: Path) -> Iterator[tuple[str, str]]:
 
 
 def _is_compiled(folder: str, name: str) -> bool:
-    # Asked by the module's own name, of its folder: a dotted name would import the packages above it.
+    # By the module's own name, in its folder: a dotted name would import the packages above it.
     spec = PathFinder.find_spec(name, [folder])
     return spec is not None and isinstance(spec.loader, ExtensionFileLoader)

@@ -33,6 +33,17 @@ class NotCovered:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedRule:
+    """A rule whose `when` does not hold for an input."""
+
+    rule_id: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.rule_id}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """The rules and structs that a run judged, and the parts that it did not."""
 
@@ -44,7 +55,7 @@ class Coverage:
     """Number of judged struct definitions."""
     unresolved: tuple[str, ...] = ()
     """Structs and fields that a rule names and no input contains, each with the reason."""
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[SkippedRule, ...] = ()
     """Rules that their `when` excludes, each with the reason."""
     policy: tuple[str, ...] = ()
     """Origins of the rule files and suppressions, if a base commit decides."""

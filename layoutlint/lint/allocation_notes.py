@@ -1,9 +1,9 @@
-"""What C sources that are judged say of where their objects come from, where the rule file does not."""
+"""Notes on allocations in C sources that would change the placements of a struct."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutlint.errors import ReadError
@@ -11,7 +11,8 @@ from layoutlint.geometry import placement, slab
 from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.lookup import About
-from layoutlint.judgement.rule import Pack
+from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading, no_progress
 from layoutlint.model.storage import LINE, Storage
 from layoutlint.model.structs import Struct
@@ -21,50 +22,39 @@ from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.proposals import Proposal, described, keys
 
 
-def noted(
-    readings: list[Reading],
-    packs: Mapping[int, tuple[Pack, ...]],
-    folders: tuple[str, ...],
-    line_size: int | None,
-    min_align: int | None,
-) -> list[Reading]:
-    """Readings, with a note for each struct of which an allocation in the sources changes the placements.
+def allocation_notes(inputs: list[JudgedInput], options: Options) -> list[tuple[str, ...]]:
+    """Return notes for each input: the allocations that change the placements of a struct.
 
-    The sources are those that were read, and all in some folders; `packs` are those of each reading, by its
-    identity.
+    Allocations are searched in inputs that are C sources, and below the source directories of the options.
     """
-    unsaid = {id(reading): _unsaid(reading, packs[id(reading)]) for reading in readings}
-    names = frozenset(name for structs in unsaid.values() for name in structs)
+    unplaced = [_unplaced_structs(judged) for judged in inputs]
+    names = frozenset(name for structs in unplaced for name in structs)
     if not names:
-        return readings
-    everywhere = _found(folders, names)
-    return [_noted(r, unsaid[id(r)], everywhere, line_size, min_align) for r in readings]
-
-
-def _noted(
-    reading: Reading,
-    structs: dict[str, Struct],
-    everywhere: list[Allocation],
-    line_size: int | None,
-    min_align: int | None,
-) -> Reading:
-    own = _found(_sources(reading), frozenset(structs)) if structs else []
-    found = own + [call for call in everywhere if call.struct in structs and call not in own]
-    renamed = (replace(call, struct=structs[call.struct].name) for call in found)
-    notes = [
-        note
-        for each in proposals.of(renamed, has_typedefs=True).structs
-        for note in _notes(structs[each.struct], each.proposals, line_size, min_align)
+        return [()] * len(inputs)
+    shared = _read_allocations(options.read.sources, names)
+    return [
+        tuple(_notes_on_input(judged.reading, structs, shared, options))
+        for judged, structs in zip(inputs, unplaced, strict=True)
     ]
-    return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
 
 
-def _found(paths: tuple[str, ...], names: frozenset[str]) -> list[Allocation]:
+def _notes_on_input(
+    reading: Reading, structs: dict[str, Struct], shared: list[Allocation], options: Options
+) -> Iterator[str]:
+    """Yield the notes on one input; `shared` are the allocations in source directories."""
+    own = _read_allocations(_sources(reading), frozenset(structs)) if structs else []
+    calls = own + [call for call in shared if call.struct in structs and call not in own]
+    by_tag = (replace(call, struct=structs[call.struct].name) for call in calls)
+    for each in proposals.of(by_tag, has_typedefs=True).structs:
+        yield from _notes_on_struct(structs[each.struct], each.proposals, options)
+
+
+def _read_allocations(paths: tuple[str, ...], names: frozenset[str]) -> list[Allocation]:
     return sources.read(paths, Wanted(names), 0, no_progress)[0] if paths else []
 
 
 def _sources(reading: Reading) -> tuple[str, ...]:
-    """The C sources that an input is or names."""
+    """Return the C sources that an input is or names."""
     path = reading.path
     if reading.reader != "clang":
         return ()
@@ -75,31 +65,34 @@ def _sources(reading: Reading) -> tuple[str, ...]:
     database = os.path.join(path, compdb.NAME) if os.path.isdir(path) else path
     try:
         commands = compdb.load(database)
-    except ReadError:  # a folder without one, which for a kernel is too much to look through unasked
+    except ReadError:  # a folder without one; a whole kernel is too large to search
         return (path,) if os.path.isdir(path) and not reading.is_kernel else ()
     units = (os.path.join(command.directory, command.file) for command in commands)
     return tuple(unit for unit in dict.fromkeys(units) if os.path.isfile(unit))
 
 
-def _unsaid(reading: Reading, packs: tuple[Pack, ...]) -> dict[str, Struct]:
-    """The structs with rules of whose placement nothing is said, by tag and by typedef."""
-    rules = About((rule.struct, rule) for pack in packs for rule in pack.rules)
-    structs = [s for s in reading.structs if s.bit_size is not None and rules.of(s) and _is_open(s, packs)]
+def _unplaced_structs(judged: JudgedInput) -> dict[str, Struct]:
+    """Return the structs that rules judge and for which no placement is declared, by tag and typedef."""
+    rules = About((rule.struct, rule) for rule in judged.rules)
+    structs = [
+        struct
+        for struct in judged.reading.structs
+        if struct.bit_size is not None and rules.of(struct) and not _has_placement(struct, judged)
+    ]
     return {name: struct for struct in structs for name in (*struct.aliases, struct.name)}
 
 
-def _is_open(struct: Struct, packs: tuple[Pack, ...]) -> bool:
-    """Whether nothing is said of where a struct is."""
-    return all(intent.placement is None for pack in packs for intent in pack.about(struct))
+def _has_placement(struct: Struct, judged: JudgedInput) -> bool:
+    intents = (intent for pack in judged.packs for intent in pack.about(struct))
+    return any(intent.placement is not None for intent in intents)
 
 
-def _notes(
-    struct: Struct, proposals: tuple[Proposal, ...], line_size: int | None, min_align: int | None
-) -> Iterator[str]:
+def _notes_on_struct(struct: Struct, proposals: tuple[Proposal, ...], options: Options) -> Iterator[str]:
+    line_size, min_align = options.line_size, options.min_align
     layout = Layout(struct)
     assumed = len(placement.of(layout, line_size, min_align).bases)
     for proposal in proposals:
-        storage = _fitting(proposal.storage, layout.size, struct.target.line_size)
+        storage = _placement_of(proposal.storage, layout.size, struct.target.line_size)
         call, *more = proposal.places
         wanted = placement.wanting(layout, min_align)
         if contradiction(storage, struct.name, wanted, struct.align) is not None:
@@ -115,8 +108,8 @@ def _notes(
         )
 
 
-def _fitting(storage: Storage, size: int, line_size: int) -> Storage:
-    """What SLAB_HWCACHE_ALIGN does with objects of half a line and less: parts of a line."""
+def _placement_of(storage: Storage, size: int, line_size: int) -> Storage:
+    """Return the placement with the alignment that SLAB_HWCACHE_ALIGN gives objects of up to half a line."""
     part = slab.line_part(size, line_size)
     if storage.word != LINE or part == line_size:
         return storage

@@ -1,4 +1,4 @@
-"""What can embed structs, and where."""
+"""The containers of structs in the inputs of a run."""
 
 from __future__ import annotations
 
@@ -19,53 +19,53 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Everything that the inputs define, where a rule file says that a struct is embedded in it."""
+    """An index of the structs that can contain others; empty if no rule file declares embedded structs."""
 
     indices: dict[Target, Index] = field(default_factory=dict)
     proofs: Proofs | None = None
-    """What uses of structs tell of alignments; None where structs do not stand as they are declared."""
+    """Alignments that uses of structs prove; None if layouts differ from the declared ones."""
 
-    def settled(self, struct: Struct) -> Struct:
-        """Return a struct with the alignments that its uses leave; the first time reads more inputs."""
+    def settle(self, struct: Struct) -> Struct:
+        """Return a struct with the alignments that its uses prove; the first call reads the inputs again."""
         return struct if self.proofs is None else self.proofs.settled(struct)
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
-        """Every place in which a struct is embedded, in all inputs for its target; raises CannotTell.
+        """Return every place in which a struct is embedded, in all inputs for its target; raises CannotTell.
 
-        Of places in many orders of fields, those count once that are the same modulo `line_size`, in bytes.
+        If fields can have many orders, places that are equal modulo `line_size` (bytes) count once.
         """
         index = self.indices[struct.target]
-        left = sorted(index.unsettled(struct.name))
-        if left:
-            raise CannotTell(f"which struct `{left[0]}` stands for cannot be told")
+        typedefs = sorted(index.unsettled(struct.name))
+        if typedefs:
+            raise CannotTell(f"which struct `{typedefs[0]}` stands for cannot be told")
         untyped = index.untyped(struct)
         if untyped is not None:
-            called = f"{struct.aggregate} {struct.name}"
-            raise CannotTell(f"the type of {untyped} is not in the input, and {called} may be there")
+            name = f"{struct.aggregate} {struct.name}"
+            raise CannotTell(f"the type of {untyped} is not in the input, and {name} may be there")
         try:
             return index.containers(struct.name, index.same(struct))
         except TooManyWays as error:
             raise CannotTell(str(error)) from None
 
-    def answering(self, target: Target, names: Iterable[str]) -> list[Struct]:
-        """Every definition that one of some names and patterns means, as far as its layout is known."""
+    def definitions(self, target: Target, names: Iterable[str]) -> list[Struct]:
+        """Return every definition with a known layout that one of some names and patterns refers to."""
         index = self.indices[target]
-        wanted = tuple(names)
-        found = {
+        patterns = tuple(names)
+        structs = {
             id(struct): struct
-            for known in index.names
-            if any(fnmatchcase(known, name) for name in wanted)
-            for struct in index.definitions(known)
+            for name in index.names
+            if any(fnmatchcase(name, pattern) for pattern in patterns)
+            for struct in index.definitions(name)
         }
-        return [struct for struct in found.values() if struct.bit_size is not None and struct.problem is None]
+        return [s for s in structs.values() if s.bit_size is not None and s.problem is None]
 
     @property
     def is_random(self) -> bool:
-        """Whether it is that of a build that randomises."""
+        """Whether the build randomises layouts."""
         return False
 
     def shape(self, struct: Struct) -> Shape | None:
-        """How a struct may be laid out in a build whose seed is not known; None where it is as declared.
+        """Return the possible layouts of a struct in a build without a known seed; None for the declared one.
 
         Raises CannotTell.
         """

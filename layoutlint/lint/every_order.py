@@ -1,4 +1,4 @@
-"""Verdicts on structs whose fields a build may put into any order: over every order and every base."""
+"""Verdicts on structs whose fields a build may put into any order: over all orders and bases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from layoutlint.judgement.context import SELECTOR, CannotTell, Context
 from layoutlint.judgement.rule import Rule, Traits, paths_of
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict, unknown
 from layoutlint.lint import open_alignments
-from layoutlint.lint.placing import Case, Where
+from layoutlint.lint.placing import Case, RulePlacements
 from layoutlint.model import alignment
 from layoutlint.model.paths import is_pattern, overlap
 from layoutlint.model.storage import EMBEDDED
@@ -28,217 +28,231 @@ from layoutlint.randstruct.view import Path, View
 
 _STEPS = re.compile(r"[^.\[\]]+")
 _FEW = 8
-"""Fields of an order that messages name."""
+"""How many fields of an order a message names."""
 _DRAWN = (2_000, 10_000)
-"""Orders that are drawn, at least and at most; between, as many as make _PLACED places of members."""
+"""The least and the most orders drawn at random; between, so many that _PLACED members are placed."""
 _PLACED = 300_000
 _CONSTRUCTED = 48
-"""How many members may stand before those that the rule names, in orders that are put together."""
+"""The most members before the named fields, in orders that are constructed."""
 
 
-def verdict(rule: Rule, struct: Struct, shape: Shape, where: Where) -> Verdict:
-    """The verdict over every order that the compiler may choose; raises CannotTell."""
+def judge_every_order(rule: Rule, struct: Struct, shape: Shape, where: RulePlacements) -> Verdict:
+    """Return the verdict over every order that the compiler may choose; raises CannotTell."""
     storage = where.pack.storage(struct)
-    if storage is not None and storage.word == EMBEDDED:  # its containers decide where it can start
-        return _of_alignment(rule, struct, shape, where, shape.align)
+    if storage is not None and storage.word == EMBEDDED:  # the containers decide where an object starts
+        return _judge_alignment(rule, struct, shape, where, shape.align)
     declared = alignment.reordered(struct, struct.fields, struct.bit_size or 0, shape.align)
-    found = []
+    verdicts = []
     for case in _cases(declared, where):
         align = case.aligns[-1] if case.aligns else shape.align
-        found.append((case, _of_alignment(rule, struct, shape, where, align)))
-    outcomes = {verdict.outcome for _, verdict in found}
-    return found[0][1] if len(outcomes) == 1 else open_alignments.verdict(declared, found)
+        verdicts.append((case, _judge_alignment(rule, struct, shape, where, align)))
+    outcomes = {verdict.outcome for _, verdict in verdicts}
+    return verdicts[0][1] if len(outcomes) == 1 else open_alignments.unknown_alignment(declared, verdicts)
 
 
-def _cases(declared: Struct, where: Where) -> tuple[Case, ...]:
-    """The possible alignments of a struct as far as they make a difference, the likeliest first.
+def _cases(declared: Struct, where: RulePlacements) -> tuple[Case, ...]:
+    """Return the possible alignments of a struct that make a difference, the likeliest first.
 
     Raises CannotTell.
     """
     layout = Layout(declared)
     if where.pack.storage(declared) is None:
         return where.cases(layout)
-    likely = layout.align.value  # other orders have other sizes, which may decide where objects start
+    likely = layout.align.value  # other orders have other sizes, which can decide where objects start
     aligns = sorted(layout.alignments, key=lambda align: align != likely)
     return tuple(Case(where.cases(layout)[0].placements, (align,)) for align in aligns)
 
 
-def _of_alignment(rule: Rule, struct: Struct, shape: Shape, where: Where, align: int) -> Verdict:
-    """The verdict over every order of a struct of one alignment in bytes; raises CannotTell."""
-    judging = _Judging(rule, struct, shape, where, align)
-    judging.said(judging.struct)  # which refuses what no order can change, with the names of all fields
+def _judge_alignment(rule: Rule, struct: Struct, shape: Shape, where: RulePlacements, align: int) -> Verdict:
+    """Return the verdict over every order of a struct, for one alignment in bytes; raises CannotTell."""
+    judge = _OrderJudge(rule, struct, shape, where, align)
+    judge.check(judge.struct)  # raises CannotTell for mistakes that no order changes
     try:
         try:
-            found = judging.counted()
+            result = judge.count_orders()
         except TooManyOrders:
-            found = judging.drawn()
-        return _told(judging, found)
+            result = judge.draw_orders()
+        return _verdict(judge, result)
     except CannotLayOut as why:
-        raise CannotTell(f"its randomised layouts cannot be told: {why}") from None
+        raise CannotTell(f"its randomised layouts are not known: {why}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class _Failing:
-    """In which of its placements the rule fails when a struct looks in one way."""
+class _LayoutResult:
+    """The placements of one layout of a struct, and those in which the rule fails."""
 
     total: int
+    violating: tuple[int, ...]
+    """The bases at which the rule fails."""
     bases: tuple[int, ...]
-    placements: tuple[int, ...]
     share: Fraction
+    """The share of the placements in which the rule fails."""
 
 
 @dataclass(slots=True)
-class _Found:
-    """What all orders come to."""
+class _Result:
+    """The result over all orders."""
 
     share: float = 0.0
+    """The share of the placements of all orders in which the rule fails."""
     error: float = 0.0
+    """How far `share` can be off; 0 if all orders were counted."""
     drawn: int | None = None
+    """How many orders were drawn at random; None if all were counted."""
     fails: bool = False
+    """Whether the rule fails in some placement of some order."""
     holds: bool = False
+    """Whether it holds in some placement of some order."""
     witness: Chosen | None = None
-    """An order in which the rule fails, as often as in any; else any order."""
+    """The first order in which the largest share of the placements fails."""
     worst: Fraction = Fraction(-1)
     violating: set[int] = field(default_factory=set)
     bases: set[int] = field(default_factory=set)
 
-    def take(self, failing: _Failing, chosen: Chosen) -> None:
-        """Takes one order into account."""
-        self.fails |= failing.share > 0
-        self.holds |= failing.share < 1
-        self.violating.update(failing.bases)
-        self.bases.update(failing.placements)
-        if failing.share > self.worst:
-            self.worst, self.witness = failing.share, chosen
+    def add(self, layout_result: _LayoutResult, chosen: Chosen) -> None:
+        """Add the result of one order."""
+        self.fails |= layout_result.share > 0
+        self.holds |= layout_result.share < 1
+        self.violating.update(layout_result.violating)
+        self.bases.update(layout_result.bases)
+        if layout_result.share > self.worst:
+            self.worst, self.witness = layout_result.share, chosen
 
 
-class _Judging:
-    """One rule on one struct: what it says of each way in which the struct can look."""
+class _OrderJudge:
+    """Judges one rule on the layouts that the orders of one struct can have."""
 
-    def __init__(self, rule: Rule, struct: Struct, shape: Shape, where: Where, align: int) -> None:
-        self.rule, self.shape, self.where, self._read = rule, shape, where, struct
+    def __init__(self, rule: Rule, struct: Struct, shape: Shape, where: RulePlacements, align: int) -> None:
+        self.rule, self.shape, self._where, self._declared = rule, shape, where, struct
         self.struct = replace(struct, align=align, possible=0, unstated=Unstated.NOTHING)
-        """As it is declared, with one of the alignments that it can have."""
+        """The declared struct, with one of its possible alignments."""
         self.storage = where.pack.storage(struct)
         traits = rule.kind.traits
         needs_size = traits.needs_size or self.storage is not None
         line = where.line_size or struct.target.line_size
         self._reach = line * 8 if traits.fields == "near" and self.storage is None else None
         self._cases: dict[int, Case] = {}
-        self._failing: dict[View, _Failing] = {}
+        self._results: dict[View, _LayoutResult] = {}
         self.question = view.question(shape, (), False, needs_size)
-        named = _named(rule, self._context(self.struct))
-        sees_others = traits.fields != "named" or any(place.is_flexible for place in named)
-        self.question = view.question(shape, map(_steps, named), sees_others, needs_size)
+        fields = _fields_of_rule(rule, self._context(self.struct))
+        sees_others = traits.fields != "named" or any(place.is_flexible for place in fields)
+        self.question = view.question(shape, map(_steps, fields), sees_others, needs_size)
 
-    def counted(self) -> _Found:
-        """Over all orders, each with its weight; raises TooManyOrders."""
-        found, share, total = _Found(), Fraction(0), 0
+    def count_orders(self) -> _Result:
+        """Judge all orders, each with its probability; raises TooManyOrders."""
+        result, share, total = _Result(), Fraction(0), 0
         for chance in probability.counted(self.shape, self.question):
-            failing = self.failing(chance.view)
-            found.take(failing, chance.orders)
-            share += chance.weight * failing.share
+            layout_result = self._judge_view(chance.view)
+            result.add(layout_result, chance.orders)
+            share += chance.weight * layout_result.share
             total += chance.weight
-        found.share = float(share / total)
-        return found
+        result.share = float(share / total)
+        return result
 
-    def drawn(self) -> _Found:
-        """Over orders drawn by chance."""
-        found, shares = _Found(), list[float]()
+    def draw_orders(self) -> _Result:
+        """Judge orders drawn at random and, if all agree, orders that are likely to differ."""
+        result, shares = _Result(), list[float]()
         members = sum(len(shape.fields) for shape in self.shape.below())
         number = max(_DRAWN[0], min(_DRAWN[1], _PLACED // members))
-        for chosen, known in probability.drawn(self.shape, number):
-            failing = self.failing(self.question.view(self.shape, known))
-            found.take(failing, chosen)
-            shares.append(float(failing.share))
-        found.drawn, found.share = number, sum(shares) / number
-        found.error = _error(shares, found.share)
-        if not found.fails or not found.holds:
-            for chosen in self._constructed():
-                view = self.question.view(self.shape, self.shape.all_laid(chosen))
-                found.take(self.failing(view), chosen)
-        return found
+        for chosen, layouts in probability.drawn(self.shape, number):
+            layout_result = self._judge_view(self.question.view(self.shape, layouts))
+            result.add(layout_result, chosen)
+            shares.append(float(layout_result.share))
+        result.drawn, result.share = number, sum(shares) / number
+        result.error = _error(shares, result.share)
+        if not result.fails or not result.holds:
+            for chosen in self._constructed_orders():
+                order_view = self.question.view(self.shape, self.shape.all_laid(chosen))
+                result.add(self._judge_view(order_view), chosen)
+        return result
 
-    def failing(self, view: View) -> _Failing:
-        """What becomes of the rule when the struct looks so; raises CannotTell."""
+    def _judge_view(self, order_view: View) -> _LayoutResult:
+        """Judge the layouts that have one view; raises CannotTell."""
         if self._reach is not None:
-            view = self.question.near(self.shape, view, self._reach)
-        if view not in self._failing:
-            self._failing[view] = self._judged(self._seen(view))
-        return self._failing[view]
+            order_view = self.question.near(self.shape, order_view, self._reach)
+        if order_view not in self._results:
+            self._results[order_view] = self._judge_struct(self._struct_of(order_view))
+        return self._results[order_view]
 
-    def _seen(self, view: View) -> Struct:
-        size = view[0] if self.question.needs_size else max(self.struct.bit_size or 0, 1)
-        fields = self.question.shown(self.shape, view)
+    def _struct_of(self, order_view: View) -> Struct:
+        size = order_view[0] if self.question.needs_size else max(self.struct.bit_size or 0, 1)
+        fields = self.question.shown(self.shape, order_view)
         return replace(self.struct, fields=fields, bit_size=size)
 
-    def _judged(self, seen: Struct) -> _Failing:
-        verdict = self.said(seen)
+    def _judge_struct(self, struct: Struct) -> _LayoutResult:
+        verdict = self.check(struct)
         if verdict.total:
             share = Fraction(len(verdict.bases), verdict.total)
         else:
             share = Fraction(verdict.outcome is Outcome.BROKEN)
-        return _Failing(verdict.total, verdict.bases, self.case(seen).placements.bases, share)
+        return _LayoutResult(verdict.total, verdict.bases, self.case(struct).placements.bases, share)
 
-    def said(self, seen: Struct) -> Verdict:
-        """The verdict of the kind on one layout."""
-        return self.rule.kind.check(self._context(seen))
+    def check(self, struct: Struct) -> Verdict:
+        """Return the verdict of the kind on one layout."""
+        return self.rule.kind.check(self._context(struct))
 
-    def _context(self, seen: Struct) -> Context:
+    def _context(self, struct: Struct) -> Context:
         is_one_of_many = is_pattern(self.rule.struct)
-        return self.where.context(Layout(seen), self.case(seen).placements, is_one_of_many)
+        return self._where.context(Layout(struct), self.case(struct).placements, is_one_of_many)
 
-    def case(self, seen: Struct) -> Case:
-        """Where objects of a layout start; raises CannotTell."""
-        size = seen.bit_size or 0 if self.question.needs_size else 0
+    def case(self, struct: Struct) -> Case:
+        """Return the placements of one layout; raises CannotTell."""
+        size = struct.bit_size or 0 if self.question.needs_size else 0
         if size not in self._cases:
             is_embedded = self.storage is not None and self.storage.word == EMBEDDED
-            cases = self.where.cases(Layout(self._read if is_embedded else seen))
+            cases = self._where.cases(Layout(self._declared if is_embedded else struct))
             if len({case.placements.bases for case in cases}) > 1:
-                called = f"{self.struct.aggregate} {self.struct.name}"
+                name = f"{self.struct.aggregate} {self.struct.name}"
                 raise CannotTell(
-                    f"the alignment of {called} is not in the debug information, which decides where it "
-                    "can start"
+                    f"the alignment of {name} is not in the debug information, "
+                    "which decides where it can start"
                 )
             self._cases[size] = cases[0]
         return self._cases[size]
 
-    def _constructed(self) -> Iterator[Chosen]:
-        """Orders in which what the rule names stands side by side, at many places, or far apart."""
-        plain = {one: list(range(len(one.fields))) for one in self.shape.below() if one.stream is not None}
-        for shape in plain:
-            asked = sorted(self.question.sights[shape].asked)
-            for key in _keys(shape, asked):
+    def _constructed_orders(self) -> Iterator[Chosen]:
+        """Yield orders with the fields of the rule side by side, at many places, or far apart."""
+        shapes = (shape for shape in self.shape.below() if shape.stream is not None)
+        declared = {shape: list(range(len(shape.fields))) for shape in shapes}
+        for shape in declared:
+            positions = sorted(self.question.sights[shape].asked)
+            for key in _sort_keys(shape, positions):
                 order = None if shape.part is None else order_tree.sorted_by(shape.part, key.__getitem__)
                 if order is not None:
-                    yield {**_producible(plain), shape: order}
+                    yield {**_possible_orders(declared), shape: order}
 
 
-def _producible(plain: Mapping[Shape, list[int]]) -> Chosen:
-    """An order of each shape that the compiler may choose."""
-    found: dict[Shape, list[int]] = {}
-    for shape, declared in plain.items():
+def _possible_orders(declared: Mapping[Shape, list[int]]) -> Chosen:
+    """Return one order of each shape that the compiler may choose, near the declared one."""
+    orders: dict[Shape, list[int]] = {}
+    for shape, positions in declared.items():
         order = None if shape.part is None else order_tree.sorted_by(shape.part, float)
-        found[shape] = declared if order is None else order
-    return found
+        orders[shape] = positions if order is None else order
+    return orders
 
 
-def _keys(shape: Shape, asked: list[int]) -> Iterator[dict[int, float]]:
-    """Numbers by which members are put into orders that a rule may fail or hold in."""
-    others = [position for position in range(len(shape.fields)) if position not in asked]
+def _sort_keys(shape: Shape, fields: list[int]) -> Iterator[dict[int, float]]:
+    """Yield keys that sort the members of a shape into orders in which a rule may fail or hold.
+
+    `fields` are the positions of the fields of the rule.
+    """
+    others = [position for position in range(len(shape.fields)) if position not in fields]
     sizes = {position: shape.fields[position].bit_size or 0 for position in others}
     for rest in (others, sorted(others, key=sizes.__getitem__), sorted(others, key=lambda p: -sizes[p])):
-        for turned in (asked, asked[::-1]):
-            for before in range(min(len(rest), _CONSTRUCTED) + 1):
-                row = [*rest[:before], *turned, *rest[before:]]
+        for group in (fields, fields[::-1]):
+            for start in range(min(len(rest), _CONSTRUCTED) + 1):
+                row = [*rest[:start], *group, *rest[start:]]
                 yield {position: float(place) for place, position in enumerate(row)}
-            half = len(turned) // 2 or 1
-            row = [*turned[:half], *rest, *turned[half:]]
+            half = len(group) // 2 or 1
+            row = [*group[:half], *rest, *group[half:]]
             yield {position: float(place) for place, position in enumerate(row)}
 
 
-def _named(rule: Rule, context: Context) -> tuple[Place, ...]:
-    """All fields that a rule names, with all accesses where it speaks of those. Raises as kinds do."""
+def _fields_of_rule(rule: Rule, context: Context) -> tuple[Place, ...]:
+    """Return all fields that a rule names, and those with declared accesses if it uses accesses.
+
+    Raises what kinds raise.
+    """
     patterns = paths_of(rule.kind)
     places = context.places(patterns, or_none=True)
     if not rule.kind.traits.uses_accesses and not any(pattern.startswith(SELECTOR) for pattern in patterns):
@@ -248,122 +262,123 @@ def _named(rule: Rule, context: Context) -> tuple[Place, ...]:
 
 
 def _steps(place: Place) -> Path:
-    """The names that lead to a field, without the indices of arrays."""
+    """Return the names that lead to a field, without the indices of arrays."""
     return tuple(step for step in _STEPS.findall(place.path) if not step.isdigit())
 
 
 def _error(shares: Iterable[float], mean: float) -> float:
-    """How far the mean of some shares can be off, with CONFIDENCE: by Hoeffding's inequality or Bernstein's.
+    """Return how far the mean of shares can be off, with CONFIDENCE.
 
-    The latter is the one for a variance that was measured (Maurer and Pontil, 2009, theorem 4); each is given
-    half of what may go wrong, and both of theirs on either side.
+    The bound is the smaller one of Hoeffding's inequality and Bernstein's, in its form for a measured
+    variance (Maurer and Pontil, 2009, theorem 4). Each inequality gets half of the probability of error, and
+    so does each side of it.
     """
-    several = list(shares)
-    number, wrong = len(several), (1 - CONFIDENCE) / 2
-    variance = sum((share - mean) ** 2 for share in several) / (number - 1)
-    hoeffding = sqrt(log(2 / wrong) / (2 * number))
-    bernstein = sqrt(2 * variance * log(4 / wrong) / number) + 7 * log(4 / wrong) / (3 * (number - 1))
+    sample = list(shares)
+    number, error_probability = len(sample), (1 - CONFIDENCE) / 2
+    variance = sum((share - mean) ** 2 for share in sample) / (number - 1)
+    hoeffding = sqrt(log(2 / error_probability) / (2 * number))
+    log_term = log(4 / error_probability)
+    bernstein = sqrt(2 * variance * log_term / number) + 7 * log_term / (3 * (number - 1))
     return min(hoeffding, bernstein)
 
 
-def _told(judging: _Judging, found: _Found) -> Verdict:
-    """The verdict, as it is told: with one order as the witness."""
-    if found.drawn is not None and not found.fails:
-        return unknown(_not_seen(judging.shape.mode, found))
-    known = judging.shape.all_laid(found.witness or {})
-    shown = replace(
-        judging.struct, fields=judging.shape.moved(known), bit_size=known[judging.shape].bit_size,
+def _verdict(judge: _OrderJudge, result: _Result) -> Verdict:
+    """Return the verdict over all orders, with one order as the witness."""
+    if result.drawn is not None and not result.fails:
+        return unknown(_no_failure_message(judge.shape.mode, result))
+    layouts = judge.shape.all_laid(result.witness or {})
+    witness = replace(
+        judge.struct, fields=judge.shape.moved(layouts), bit_size=layouts[judge.shape].bit_size,
         origin="", files=(),
     )  # fmt: skip
-    told = judging.said(shown)
-    placements = judging.case(shown).placements
-    row = tuple(_row(judging.shape, known, ""))
-    outcome = _outcome(judging.rule, found)
-    counted: Literal["exact", "sampled"] = "exact" if found.drawn is None else "sampled"
-    over = Orders(
-        judging.shape.mode, counted, found.share, found.error, found.drawn, row, told.witness, shown
+    of_witness = judge.check(witness)
+    placements = judge.case(witness).placements
+    row = tuple(_names_in_order(judge.shape, layouts, ""))
+    outcome = _outcome(judge.rule, result)
+    counted: Literal["exact", "sampled"] = "exact" if result.drawn is None else "sampled"
+    orders = Orders(
+        judge.shape.mode, counted, result.share, result.error, result.drawn, row, of_witness.witness, witness
     )  # fmt: skip
-    is_placed = bool(told.total)
+    is_placed = bool(of_witness.total)
+    violating = tuple(sorted(result.violating))
     return replace(
-        told,
+        of_witness,
         outcome=outcome,
-        message=_message(told, over, outcome, judging.rule),
-        bases=tuple(sorted(found.violating)),
-        total=len(found.bases) if is_placed else 0,
-        basis=placements.basis(tuple(sorted(found.violating))) if is_placed else "",
-        is_placed=is_placed and judging.storage is not None,
-        advice="" if outcome is Outcome.KEPT else _advice(judging.rule.kind.traits),
-        orders=over,
+        message=_message(of_witness, orders, outcome, judge.rule),
+        bases=violating,
+        total=len(result.bases) if is_placed else 0,
+        basis=placements.basis(violating) if is_placed else "",
+        is_placed=is_placed and judge.storage is not None,
+        advice="" if outcome is Outcome.KEPT else _advice(judge.rule.kind.traits),
+        orders=orders,
     )
 
 
-def _outcome(rule: Rule, found: _Found) -> Outcome:
-    """What a share comes to; that of drawn orders proves no more than that both can be, or one."""
-    if not found.fails or 0 < found.share + found.error <= rule.tolerate:
+def _outcome(rule: Rule, result: _Result) -> Outcome:
+    """Return the outcome over all orders; orders drawn at random cannot prove that all of them fail."""
+    if not result.fails or 0 < result.share + result.error <= rule.tolerate:
         return Outcome.KEPT
-    return Outcome.AT_RISK if found.holds or found.drawn is not None else Outcome.BROKEN
+    return Outcome.AT_RISK if result.holds or result.drawn is not None else Outcome.BROKEN
 
 
-def _not_seen(mode: str, found: _Found) -> str:
-    most = found.share + found.error
+def _no_failure_message(mode: str, result: _Result) -> str:
+    most = result.share + result.error
     return (
-        f"the rule holds in {found.drawn:,} orders drawn by chance from those that {mode} can choose, and no "
-        f"order was found in which it fails: it does so in at most {most:.2%} of the placements, with "
+        f"the rule holds in {result.drawn:,} orders drawn at random from those that {mode} can choose, "
+        f"and no order was found in which it fails: it fails in at most {most:.2%} of the placements, with "
         f"{CONFIDENCE:.0%} confidence, and whether in any is not known"
     )
 
 
-def _message(told: Verdict, over: Orders, outcome: Outcome, rule: Rule) -> str:
-    row = _short(over.witness, {place.path for place in told.evidence})
+def _message(of_witness: Verdict, orders: Orders, outcome: Outcome, rule: Rule) -> str:
+    row = _part_of_row(orders.witness, {place.path for place in of_witness.evidence})
     order = f"in the order {row}" if row else "in one order"
-    if outcome is Outcome.KEPT and not over.share and over.drawn is None:
-        return f"{told.message}, {order}; it holds in every other that {over.mode} can choose as well"
+    text = f"{of_witness.message}, {order}"
+    if outcome is Outcome.KEPT and not orders.share and orders.drawn is None:
+        return f"{text}; it holds in every other that {orders.mode} can choose as well"
     if outcome is Outcome.BROKEN:
-        return (
-            f"{told.message}, {order}; it fails in every placement of every order that {over.mode} can choose"
+        return f"{text}; it fails in every placement of every order that {orders.mode} can choose"
+    share = percent(orders.share)
+    if orders.drawn is not None:
+        share += (
+            f" (± {orders.error:.2%} with {CONFIDENCE:.0%} confidence, "
+            f"by {orders.drawn:,} orders drawn at random)"
         )
-    often = percent(over.share)
-    if over.drawn is not None:
-        sure = (
-            f"± {over.error:.2%} with {CONFIDENCE:.0%} confidence, by {over.drawn:,} orders drawn by chance"
-        )
-        often = f"{often} ({sure})"
-    all_orders = f"over all orders that {over.mode} can choose"
-    message = f"{told.message}, {order}; {all_orders} it fails in {often} of the placements"
+    text = f"{text}; over all orders that {orders.mode} can choose it fails in {share} of the placements"
     if outcome is Outcome.KEPT:
-        return f"{message}; the rule tolerates {rule.tolerate:.1%} of the placements"
-    return message
+        return f"{text}; the rule tolerates {rule.tolerate:.1%} of the placements"
+    return text
 
 
-def _short(row: tuple[str, ...], paths: set[str]) -> str:
-    """The part of an order in which the fields stand that a verdict is about, as a list of a few names."""
-    at = [n for n, name in enumerate(row) if any(overlap(path, name) for path in paths)]
-    if not at:
+def _part_of_row(row: tuple[str, ...], paths: set[str]) -> str:
+    """Return the part of an order with the fields of a verdict, as a list of a few names; empty for none."""
+    positions = [n for n, name in enumerate(row) if any(overlap(path, name) for path in paths)]
+    if not positions:
         return ""
-    first, last = at[0], at[-1]
+    first, last = positions[0], positions[-1]
     names = [f"`{name}`" for name in row[first : last + 1]]
     if len(names) > _FEW:
         names = [*names[: _FEW // 2], f"... {len(names) - _FEW} more ...", *names[-(_FEW // 2) :]]
-    before = ["..."] if first else []
-    return ", ".join([*before, *names, *(["..."] if last + 1 < len(row) else [])])
+    start = ["..."] if first else []
+    return ", ".join([*start, *names, *(["..."] if last + 1 < len(row) else [])])
 
 
-def _row(shape: Shape, known: Mapping[Shape, Laid], prefix: str) -> Iterator[str]:
-    """The fields in their order, those of shuffled structs inside in their stead; unnamed ones are opened."""
-    for position in known[shape].order:
+def _names_in_order(shape: Shape, layouts: Mapping[Shape, Laid], prefix: str) -> Iterator[str]:
+    """Yield the fields in their order; the fields of a shuffled or unnamed struct replace the struct."""
+    for position in layouts[shape].order:
         member = shape.fields[position]
-        held = shape.inner.get(position)
-        here = prefix if member.name is None else f"{prefix}{member.name}"
-        if held is not None:
-            yield from _row(held[0], known, here if member.name is None else f"{here}.")
+        inner = shape.inner.get(position)
+        path = prefix if member.name is None else f"{prefix}{member.name}"
+        if inner is not None:
+            yield from _names_in_order(inner[0], layouts, path if member.name is None else f"{path}.")
         elif member.name is not None:
-            yield here
+            yield path
         else:
             yield prefix + "/".join(view.names(member.members))
 
 
 def _advice(traits: Traits) -> str:
-    """What holds in a struct whose fields are shuffled."""
+    """Return advice that holds for shuffled fields."""
     if traits.arranges == "apart":
         holds = (
             "give each side a struct of its own with a name, aligned to the line (`____cacheline_aligned`)"

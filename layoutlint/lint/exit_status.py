@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from layoutlint.errors import EXIT_UNKNOWN
 from layoutlint.judgement.finding import Finding, NotCovered
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
+
+EXIT_KEPT = 0
+EXIT_FINDINGS = 1
 
 
 def exit_status(
@@ -17,12 +21,10 @@ def exit_status(
     options: Options,
     omitted: Iterable[NotCovered] = (),
 ) -> int:
-    """1 for findings, else 3 for what could not be told, else 0 (design of the command line)."""
-    counted = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
-    outcomes = {finding.verdict.outcome for finding in counted}
+    """Return 1 for findings, else 3 if something could not be judged, else 0; notes do not count."""
+    counting = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
+    outcomes = {finding.verdict.outcome for finding in counting}
     if Outcome.BROKEN in outcomes or (Outcome.AT_RISK in outcomes and options.fail_on is Outcome.AT_RISK):
-        return 1
-    is_unknown = Outcome.UNKNOWN in outcomes or unread or any(each.rules for each in omitted)
-    if is_unknown and not options.allow_unknown:
-        return 3
-    return 0
+        return EXIT_FINDINGS
+    is_unknown = Outcome.UNKNOWN in outcomes or unread or any(part.rules for part in omitted)
+    return EXIT_UNKNOWN if is_unknown and not options.allow_unknown else EXIT_KEPT

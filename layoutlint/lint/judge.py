@@ -10,127 +10,140 @@ from itertools import islice
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.geometry.layout import Layout, shared
 from layoutlint.geometry.placement import Placements
-from layoutlint.judgement.condition import excluded
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
 from layoutlint.judgement.finding import Finding
-from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import open_alignments
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.open_alignments import Verdicts
+from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.open_alignments import CaseVerdicts
 from layoutlint.lint.options import Options
-from layoutlint.lint.placing import Where, Wheres
+from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import some_of
 
-_MOST_JUDGED = 2_000_000
-"""Findings of one run, each of about 1 KB; the guesses on a kernel are 100,000."""
+_MOST_FINDINGS = 2_000_000
+"""The most findings of a run, each of about 1 KB; guesses on a kernel make 100,000."""
 
 
-def judge_all(
-    readings: Sequence[Reading], active: dict[int, tuple[Pack, ...]], options: Options, around: Surroundings
-) -> list[Finding]:
-    """All inputs by all of their packs; raises RuleFileError with all mistakes that only the inputs show.
+def judge_all(inputs: Sequence[JudgedInput], options: Options, surroundings: Surroundings) -> list[Finding]:
+    """Judge all inputs by all of their packs.
 
-    Raises UsageError for too many findings, those that are kept among them.
+    Raises RuleFileError with all mistakes in rule files that only the inputs show, and UsageError for too
+    many findings, kept ones included.
     """
     mistakes: list[str] = []
-    defined = frozenset(s.name for r in readings for s in r.structs if not _only_declared(s))
-    told = ((reading, pack) for reading in readings for pack in active[id(reading)])
-    every = (f for reading, pack in told for f in judge(reading, pack, options, defined, around, mistakes))
-    found = list(islice(every, _MOST_JUDGED + 1))
-    if len(found) > _MOST_JUDGED:
-        many = f"rules with patterns judge structs more than {_MOST_JUDGED:,} times"
-        raise UsageError(f"{many}; write narrower patterns, or choose structs with --struct")
+    defined = frozenset(s.name for each in inputs for s in each.reading.structs if not _is_declaration(s))
+    every = (f for each in inputs for f in judge_input(each, options, defined, surroundings, mistakes))
+    findings = list(islice(every, _MOST_FINDINGS + 1))
+    if len(findings) > _MOST_FINDINGS:
+        raise UsageError(
+            f"rules with patterns judge structs more than {_MOST_FINDINGS:,} times; "
+            "write narrower patterns, or choose structs with --struct"
+        )
     if mistakes:
         raise RuleFileError(tuple(dict.fromkeys(mistakes)))
-    return found
+    return findings
 
 
-def judge(
-    reading: Reading,
-    pack: Pack,
+def judge_input(
+    judged: JudgedInput,
     options: Options,
     defined: frozenset[str] = frozenset(),
-    around: Surroundings | None = None,
+    surroundings: Surroundings | None = None,
     mistakes: list[str] | None = None,
 ) -> Iterator[Finding]:
-    """Every rule of a pack on every definition of its struct in one input; nothing where there is none.
+    """Judge every definition of a struct in an input by the rules on it; skip rules on structs that it lacks.
 
-    `defined` are the structs that some input defines; elsewhere their declarations are passed over. `around`
-    is what can embed structs. To `mistakes` those of the rule file are added; they are raised without it.
+    `defined` are the structs that some input of the run defines: declarations of them are skipped. Mistakes
+    in rule files are added to `mistakes`; if it is None, RuleFileError is raised.
     """
-    wheres = Wheres(pack, reading, around or Surroundings(), options.line_size, options.min_align)
-    known = Structs(reading.structs)
+    for pack in judged.packs:
+        table = PlacementTable(
+            pack, judged.reading, surroundings or Surroundings(), options.line_size, options.min_align
+        )
+        yield from _judge_pack(judged, pack, table, options, defined, mistakes)
+
+
+def _judge_pack(
+    judged: JudgedInput,
+    pack: Pack,
+    table: PlacementTable,
+    options: Options,
+    defined: frozenset[str],
+    mistakes: list[str] | None,
+) -> Iterator[Finding]:
     for rule in pack.rules:
-        if excluded(rule.when, reading):
+        if judged.exclusion(rule.when):
             continue
         if rule.struct == VARIABLES:
-            from layoutlint.lint import variables  # few rules are about those
+            from layoutlint.lint import variables  # few rules are about variables
 
-            yield from variables.judged(rule, reading, pack, options.line_size, _judged)
+            yield from variables.judge_variables(
+                rule, judged.reading, pack, options.line_size, judge_placements
+            )
             continue
-        lenient = rule.shipped or options.ignore_missing
-        structs = [s for s in known.answering(rule.struct) if _is_asked(s, options.only)]
-        structs = [s for s in structs if not (_only_declared(s) and (lenient or s.name in defined))]
+        skips_declarations = rule.shipped or options.ignore_missing
+        structs = [s for s in judged.structs.answering(rule.struct) if options.selection.has(s)]
+        structs = [
+            s for s in structs if not (_is_declaration(s) and (skips_declarations or s.name in defined))
+        ]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
+            has_namesakes = definitions[struct.name] > 1
             try:
-                yield from _judged_struct(
-                    rule, struct, reading, wheres.of(rule), definitions[struct.name] > 1
-                )
+                yield from _judge_struct(rule, struct, judged, table.for_rule(rule), has_namesakes)
             except RuleFileError as error:
                 if mistakes is None:
                     raise
                 mistakes += error.messages
 
 
-def _judged_struct(
-    rule: Rule, struct: Struct, reading: Reading, where: Where, has_namesakes: bool
+def _judge_struct(
+    rule: Rule, struct: Struct, judged: JudgedInput, where: RulePlacements, has_namesakes: bool
 ) -> Iterator[Finding]:
-    """A rule on one definition of a struct, or in each of its containers."""
-    may_lack = rule.shipped and reading.is_kernel
+    """Judge one definition of a struct or, for a rule on surroundings, each of its containers."""
+    may_lack = rule.shipped and judged.reading.is_kernel
     if rule.around:
-        from layoutlint.lint import surroundings  # few rules are about that
+        from layoutlint.lint import surroundings  # few rules are about surroundings
 
-        for found in surroundings.judged(rule, struct, reading, where, _verdict):
-            yield replace(found, is_lack=may_lack and found.verdict.is_missing_field)
+        for finding in surroundings.judge_containers(rule, struct, judged.reading, where, _judge_definition):
+            yield replace(finding, is_lack=may_lack and finding.verdict.is_missing_field)
         return
-    verdict = _verdict(rule, struct, where)
+    verdict = _judge_definition(rule, struct, where)
     if verdict.is_passed_over:
         return
     if has_namesakes:
-        verdict = replace(verdict, message=f"{verdict.message} (the definition {_which(struct)})")
-    first, *also = struct.files or (reading.path,)
+        message = f"{verdict.message} (the definition {_describe_definition(struct)})"
+        verdict = replace(verdict, message=message)
+    first, *also = struct.files or (judged.reading.path,)
     is_lack = may_lack and verdict.is_missing_field
     yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
 
 
-def _is_asked(struct: Struct, only: str | None) -> bool:
-    return only is None or struct.answers_to(only)
-
-
-def _only_declared(struct: Struct) -> bool:
+def _is_declaration(struct: Struct) -> bool:
     return struct.bit_size is None and struct.problem is None
 
 
-def _which(struct: Struct) -> str:
-    """Tells one definition of a name from the others."""
+def _describe_definition(struct: Struct) -> str:
+    """Return where a definition stands, to tell it from others of its name."""
     at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
     place = some_of(struct.files) if len(struct.files) > 1 else struct.origin
     return f"{at} in {place}" if place else at
 
 
 Check = Callable[[Context], Verdict]
+"""Judges a struct in some placements."""
 
 
-def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = None) -> Verdict:
-    """The verdict over all placements; `check` is what the kind says of it in some, if something else."""
+def _judge_definition(
+    rule: Rule, struct: Struct, where: RulePlacements, check: Check | None = None
+) -> Verdict:
+    """Return the verdict over all placements. `check` replaces the kind's own check."""
     if struct.problem is not None:
-        return unknown(f"the layout of {struct.name} cannot be told: {struct.problem}")
+        return unknown(f"the layout of {struct.name} is unreliable: {struct.problem}")
     if struct.bit_size is None:
         return unknown(f"{struct.aggregate} {struct.name} is declared but not defined")
     check = check or rule.kind.check
@@ -139,17 +152,19 @@ def _verdict(rule: Rule, struct: Struct, where: Where, check: Check | None = Non
         if shape is not None:
             from layoutlint.lint import every_order
 
-            return every_order.verdict(rule, struct, shape, where)
-        verdicts = _of_alignments(rule, shared(struct), where, check, False)
-        if not _agreed(rule, verdicts):
-            layout = shared(where.surroundings.settled(struct))
-            verdicts = _of_alignments(rule, layout, where, check, True)
+            return every_order.judge_every_order(rule, struct, shape, where)
+        verdicts = _judge_cases(rule, shared(struct), where, check, False)
+        if not _common_verdict(rule, verdicts):
+            layout = shared(where.surroundings.settle(struct))
+            verdicts = _judge_cases(rule, layout, where, check, True)
     except CannotTell as error:
-        return _untold(rule, error)
-    return _agreed(rule, verdicts) or open_alignments.verdict(struct, verdicts)
+        return _unknown_verdict(rule, error)
+    return _common_verdict(rule, verdicts) or open_alignments.unknown_alignment(struct, verdicts)
 
 
-def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_settled: bool) -> Verdicts:
+def _judge_cases(
+    rule: Rule, layout: Layout, where: RulePlacements, check: Check, is_settled: bool
+) -> CaseVerdicts:
     """Return the verdict for each alignment that makes a difference, the likeliest first.
 
     Raises CannotTell.
@@ -158,14 +173,15 @@ def _of_alignments(rule: Rule, layout: Layout, where: Where, check: Check, is_se
     is_one_of_many = is_pattern(rule.struct)
     verdicts = []
     for case in cases:
-        # Kinds can look at the alignment itself, of which a case has one at least.
+        # Kinds can read the alignment itself, of which a case has at least one.
         own = layout if len(cases) == 1 or not case.aligns else layout.aligned_to(case.aligns[-1])
-        verdicts.append((case, _judged(rule, check, where.context(own, case.placements, is_one_of_many))))
+        context = where.context(own, case.placements, is_one_of_many)
+        verdicts.append((case, judge_placements(rule, check, context)))
     return verdicts
 
 
-def _agreed(rule: Rule, verdicts: Verdicts) -> Verdict | None:
-    """Return the verdict in which all alignments agree; None where they do not."""
+def _common_verdict(rule: Rule, verdicts: CaseVerdicts) -> Verdict | None:
+    """Return the verdict on which all alignments agree; None if they differ."""
     outcomes = {verdict.outcome for _, verdict in verdicts}
     if len(outcomes) == 1:
         return verdicts[0][1]
@@ -174,32 +190,32 @@ def _agreed(rule: Rule, verdicts: Verdicts) -> Verdict | None:
     return None
 
 
-def _judged(rule: Rule, check: Check, context: Context) -> Verdict:
-    """The verdict for one set of placements."""
+def judge_placements(rule: Rule, check: Check, context: Context) -> Verdict:
+    """Return the verdict for one set of placements, with the tolerance of the rule applied."""
     try:
         verdict = check(context)
     except CannotTell as error:
-        return _untold(rule, error)
+        return _unknown_verdict(rule, error)
     if verdict.total:
-        verdict = _of_places(verdict, check, context)
+        verdict = _add_basis(verdict, check, context)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
         message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
         return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")
     return verdict
 
 
-def _of_places(verdict: Verdict, check: Callable[[Context], Verdict], context: Context) -> Verdict:
-    """A verdict with the reason for its bases, and the places in which the rule fails.
+def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
+    """Add the reason for the bases to a verdict, and the places in which the rule fails.
 
-    What fails at a base in one place can hold at the same base in another, where nothing stands beside the
-    object: it is at risk then, and not broken.
+    An object that fails at a base in one place can pass at the same base in another place, where it has no
+    neighbours: the rule is then at risk and not broken.
     """
     parts = context.placements.parts
     is_placed = context.storage is not None
     if not any(part.rows for part in parts):
         return replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)
-    bases = [_violating(part, check, context) for part in parts]
-    failing = tuple(part for part, found in zip(parts, bases, strict=True) if found)
+    bases = [_violating_bases(part, check, context) for part in parts]
+    failing = tuple(part for part, violating in zip(parts, bases, strict=True) if violating)
     outcome = verdict.outcome
     if outcome is Outcome.BROKEN and any(p.bases != b for p, b in zip(parts, bases, strict=True)):
         outcome = Outcome.AT_RISK
@@ -207,14 +223,14 @@ def _of_places(verdict: Verdict, check: Callable[[Context], Verdict], context: C
     return replace(verdict, outcome=outcome, basis=basis, is_placed=is_placed)
 
 
-def _violating(part: Placements, check: Callable[[Context], Verdict], context: Context) -> tuple[int, ...]:
+def _violating_bases(part: Placements, check: Check, context: Context) -> tuple[int, ...]:
     try:
         return check(replace(context, placements=part)).bases
-    except CannotTell:  # nothing stands beside it there
+    except CannotTell:  # an object has no neighbours there
         return ()
 
 
-def _untold(rule: Rule, error: CannotTell) -> Verdict:
-    """Unknown; of one of many structs, nothing where the rule speaks of what it has none of."""
+def _unknown_verdict(rule: Rule, error: CannotTell) -> Verdict:
+    """Return `unknown`; for a pattern, skip structs without the fields that the rule is about."""
     verdict = unknown(str(error), isinstance(error, NoSuchField))
     return replace(verdict, is_passed_over=isinstance(error, Unconcerned) and is_pattern(rule.struct))

@@ -1,21 +1,22 @@
-"""Many builds, one verdict: each is judged for itself, and a finding says in which it fails."""
+"""Judging the builds of a matrix, and merging their findings into one report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError, RuleFileError, UsageError
 from layoutlint.judgement.build_outcomes import spread, worst_first
-from layoutlint.judgement.finding import Coverage, Finding, NotCovered, Report
+from layoutlint.judgement.finding import Coverage, Finding, NotCovered, Report, SkippedRule
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
-from layoutlint.lint.unused import used_somewhere
+from layoutlint.lint.reading import Inputs
+from layoutlint.lint.unused import used_in_some_build
 from layoutlint.model.build import Build, Randomised, named
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread, no_progress
@@ -26,98 +27,115 @@ from layoutlint.readers.processes.child import Lost
 if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
 
-Result = Report | Unread
-"""What became of a build; Unread where it cannot be judged."""
-_Judged = list[tuple[Build, Result | RuleFileError]]
-_NO_RULES = "no rules apply to it"
+
+@dataclass(frozen=True, slots=True)
+class NoRules:
+    """A build to which no rules apply."""
+
+    unread: Unread
+    """The same as a failure in the report."""
+
+
+Result = Report | Unread | NoRules
+"""The result of a build; Unread if it cannot be judged."""
+_Results = list[tuple[Build, Result | RuleFileError]]
+_BuildFinding = tuple[str, Finding]
+"""The name of a build, and a finding of it."""
 
 
 def check(
     builds: tuple[Build, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
-    """Judge every build; the report has one finding for each rule and struct, over all of them.
+    """Judge every build, and report one finding for each rule and struct over all builds.
 
-    Raises UsageError when no rules apply to any build, RuleFileError for what contradicts some.
+    Raises UsageError if no rules apply to any build, and RuleFileError if rule files contradict a build.
     """
-    groups = _of_one_text(builds, options)
-    judged = partial(_judge, packs=packs, kernel_packs=kernel_packs, options=options)
+    groups = _group_by_text(builds, options)
+    judge_group = partial(_judge_group, packs=packs, kernel_packs=kernel_packs, options=options)
     jobs = options.read.jobs
     if jobs > 1 and len(groups) > 1:
         shared = replace(options.read, progress=no_progress, jobs=max(1, jobs // len(groups)))
-        judged = partial(judged, options=replace(options, read=shared))
-        lists = _side_by_side(judged, groups, jobs)
+        judge_group = partial(judge_group, options=replace(options, read=shared))
+        lists = _judge_side_by_side(judge_group, groups, jobs)
     else:
         lists = []
         for done, group in enumerate(groups):
             options.read.progress("builds", done, len(groups))
-            lists.append(judged(group))
-    results = {build.name: result for found in lists for build, result in found}
-    return _merged(builds, _without_mistakes(results, builds), options)
+            lists.append(judge_group(group))
+    results = {build.name: result for group_results in lists for build, result in group_results}
+    return _merge(builds, _refuse_mistakes(results, builds), options)
 
 
-def _side_by_side(
-    judged: Callable[[list[Build]], _Judged], groups: list[list[Build]], jobs: int
-) -> list[_Judged]:
-    """What becomes of each group of builds, by several processes; raises ReadError when one dies."""
+def _judge_side_by_side(
+    judge_group: Callable[[list[Build]], _Results], groups: list[list[Build]], jobs: int
+) -> list[_Results]:
+    """Judge each group of builds in a process of its own; raise ReadError if a process dies."""
     try:
-        return list(pool.ordered(judged, groups, jobs))
+        return list(pool.ordered(judge_group, groups, jobs))
     except Lost as lost:
         group = groups[lost.part or 0]
         reason = f"the process that judged build {group[0].name} {lost.how}; `--jobs 1` needs less memory"
         raise ReadError(", ".join(group[0].inputs), reason) from lost
 
 
-def _without_mistakes(
-    told: dict[str, Result | RuleFileError], builds: tuple[Build, ...]
+def _refuse_mistakes(
+    results: dict[str, Result | RuleFileError], builds: tuple[Build, ...]
 ) -> dict[str, Result]:
-    """The results; raises RuleFileError with all mistakes that builds show, each with the builds that do."""
-    mistakes = {name: result.messages for name, result in told.items() if isinstance(result, RuleFileError)}
+    """Return the results; raise RuleFileError with all mistakes in rule files, each with its builds."""
+    mistakes = {
+        name: result.messages for name, result in results.items() if isinstance(result, RuleFileError)
+    }
     if mistakes:
-        raise RuleFileError(tuple(_in_builds(mistakes, builds)))
-    return {name: result for name, result in told.items() if not isinstance(result, RuleFileError)}
+        raise RuleFileError(tuple(_texts_with_builds(mistakes, builds)))
+    return {name: result for name, result in results.items() if not isinstance(result, RuleFileError)}
 
 
-def _of_one_text(builds: tuple[Build, ...], options: Options) -> list[list[Build]]:
-    """Builds that read the same differ in what is judged alone; they are read once."""
+def _group_by_text(builds: tuple[Build, ...], options: Options) -> list[list[Build]]:
+    """Group builds that read the same: they are read once, and differ only in how they are judged."""
     groups: dict[object, list[Build]] = {}
     for build in builds:
-        # What can embed a randomised struct is taken by the lines on which it falls.
+        # The containers of a randomised struct are selected by the lines on which they put it.
         may_be_random = options.randomised is not None or build.randomised != Randomised()
-        lines = build.line_size if may_be_random else None
-        groups.setdefault((build.text, lines), []).append(build)
+        line_size = build.line_size if may_be_random else None
+        groups.setdefault((build.text, line_size), []).append(build)
     return list(groups.values())
 
 
-def _judge(
+def _judge_group(
     group: list[Build], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
-) -> _Judged:
-    """What becomes of builds that read the same."""
+) -> _Results:
+    """Judge builds that read the same."""
     try:
-        randomised = options.randomised or _randomised(group[0])
+        randomised = options.randomised or _randomisation_of(group[0])
     except (ReadError, UsageError) as error:
         path, reason = ", ".join(group[0].inputs), str(error)
         return [(build, Unread(path, reason, builds=(build.name,))) for build in group]
     options = replace(options, randomised=randomised)
-    inputs = run.read(group[0].inputs, packs, kernel_packs, _options(group[0], options))
-    return [(build, _report(build, inputs, packs, kernel_packs, _options(build, options))) for build in group]
+    inputs = run.read(group[0].inputs, packs, kernel_packs, _options_of_build(group[0], options))
+    return [
+        (build, _report(build, inputs, packs, kernel_packs, _options_of_build(build, options)))
+        for build in group
+    ]
 
 
-def _randomised(build: Build) -> Randomisation | None:
-    """How a build randomises: what the matrix says, else the kernel build that its inputs stand in."""
-    said = build.randomised
-    if said == Randomised() and kernel_tree.around(build.inputs, kernel_tree.SEEDS) is None:
+def _randomisation_of(build: Build) -> Randomisation | None:
+    """Return how a build randomises: as the matrix states, or else the kernel build around its inputs."""
+    stated = build.randomised
+    if stated == Randomised() and kernel_tree.around(build.inputs, kernel_tree.SEEDS) is None:
         return None
     from layoutlint.randstruct import options
 
-    found = options.randomisation(said.mode, said.seed, said.kernel, said.marked, build.inputs)
-    if found is None and (said.seed or said.marked):
-        word = "seed" if said.seed else "randomized"
-        raise UsageError(f"`{word}` of the build says nothing without `randstruct`")
-    return found
+    randomisation = options.randomisation(
+        stated.mode, stated.seed, stated.kernel, stated.marked, build.inputs
+    )
+    if randomisation is None and (stated.seed or stated.marked):
+        word = "seed" if stated.seed else "randomized"
+        raise UsageError(f"`{word}` of the build needs `randstruct`")
+    return randomisation
 
 
-def _options(build: Build, options: Options) -> Options:
-    """Those of the command line, and what a build says besides."""
+def _options_of_build(build: Build, options: Options) -> Options:
+    """Return the options of the command line, completed by those of a build."""
     flags = (*options.read.flags, *build.flags)
     return replace(
         options,
@@ -125,67 +143,71 @@ def _options(build: Build, options: Options) -> Options:
         min_align=options.min_align or build.min_align,
         read=replace(options.read, flags=flags, target=build.target, config=build.config),
         kernel=options.kernel or build.kernel,
+        build=build.name,
     )
 
 
 def _report(
     build: Build,
-    inputs: run.Inputs,
+    inputs: Inputs,
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
 ) -> Result | RuleFileError:
     try:
-        report = run.report(inputs, packs, kernel_packs, options)
+        return run.report(inputs, packs, kernel_packs, options)
     except UsageError:
-        return Unread(", ".join(build.inputs), _NO_RULES, builds=(build.name,))
+        return NoRules(Unread(", ".join(build.inputs), "no rules apply to it", builds=(build.name,)))
     except RuleFileError as error:
         return error
-    return replace(report, readings=tuple(replace(r, build=build.name) for r in report.readings))
 
 
-def _merged(builds: tuple[Build, ...], results: dict[str, Result], options: Options) -> Report:
-    told = ((build.name, results[build.name]) for build in builds)
-    reports = {name: result for name, result in told if isinstance(result, Report)}
-    each = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
-    used = used_somewhere([report.findings for report in reports.values()])
-    each = [(name, finding) for name, finding in each if finding.rule not in used]
-    findings = sorted((_as_one(same, builds) for same in _same(each)), key=run.order)
-    # What structs say themselves is a rule of one id, whose fields can differ from build to build.
+def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Options) -> Report:
+    """Merge the results of all builds into one report."""
+    in_order = ((build.name, results[build.name]) for build in builds)
+    reports = {name: result for name, result in in_order if isinstance(result, Report)}
+    build_findings = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
+    used = used_in_some_build([report.findings for report in reports.values()])
+    build_findings = [(name, finding) for name, finding in build_findings if finding.rule not in used]
+    findings = sorted(
+        (_merge_findings(group, builds) for group in _group_by_rule(build_findings)), key=run.sort_key
+    )
+    # The rule of an annotation has one id in all builds, but its fields can differ.
     first = [finding.rule for finding in findings]
     of_id = {rule.id: rule for r in reports.values() for rule in r.rules} | {rule.id: rule for rule in first}
     rules = tuple(of_id.values())
-    if not rules and any(isinstance(r, Unread) and r.reason == _NO_RULES for r in results.values()):
+    if not rules and any(isinstance(result, NoRules) for result in results.values()):
         raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
-    unread = _unread(builds, results)
-    coverage = _coverage(reports, rules, builds)
+    unread = _merge_failures(builds, results)
+    coverage = _merge_coverage(reports, rules, builds)
+    all_findings = [finding for _, finding in build_findings]
     return Report(
         readings=tuple(reading for report in reports.values() for reading in report.readings),
         findings=tuple(f for f in findings if f.verdict.outcome is not Outcome.KEPT),
         kept=tuple(f for f in findings if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
-        exit_status=exit_status([finding for _, finding in each], unread, options, coverage.not_covered),
+        exit_status=exit_status(all_findings, unread, options, coverage.not_covered),
         unread=unread,
         rules=rules,
         builds=builds,
     )
 
 
-def _same(each: Iterable[tuple[str, Finding]]) -> list[list[tuple[str, Finding]]]:
-    """The findings of all builds on one rule and struct, and of what it stands around."""
-    found: dict[tuple[str, str, str], list[tuple[str, Finding]]] = {}
-    for name, finding in each:
+def _group_by_rule(build_findings: Iterable[_BuildFinding]) -> list[list[_BuildFinding]]:
+    """Group the findings of all builds by rule and struct, and by the place of an embedded struct."""
+    groups: dict[tuple[str, str, str], list[_BuildFinding]] = {}
+    for name, finding in build_findings:
         rule = finding.rule
         is_one_of_many = (is_pattern(rule.struct) or finding.around) and finding.struct is not None
         struct = finding.struct.name if is_one_of_many and finding.struct else rule.struct
-        around = finding.around.path if finding.around is not None else ""
-        found.setdefault((rule.id, struct, around), []).append((name, finding))
-    return list(found.values())
+        path = finding.around.path if finding.around is not None else ""
+        groups.setdefault((rule.id, struct, path), []).append((name, finding))
+    return list(groups.values())
 
 
-def _as_one(same: list[tuple[str, Finding]], builds: tuple[Build, ...]) -> Finding:
-    """The finding of the first build in which the worst happens, and what it is in all of them."""
-    ordered = worst_first(same)
+def _merge_findings(group: list[_BuildFinding], builds: tuple[Build, ...]) -> Finding:
+    """Return the worst finding of a group, of the first build that has it, with the outcome in each build."""
+    ordered = worst_first(group)
     name, first = ordered[0]
     message = f"{spread(ordered, builds)}: {first.verdict.message}"
     if len({finding.verdict.message for _, finding in ordered}) > 1:
@@ -193,49 +215,69 @@ def _as_one(same: list[tuple[str, Finding]], builds: tuple[Build, ...]) -> Findi
     return replace(first, verdict=replace(first.verdict, message=message), builds=tuple(ordered))
 
 
-def _unread(builds: tuple[Build, ...], results: dict[str, Result]) -> tuple[Unread, ...]:
-    """Each reason once, with its builds. Rules for other builds are no failure while there are such."""
-    found: dict[Unread, list[str]] = {}
+def _merge_failures(builds: tuple[Build, ...], results: dict[str, Result]) -> tuple[Unread, ...]:
+    """Return each failure once, with its builds.
+
+    Rules that are for other builds are a failure only if no build is one of those.
+    """
+    names: dict[Unread, list[str]] = {}
     for build in builds:
-        result = results[build.name]
-        for unread in (result,) if isinstance(result, Unread) else result.unread:
-            found.setdefault(replace(unread, builds=()), []).append(build.name)
-    if len(found.get(run.FOR_OTHERS, ())) < len(builds):
-        found.pop(run.FOR_OTHERS, None)
-    return tuple(replace(unread, builds=tuple(names)) for unread, names in found.items())
+        for unread in _failures(results[build.name]):
+            names.setdefault(replace(unread, builds=()), []).append(build.name)
+    if len(names.get(run.FOR_OTHERS, ())) < len(builds):
+        names.pop(run.FOR_OTHERS, None)
+    return tuple(replace(unread, builds=tuple(in_builds)) for unread, in_builds in names.items())
 
 
-def _coverage(reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple[Build, ...]) -> Coverage:
+def _failures(result: Result) -> tuple[Unread, ...]:
+    if isinstance(result, NoRules):
+        return (result.unread,)
+    return (result,) if isinstance(result, Unread) else result.unread
+
+
+def _merge_coverage(
+    reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple[Build, ...]
+) -> Coverage:
     judged = (f for report in reports.values() for f in (*report.findings, *report.kept))
-    covered = {name: report.coverage for name, report in reports.items()}
+    coverages = {name: report.coverage for name, report in reports.items()}
     return Coverage(
         rules=len(rules),
         applied=len(
             {finding.rule.id for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}
         ),
-        structs=sum(coverage.structs for coverage in covered.values()),
-        unresolved=tuple(_in_builds({n: c.unresolved for n, c in covered.items()}, builds)),
-        skipped=tuple(_in_builds({n: c.skipped for n, c in covered.items()}, builds)),
-        not_covered=tuple(_not_covered(covered)),
-        policy=tuple(dict.fromkeys(said for each in covered.values() for said in each.policy)),
+        structs=sum(coverage.structs for coverage in coverages.values()),
+        unresolved=tuple(_texts_with_builds({n: c.unresolved for n, c in coverages.items()}, builds)),
+        skipped=tuple(_merge_skipped(coverages, builds)),
+        not_covered=tuple(_merge_not_covered(coverages)),
+        policy=tuple(dict.fromkeys(text for coverage in coverages.values() for text in coverage.policy)),
     )
 
 
-def _not_covered(covered: dict[str, Coverage]) -> Iterator[NotCovered]:
-    """Yield each part that was not looked at once, with its builds."""
-    found: dict[NotCovered, list[str]] = {}
-    for name, coverage in covered.items():
-        for each in coverage.not_covered:
-            found.setdefault(each, []).append(name)
-    for each, names in found.items():
-        yield replace(each, builds=tuple(names))
+def _merge_skipped(coverages: dict[str, Coverage], builds: tuple[Build, ...]) -> Iterator[SkippedRule]:
+    """Yield each skipped rule once for each reason, with its builds."""
+    names: dict[SkippedRule, list[str]] = {}
+    for name, coverage in coverages.items():
+        for skipped in coverage.skipped:
+            names.setdefault(skipped, []).append(name)
+    for skipped, in_builds in names.items():
+        yield replace(skipped, reason=f"{skipped.reason} (in {named(in_builds, builds)})")
 
 
-def _in_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, ...]) -> Iterator[str]:
-    """Each text once, with the builds of which it is true."""
-    found: dict[str, list[str]] = {}
-    for name, said in texts.items():
-        for text in said:
-            found.setdefault(text, []).append(name)
-    for text, names in found.items():
-        yield f"{text} (in {named(names, builds)})"
+def _merge_not_covered(coverages: dict[str, Coverage]) -> Iterator[NotCovered]:
+    """Yield each part that was not read once, with its builds."""
+    names: dict[NotCovered, list[str]] = {}
+    for name, coverage in coverages.items():
+        for part in coverage.not_covered:
+            names.setdefault(part, []).append(name)
+    for part, in_builds in names.items():
+        yield replace(part, builds=tuple(in_builds))
+
+
+def _texts_with_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, ...]) -> Iterator[str]:
+    """Yield each text once, with the builds that have it; `texts` are those of each build."""
+    names: dict[str, list[str]] = {}
+    for name, own in texts.items():
+        for text in own:
+            names.setdefault(text, []).append(name)
+    for text, in_builds in names.items():
+        yield f"{text} (in {named(in_builds, builds)})"

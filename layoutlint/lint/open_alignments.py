@@ -1,4 +1,4 @@
-"""Verdicts that depend on an alignment which the input does not state: unknown, with what settles them."""
+"""Unknown verdicts on structs whose alignment is not in the debug information, with the remedy."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ from layoutlint.lint.placing import Case
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import some_of
 
-Verdicts = list[tuple[Case, Verdict]]
+CaseVerdicts = list[tuple[Case, Verdict]]
 """The verdict for each alignment that makes a difference."""
 
 
-def verdict(struct: Struct, verdicts: Verdicts) -> Verdict:
-    """The verdict where an alignment decides that the input does not state."""
+def unknown_alignment(struct: Struct, verdicts: CaseVerdicts) -> Verdict:
+    """Return the unknown verdict on a struct whose possible alignments have different verdicts."""
     outcomes: dict[Outcome, list[int]] = {}
-    for case, found in verdicts:
-        outcomes.setdefault(found.outcome, []).extend(case.aligns)
+    for case, verdict in verdicts:
+        outcomes.setdefault(verdict.outcome, []).extend(case.aligns)
     if not all(outcomes.values()):
-        return unknown(_around(struct, verdicts))
-    told = ", ".join(
+        return unknown(_containers_message(struct, verdicts))
+    conditions = ", ".join(
         f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
         for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
     likely = shared(struct).align.value
     return unknown(
         f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
-        f'{told}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
+        f'{conditions}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
     )
 
 
-def _around(struct: Struct, verdicts: Verdicts) -> str:
-    """The message where that of containers decides."""
+def _containers_message(struct: Struct, verdicts: CaseVerdicts) -> str:
+    """Return the message for an embedded struct: the alignment of its containers decides."""
     names = tuple(dict.fromkeys(name for case, _ in verdicts for name in case.containers))
-    told = ", if ".join(
-        f"{case.what or 'what its members ask for'}, {_OUTCOMES[found.outcome]}" for case, found in verdicts
+    conditions = ", if ".join(
+        f"{case.alignment or 'what its members ask for'}, {_OUTCOMES[verdict.outcome]}"
+        for case, verdict in verdicts
     )
     return (
         f"The alignment of what embeds {struct.aggregate} {struct.name} ({some_of(names)}) is not in the "
-        f"debug information. If it is {told}. Check the headers, or state their `placement` in the rule file."
+        f"debug information. If it is {conditions}. "
+        "Check the headers, or state their `placement` in the rule file."
     )
 
 
@@ -50,6 +52,6 @@ _OUTCOMES = {
 
 
 def _or(numbers: Sequence[int]) -> str:
-    """Some numbers as a choice: `1, 2 or 4`."""
+    """Return numbers as a choice: `1, 2 or 4`."""
     *first, last = map(str, numbers)
     return f"{', '.join(first)} or {last}" if first else last

@@ -1,4 +1,4 @@
-"""What a run is asked to do besides its inputs and packs."""
+"""The options of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions, Version
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Suppression
@@ -14,44 +17,74 @@ if TYPE_CHECKING:
 
 
 class Policy(Protocol):
-    """What a change cannot edit: the suppressions of a base commit."""
+    """Decides which suppressions count: those that a base commit has too."""
 
-    def counts(self, one: Suppression) -> bool:
+    def counts(self, suppression: Suppression) -> bool:
         """Return whether a suppression counts."""
         ...
 
     def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
-        """Return what the report says of the policy; `dropped` are suppressions that do not count."""
+        """Return sentences for the report; `dropped` are the suppressions that do not count."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """The structs that a run judges."""
+
+    glob: str | None = None
+    """A name or pattern; None for all structs."""
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a name matches."""
+        return self.glob is None or Wanted(patterns=(self.glob,)).matches(name)
+
+    def has(self, struct: Struct) -> bool:
+        """Return whether a struct matches, by its tag or a typedef."""
+        return self.glob is None or struct.answers_to(self.glob)
+
+    def may_include(self, name: str) -> bool:
+        """Return whether a struct that a name or pattern refers to can match."""
+        return self.glob is None or is_pattern(name) or self.has_name(name)
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
-    """What a run is asked to do besides its inputs and packs."""
+    """The options of a run."""
 
     only: str | None = None
-    """Judge only structs that this name or pattern means."""
+    """A name or pattern of structs: judge no others."""
     fail_on: Outcome = Outcome.AT_RISK
     """The mildest outcome that makes the run fail: at-risk or broken."""
     line_size: int | None = None
+    """Bytes of a cache line; None for the target's."""
     min_align: int | None = None
+    """The smallest alignment of an object in bytes; None for the target's."""
     allow_unknown: bool = False
+    """Exit with 0 if something could not be judged."""
     ignore_missing: bool = False
-    """A struct that no input defines is passed over (for runs on a few changed files)."""
+    """Skip rules on structs that no input defines (for runs on a few changed files)."""
     unused: bool = False
-    """A rule that judges nothing is a finding also where it is shipped, or its `when` leaves it out."""
+    """Report shipped rules, and rules whose `when` holds for no input, if they judged nothing."""
     read: ReadOptions = field(default_factory=ReadOptions)
     annotations: bool = False
-    """Whether what the inputs say themselves of their structs counts."""
+    """Read annotations and group marks in structs."""
     comments: bool = False
-    """Whether what comments claim about cache lines is judged."""
+    """Judge what comments claim about cache lines."""
     randomised: Randomisation | None = None
-    """How the build randomises layouts; None where nothing is said."""
+    """How the build randomises layouts; None if nothing states it."""
     kernel: Version | None = None
-    """The version of the kernels among the inputs that do not tell theirs."""
+    """The version of kernels that do not state theirs."""
     suppressions: bool = True
     """Whether `ignore[...]` suppresses findings."""
     policy: Policy | None = None
-    """What decides which suppressions count; None where all do."""
+    """Decides which suppressions count; None if all do."""
     guesses: int = 10
-    """How many notes of packs that guess are in the report."""
+    """How many notes of packs that guess are reported."""
+    build: str | None = None
+    """The name of the build, if a matrix is judged."""
+
+    @property
+    def selection(self) -> Selection:
+        """The structs that the run judges."""
+        return Selection(self.only)

@@ -1,4 +1,4 @@
-"""Where the objects of a struct can be, by what rule files say: by itself in memory, or inside others."""
+"""The placements of structs: by themselves in memory, or inside containers, as rule files declare them."""
 
 from __future__ import annotations
 
@@ -24,184 +24,189 @@ from layoutlint.phrases import some_of
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The placements of a struct, if it or its containers have some of the alignments that are possible."""
+    """The placements of a struct for one choice of the possible alignments of it or its containers."""
 
     placements: Placements
     aligns: tuple[int, ...] = ()
-    """Those of the struct for which these are the placements; empty for a struct in containers."""
+    """The alignments of the struct, in bytes, that lead to the placements; empty for an embedded struct."""
     containers: tuple[str, ...] = ()
-    """The containers whose alignment decides on them."""
-    what: str = ""
-    """Which alignments those have."""
+    """The containers whose alignment decides on the placements."""
+    alignment: str = ""
+    """Which of their possible alignments the containers have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """What the placements of a struct depend on, besides the struct."""
+class RulePlacements:
+    """Computes the placements of structs for a rule."""
 
     pack: Pack
     surroundings: Surroundings
     line_size: int | None = None
     min_align: int | None = None
     in_pairs: bool = False
-    """Whether `line_size` is that of an aligned pair of lines."""
-    _known: dict[tuple[int, bool], tuple[Case, ...]] = field(default_factory=dict)
-    """Of embedded structs, which have hundreds of containers and several rules, by identity; with and
-    without what uses tell."""
-    _held: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
-    """What `declared_in` says, by the identity of containers; empty until it is asked."""
+    """Whether `line_size` is the size of an aligned pair of lines."""
+    _embedded_cases: dict[tuple[int, bool], tuple[Case, ...]] = field(default_factory=dict)
+    """The cases of embedded structs, by identity of the struct and `is_settled`: a struct can have hundreds
+    of containers and several rules."""
+    _containers: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
+    """The result of `structs_with_accesses`, by identity of the container; empty until it is computed."""
     _finder: Finder = field(default_factory=Finder)
 
-    def paired(self, target: Target) -> Where:
-        """Return the same with aligned pairs of lines in the place of lines."""
-        return Where(
-            self.pack, self.surroundings, placement.pair_size(self.line_size, target), self.min_align, True
-        )
+    def for_pairs(self, target: Target) -> RulePlacements:
+        """Return the same with aligned pairs of lines instead of lines."""
+        line_size = placement.pair_size(self.line_size, target)
+        return RulePlacements(self.pack, self.surroundings, line_size, self.min_align, True)
 
     def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
-        """The placements of a struct, the likeliest first; several where an unknown alignment decides.
+        """Return the placements of a struct, the likeliest first; several if an unknown alignment decides.
 
-        With `is_settled`, containers have the alignments that their uses leave, as the layout then has.
-        Raises CannotTell, and RuleFileError for a placement that the struct cannot have.
+        With `is_settled`, containers have the alignments that their uses prove, as the layout then has.
+        Raises CannotTell, and RuleFileError for a declared placement that the struct cannot have.
         """
         storage = self._storage(layout.struct, layout)
         if storage is not None and storage.word == EMBEDDED:
             key = id(layout.struct), is_settled
-            if key not in self._known:
-                self._known[key] = self._embedded(layout.struct, is_settled)
-            return self._known[key]
-        likely = self._of(layout, storage, layout.align)
+            if key not in self._embedded_cases:
+                self._embedded_cases[key] = self._cases_in_containers(layout.struct, is_settled)
+            return self._embedded_cases[key]
+        likely = self._placements(layout, storage, layout.align)
         if len(layout.alignments) == 1:
             return (Case(likely, layout.alignments),)
-        return tuple(self._different(layout, storage, likely))
+        return tuple(self._distinct_cases(layout, storage, likely))
 
-    def _different(self, layout: Layout, storage: Storage | None, likely: Placements) -> Iterator[Case]:
-        """The placements of a struct of several possible alignments, each once."""
-        found = {_places(likely): (likely, list[int]())}
+    def _distinct_cases(self, layout: Layout, storage: Storage | None, likely: Placements) -> Iterator[Case]:
+        """Yield the placements of a struct with several possible alignments, each once."""
+        cases = {_places(likely): (likely, list[int]())}
         for value in layout.alignments:
-            one = self._of(layout, storage, Alignment(value, "one that it may have"))
-            found.setdefault(_places(one), (one, []))[1].append(value)
-        for placements, aligns in found.values():
+            placements = self._placements(layout, storage, Alignment(value, "one that it may have"))
+            cases.setdefault(_places(placements), (placements, []))[1].append(value)
+        for placements, aligns in cases.values():
             yield Case(placements, tuple(aligns))
 
     def context(self, layout: Layout, placements: Placements, is_one_of_many: bool = False) -> Context:
-        """What a kind judges a struct by, with the accesses that the rule file declares."""
+        """Return the context in which a kind judges a struct, with the declared accesses."""
         struct = layout.struct
         storage, accesses = self.pack.storage(struct), self.pack.accesses(struct)
         return Context(layout, placements, accesses, storage, self.min_align, self._finder, is_one_of_many)
 
-    def declared_in(self, container: Struct, placements: Placements) -> list[tuple[Container, Context]]:
-        """The structs in a container of which the rule file declares accesses. Raises CannotTell."""
-        if not self._held:
-            found: dict[int, list[tuple[Container, Context]]] = {}
-            for struct in self.surroundings.answering(container.target, self.pack.declared):
-                held = self.context(Layout(struct), placements)
+    def structs_with_accesses(
+        self, container: Struct, placements: Placements
+    ) -> list[tuple[Container, Context]]:
+        """Return the structs in a container for which the rule file declares accesses. Raises CannotTell."""
+        if not self._containers:
+            by_container: dict[int, list[tuple[Container, Context]]] = {}
+            for struct in self.surroundings.definitions(container.target, self.pack.declared):
+                context = self.context(Layout(struct), placements)
                 for way in self.surroundings.containers(struct):
-                    found.setdefault(id(way.struct), []).append((way, held))
-            self._held.append(found)
-        return self._held[0].get(id(container), [])
+                    by_container.setdefault(id(way.struct), []).append((way, context))
+            self._containers.append(by_container)
+        return self._containers[0].get(id(container), [])
 
-    def _of(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
-        found = placement.of(layout, self.line_size, self.min_align, storage, align)
-        return replace(found, in_pairs=self.in_pairs)
+    def _placements(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
+        placements = placement.of(layout, self.line_size, self.min_align, storage, align)
+        return replace(placements, in_pairs=self.in_pairs)
 
     def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
-        """What the rule file says of a struct, if the struct can be there."""
+        """Return the declared placement of a struct; raise RuleFileError if the struct cannot have it."""
         storage = self.pack.storage(struct)
         if storage is not None:
-            called = f"{struct.aggregate} {struct.name}"
+            name = f"{struct.aggregate} {struct.name}"
             least = None if struct.align is None else layout.alignments[0]
-            wrong = contradiction(storage, called, placement.wanting(layout), least)
-            if wrong is not None:
-                raise RuleFileError((f"{storage.source}: {wrong}",))
+            mistake = contradiction(storage, name, placement.wanting(layout), least)
+            if mistake is not None:
+                raise RuleFileError((f"{storage.source}: {mistake}",))
         return storage
 
-    def _embedded(self, struct: Struct, is_settled: bool) -> tuple[Case, ...]:
-        """The placements in every container that is not itself only embedded in others."""
+    def _cases_in_containers(self, struct: Struct, is_settled: bool) -> tuple[Case, ...]:
+        """Return the placements in all containers that are not themselves declared as embedded."""
         outer, ways = [], self.surroundings.containers(struct, self.line_size)
         for way in ways:
             if is_settled:
-                way = replace(way, struct=self.surroundings.settled(way.struct))
+                way = replace(way, struct=self.surroundings.settle(way.struct))
             storage = None if way.struct.bit_size is None else self._storage(way.struct, Layout(way.struct))
             if storage is None or storage.word != EMBEDDED:
                 outer.append((way, storage))
         if not outer:
-            called = f"{struct.aggregate} {struct.name}"
+            name = f"{struct.aggregate} {struct.name}"
             if not ways:
-                raise CannotTell(f"nothing in the inputs embeds {called}")
-            names = some_of(tuple(dict.fromkeys(way.struct.name for way in ways)))
-            raise CannotTell(f"all that embed {called} are said to be embedded themselves: {names}")
-        return tuple(self._in_any(outer))
+                raise CannotTell(f"nothing in the inputs embeds {name}")
+            containers = some_of(tuple(dict.fromkeys(way.struct.name for way in ways)))
+            raise CannotTell(f"all containers of {name} are declared as embedded themselves: {containers}")
+        return tuple(self._cases_by_alignment(outer))
 
-    def _in_any(self, outer: list[tuple[Container, Storage | None]]) -> Iterator[Case]:
-        """The placements in containers, for each alignment that these can have: their own next to it.
+    def _cases_by_alignment(self, outer: list[tuple[Container, Storage | None]]) -> Iterator[Case]:
+        """Yield the placements in containers for each alignment that these can have, the likeliest first.
 
-        A larger alignment leaves some of the bases of a smaller one, so that what holds for the smallest and
-        the largest holds between; but not where elements of arrays stand beside one another.
+        A larger alignment leaves a subset of the bases of a smaller one. So an outcome that the smallest and
+        the largest share holds between them too, unless elements of arrays stand side by side.
         """
         layouts = [Layout(way.struct) for way, _ in outer]
-        likely = [self._inside(way, storage, None) for way, storage in outer]
+        likely = [self._placements_inside(way, storage, None) for way, storage in outer]
         yield Case(first := placement.anywhere(likely))
         if all(len(layout.alignments) == 1 for layout in layouts):
             return
-        known, different = {_places(first)}, dict[str, None]()
-        smallest, *between, largest = sorted({each for layout in layouts for each in layout.alignments})
-        steps = [(smallest, "the smallest possible"), (largest, "the largest possible")]
-        if any(one.rows for one in likely):
-            steps[1:1] = [(each, str(each)) for each in between]
-        for step, what in steps:
-            found = []
+        yielded, differing = {_places(first)}, dict[str, None]()
+        smallest, *between, largest = sorted({align for layout in layouts for align in layout.alignments})
+        choices = [(smallest, "the smallest possible"), (largest, "the largest possible")]
+        if any(placements.rows for placements in likely):
+            choices[1:1] = [(align, str(align)) for align in between]
+        for limit, description in choices:
+            chosen = []
             for (way, storage), layout, usual in zip(outer, layouts, likely, strict=True):
-                value = max([layout.alignments[0], *(a for a in layout.alignments if a <= step)])
-                one = usual
+                value = max([layout.alignments[0], *(a for a in layout.alignments if a <= limit)])
+                placements = usual
                 if value != layout.align.value:
-                    one = self._inside(way, storage, Alignment(value, "one that it may have"))
-                if _places(one) != _places(usual):
-                    different[way.struct.name] = None
-                    found.append(one)
+                    align = Alignment(value, "one that it may have")
+                    placements = self._placements_inside(way, storage, align)
+                if _places(placements) != _places(usual):
+                    differing[way.struct.name] = None
+                    chosen.append(placements)
                 else:
-                    found.append(usual)
-            other = placement.anywhere(found)
-            if _places(other) not in known:
-                known.add(_places(other))
-                yield Case(other, (), tuple(different), what)
+                    chosen.append(usual)
+            merged = placement.anywhere(chosen)
+            if _places(merged) not in yielded:
+                yielded.add(_places(merged))
+                yield Case(merged, (), tuple(differing), description)
 
-    def _inside(self, way: Container, storage: Storage | None, align: Alignment | None) -> Placements:
-        called = f"{way.struct.aggregate} {way.struct.name}"
+    def _placements_inside(
+        self, way: Container, storage: Storage | None, align: Alignment | None
+    ) -> Placements:
+        container = f"{way.struct.aggregate} {way.struct.name}"
         if way.struct.problem is not None:
-            raise CannotTell(f"the layout of {called} cannot be told: {way.struct.problem}")
-        found = placement.inside(way, self.line_size, self.min_align, storage, align)
-        if found is None:
-            raise CannotTell(f"the size of what lies between {called} and `{way.path}` is not known")
-        return replace(found, in_pairs=self.in_pairs)
+            raise CannotTell(f"the layout of {container} is unreliable: {way.struct.problem}")
+        placements = placement.inside(way, self.line_size, self.min_align, storage, align)
+        if placements is None:
+            raise CannotTell(f"the size of what lies between {container} and `{way.path}` is not known")
+        return replace(placements, in_pairs=self.in_pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class Wheres:
-    """What the placements in one input depend on, by rule: by its version of Linux and its unit of lines."""
+class PlacementTable:
+    """The placements in one input by rule: they depend on its version of Linux and its unit of lines."""
 
     pack: Pack
     reading: Reading
     surroundings: Surroundings
     line_size: int | None = None
     min_align: int | None = None
-    _known: dict[tuple[Version | None, bool], Where] = field(default_factory=dict)
+    _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
-    def of(self, rule: Rule) -> Where:
-        """Return what the placements depend on for one rule.
+    def for_rule(self, rule: Rule) -> RulePlacements:
+        """Return the placements for a rule.
 
-        If the input states no version, what the pack says of structs is taken for one that the rule is for.
+        If the input states no version, the pack's declarations for a version of the rule's `when` apply.
         """
         version = self.reading.kernel or rule.when.some_version
-        if (version, rule.line_pairs) not in self._known:
+        key = version, rule.line_pairs
+        if key not in self._by_version:
             pack = self.pack.applied(replace(self.reading, kernel=version))
-            where = Where(pack, self.surroundings, self.line_size, self.min_align)
-            chosen = where.paired(self.reading.target) if rule.line_pairs else where
-            self._known[version, rule.line_pairs] = chosen
-        return self._known[version, rule.line_pairs]
+            placements = RulePlacements(pack, self.surroundings, self.line_size, self.min_align)
+            in_lines = not rule.line_pairs
+            self._by_version[key] = placements if in_lines else placements.for_pairs(self.reading.target)
+        return self._by_version[key]
 
 
 def _places(placements: Placements) -> tuple[object, ...]:
-    """What a verdict can depend on: not the reasons."""
+    """Return the part of placements on which a verdict can depend: all but the reasons."""
     parts = frozenset(map(_places, placements.parts))
     return placements.bases, placements.rows, parts

@@ -1,4 +1,4 @@
-"""Which structs a run asks its inputs for: those that rules name, and others that may say something."""
+"""Which structs and variables a run reads from its inputs."""
 
 from __future__ import annotations
 
@@ -9,103 +9,112 @@ from functools import partial
 from layoutlint.errors import UsageError
 from layoutlint.judgement.condition import ALWAYS, When, excluded
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
+from layoutlint.lint.options import Options, Selection
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
 from layoutlint.model.wanted import Wanted
 
 _MOST_PATTERNS = 1_000
-"""Each is held against every name of an input."""
+"""The most patterns of struct names; each is compared with every name of an input."""
 
 
-def of_run(
+def structs_to_read(
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
-    only: str | None,
     headers: Mapping[str, str],
-    annotations: bool,
-    sources: tuple[str, ...],
+    options: Options,
 ) -> Wanted:
-    """All that a run asks for: by packs, in kernels by `kernel_packs` as well, in `headers` by comments.
+    """Return the structs and variables that a run reads.
 
-    With `annotations` also what says something itself, in the files below folders of `sources` too.
+    They are those of `packs`, in kernels also those of `kernel_packs`, and the structs in `headers`, by file,
+    whose comments claim something. With `options.annotations`, structs with annotations are read too. Raises
+    UsageError for too many patterns.
     """
-    own, every = (
-        besides(wanted(asking, only), asking, only, headers, annotations)
-        for asking in (packs, packs + kernel_packs)
+    selection, annotations = options.selection, options.annotations
+    of_packs, of_kernels = (
+        _add_structs_with_intent(_structs_of_rules(own, selection), own, selection, headers, annotations)
+        for own in (packs, packs + kernel_packs)
     )
-    kernel = frozenset((*every.names, *every.patterns)) - {*own.names, *own.patterns}
-    files = mentioning(sources) if annotations else frozenset()
-    return replace(every, kernel=kernel, annotated=annotations, files=files)
+    in_kernels = frozenset((*of_kernels.names, *of_kernels.patterns)) - {*of_packs.names, *of_packs.patterns}
+    files = _files_with_annotations(options.read.sources) if annotations else frozenset()
+    return replace(of_kernels, kernel=in_kernels, annotated=annotations, files=files)
 
 
-def wanted(packs: tuple[Pack, ...], only: str | None = None) -> Wanted:
-    """The structs that the packs' rules name; `only` narrows a pattern that it is or a name that it means.
+def _structs_of_rules(packs: tuple[Pack, ...], selection: Selection) -> Wanted:
+    """Return the structs that the rules of packs name, and the variables.
 
     Raises UsageError for too many patterns.
     """
     rules = [rule for pack in packs for rule in pack.rules]
-    named = {rule.struct for rule in rules if rule.struct != VARIABLES}
-    if only is not None:
-        named = {name for name in named if is_pattern(name) or Wanted(patterns=(only,)).matches(name)}
+    names = {rule.struct for rule in rules if rule.struct != VARIABLES}
+    names = {name for name in names if selection.may_include(name)}
     headers = {i.struct: i.header for pack in packs for i in pack.structs if i.header}
-    patterns = tuple(sorted(name for name in named if is_pattern(name)))
+    patterns = tuple(sorted(name for name in names if is_pattern(name)))
     if len(patterns) > _MOST_PATTERNS:
-        many = f"the rules name structs by {len(patterns):,} patterns, and {_MOST_PATTERNS:,} are the most"
-        raise UsageError(f"{many}; name the structs, or write wider patterns")
-    found = Wanted(
-        frozenset(named - set(patterns)),
+        raise UsageError(
+            f"the rules name structs by {len(patterns):,} patterns; at most {_MOST_PATTERNS:,} are possible. "
+            "Name the structs, or write wider patterns"
+        )
+    wanted = Wanted(
+        frozenset(names - set(patterns)),
         patterns,
         headers=tuple(sorted(headers.items())),
-        unless=tuple(_unless(rules)),
+        unless=tuple(_conditions(rules)),
     )
-    if len(rules) == sum(rule.struct != VARIABLES for rule in rules):
-        return found
+    if all(rule.struct != VARIABLES for rule in rules):
+        return wanted
     from layoutlint.lint import variables
 
-    return variables.wanted(found, packs)
+    return variables.add_variables(wanted, packs)
 
 
-def _unless(rules: Iterable[Rule]) -> Iterator[tuple[str, Callable[[Reading], bool]]]:
-    """The structs that all rules on them can leave out, with what says whether they do."""
-    whens: dict[str, set[When]] = {}
+def _conditions(rules: Iterable[Rule]) -> Iterator[tuple[str, Callable[[Reading], bool]]]:
+    """Yield structs whose rules all have a `when`, with a test whether none of them holds for an input."""
+    conditions: dict[str, set[When]] = {}
     for rule in rules:
-        whens.setdefault(rule.struct, set()).add(rule.when)
-    for struct, found in sorted(whens.items()):
-        if ALWAYS not in found:
-            yield struct, partial(_are_left_out, tuple(found))
+        conditions.setdefault(rule.struct, set()).add(rule.when)
+    for struct, whens in sorted(conditions.items()):
+        if ALWAYS not in whens:
+            yield struct, partial(_are_all_excluded, tuple(whens))
 
 
-def _are_left_out(whens: tuple[When, ...], reading: Reading) -> bool:
+def _are_all_excluded(whens: tuple[When, ...], reading: Reading) -> bool:
     return all(excluded(when, reading) for when in whens)
 
 
-def besides(
-    asked: Wanted, packs: tuple[Pack, ...], only: str | None, headers: Mapping[str, str], annotations: bool
+def _add_structs_with_intent(
+    wanted: Wanted,
+    packs: tuple[Pack, ...],
+    selection: Selection,
+    headers: Mapping[str, str],
+    annotations: bool,
 ) -> Wanted:
-    """Those as well that `headers` names, each with its file, and with `annotations` those of tables."""
-    known = set(headers)
+    """Add the structs in `headers`, by file, and with `annotations` those that packs declare as annotated."""
+    names = set(headers)
     if annotations:
-        known |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
-    if only is not None:
-        known = {name for name in known if Wanted(patterns=(only,)).matches(name)}
-        known |= {only} if annotations else set()
-    patterns = {name for name in known if is_pattern(name)}
+        names |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
+    names = {name for name in names if selection.has_name(name)}
+    if annotations and selection.glob is not None:
+        names.add(selection.glob)
+    patterns = {name for name in names if is_pattern(name)}
     return replace(
-        asked,
-        names=asked.names | known - patterns,
-        patterns=tuple(sorted({*asked.patterns, *patterns})),
-        headers=tuple(sorted({**headers, **dict(asked.headers)}.items())),
-        unless=tuple((name, left_out) for name, left_out in asked.unless if name not in known),
+        wanted,
+        names=wanted.names | names - patterns,
+        patterns=tuple(sorted({*wanted.patterns, *patterns})),
+        headers=tuple(sorted({**headers, **dict(wanted.headers)}.items())),
+        unless=tuple((name, is_excluded) for name, is_excluded in wanted.unless if name not in names),
     )
 
 
-def narrowed(reading: Reading, wanted: Wanted) -> Reading:
-    """An input without the structs that are there for other reasons."""
-    return replace(reading, structs=tuple(struct for struct in reading.structs if wanted.wants(struct)))
+def narrow(reading: Reading, wanted: Wanted, keep_annotated: bool = True) -> Reading:
+    """Return a reading with only the wanted structs and, with `keep_annotated`, those with annotations."""
+    own = wanted if reading.is_kernel else wanted.outside_kernels()
+    structs = tuple(s for s in reading.structs if own.wants(s) or (keep_annotated and s.annotations))
+    return reading if len(structs) == len(reading.structs) else replace(reading, structs=structs)
 
 
-def mentioning(folders: tuple[str, ...]) -> frozenset[str]:
-    """The C files that have annotations, below folders with the sources of inputs."""
+def _files_with_annotations(folders: tuple[str, ...]) -> frozenset[str]:
+    """Return the C files with annotations below source directories."""
     if not folders:
         return frozenset()
     from layoutlint.intent.annotations.comments import Sources

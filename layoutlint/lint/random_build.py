@@ -1,4 +1,4 @@
-"""What `check` judges of a build that randomises layouts: its structs, and what embeds them, in its order."""
+"""Reading inputs of builds that randomise layouts: structs and containers, in the order of the build."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from layoutlint.geometry.definitions import element_bits
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import CannotTell
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.reading import Found, read_inputs
+from layoutlint.lint.options import Options
+from layoutlint.lint.reading import Inputs, read_inputs
 from layoutlint.model import alignment
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Field, Struct
@@ -26,123 +27,145 @@ from layoutlint.randstruct.unseeded import Free
 from layoutlint.readers import inputs
 
 _DRAWN = 400
-"""Orders of a container that are drawn before all are looked at."""
+"""How many orders of a container are drawn at random before all orders are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The inputs as they declare their structs, and all that the layouts of these depend on."""
+class DeclaredInputs:
+    """The inputs as they declare their structs, with the structs on which the layouts depend."""
 
     readings: list[Reading]
     embedded: dict[str, list[Reading]]
-    """By inputs, what their structs embed, and the structs that are said to be marked."""
-    around: Surroundings
+    """By the path of an input: readings of the structs that its structs embed, and of the marked ones."""
+    surroundings: Surroundings
     containers: dict[Target, tuple[Struct, ...]]
-    """Whatever holds a struct that a rule file calls embedded."""
+    """The structs that contain a struct which rule files declare as embedded."""
 
-    def held(self, path: str) -> list[Reading]:
-        """The same of one input."""
+    def embedded_in(self, path: str) -> list[Reading]:
+        """Return the readings of the structs that the structs of one input embed."""
         return self.embedded.get(path, [])
 
 
-def read(
-    paths: tuple[str, ...],
-    wanted: Wanted,
-    names: frozenset[str],
-    options: ReadOptions,
-    how: Randomisation,
-    line_size: int | None,
-) -> Found:
-    """The inputs and what embeds their structs, as one seed lays them out, or as any may.
+def read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> Inputs:
+    """Read inputs with the layouts that the seed of the options gives, or that any seed can give.
 
-    `names` are those of structs that rule files call embedded. Raises UsageError for a name of a member that
-    is not there, and for an input that was not built so.
+    `embedded` are the names of structs that rule files declare as embedded. Raises UsageError for a name of a
+    member that does not exist, and for an input that was not built so.
     """
-    options = replace(options, marks=True)
-    readings, unread, around = read_inputs(paths, wanted, names, options)
-    for reading in readings:
+    how = options.randomised
+    if how is None:
+        return read_inputs(paths, wanted, embedded, options.read)
+    read_options = replace(options.read, marks=True)
+    inputs_read = read_inputs(paths, wanted, embedded, read_options)
+    for reading in inputs_read.readings:
         how.of(reading)
-    known = _known(readings, around, names, options, how.named)
-    how = how.among((*readings, *(one for some in known.embedded.values() for one in some)))
-    readings, around = _free(known, how, line_size) if how.seed is None else _built(known, how)
-    return readings, unread, around
+    declared = _read_dependencies(
+        inputs_read.readings, inputs_read.surroundings, embedded, read_options, how.named
+    )
+    how = how.among(
+        (*inputs_read.readings, *(each for readings in declared.embedded.values() for each in readings))
+    )
+    if how.seed is None:
+        readings, surroundings = _with_any_order(declared, how, options.line_size)
+    else:
+        readings, surroundings = _with_order_of_seed(declared, how)
+    return replace(inputs_read, readings=readings, surroundings=surroundings)
 
 
-def _known(
+def _read_dependencies(
     readings: list[Reading],
-    around: Surroundings,
+    surroundings: Surroundings,
     names: frozenset[str],
     options: ReadOptions,
     marked: frozenset[str] = frozenset(),
-) -> Known:
-    """What was read, with what the layouts depend on and the `marked` structs, which are read besides."""
+) -> DeclaredInputs:
+    """Read the structs on which the layouts of readings depend, and the structs that are `marked` by name."""
     structs = [struct for reading in readings for struct in reading.structs]
-    containers = {target: _holding(around, target, structs, names) for target in around.indices}
-    holders = [struct for some in containers.values() for struct in some]
-    more = randomisation.embedded((*structs, *holders)) | {struct.name for struct in holders} | marked
+    containers = {
+        target: _containers_of(surroundings, target, structs, names) for target in surroundings.indices
+    }
+    holders = [struct for of_target in containers.values() for struct in of_target]
+    wanted = randomisation.embedded((*structs, *holders)) | {struct.name for struct in holders} | marked
     embedded: dict[str, list[Reading]] = {}
     paths = tuple(dict.fromkeys(reading.path for reading in readings))
-    for reading in inputs.read(paths, Wanted(more), options)[0] if more else ():
+    for reading in inputs.read(paths, Wanted(wanted), options)[0] if wanted else ():
         embedded.setdefault(reading.path, []).append(reading)
-    return Known(readings, embedded, around, containers)
+    return DeclaredInputs(readings, embedded, surroundings, containers)
 
 
-def _holding(
-    around: Surroundings, target: Target, structs: Iterable[Struct], names: frozenset[str]
+def _containers_of(
+    surroundings: Surroundings, target: Target, structs: Iterable[Struct], names: frozenset[str]
 ) -> tuple[Struct, ...]:
-    """Whatever holds one of the structs of some names, at any depth."""
-    found: dict[int, Struct] = {}
+    """Return the structs that contain a struct of one of the names, at any depth."""
+    containers: dict[int, Struct] = {}
     for struct in structs:
         if struct.target == target and any(struct.answers_to(name) for name in names):
             try:
-                ways = around.containers(struct)
+                ways = surroundings.containers(struct)
             except CannotTell:
-                continue  # which is said when the struct is judged
-            found.update((id(way.struct), way.struct) for way in ways)
-    return tuple(found.values())
+                continue  # reported when the struct is judged
+            containers.update((id(way.struct), way.struct) for way in ways)
+    return tuple(containers.values())
 
 
-def refused(found: Found, names: frozenset[str], options: ReadOptions) -> Found:
-    """Readings of inputs that a compiler has shuffled, where nothing was said of how.
+def mark_unknown_orders(inputs_read: Inputs, embedded: frozenset[str], options: ReadOptions) -> Inputs:
+    """Mark the structs whose order a compiler has shuffled and the options do not state.
 
-    Structs whose order in the build is not the declared one, which GCC's debug information has, are not told.
+    The debug information of GCC has their declared order, so they cannot be judged.
     """
-    readings, unread, around = found
-    shuffled = [one for one in readings if one.shuffled is not None and one.shuffled.by == "gcc"]
-    known = _known(shuffled, around, names, options)
-    checked = {id(one): _refused(one, known.held(one.path)) for one in shuffled}
+    readings, surroundings = inputs_read.readings, inputs_read.surroundings
+    shuffled = [reading for reading in readings if _is_by_gcc(reading)]
+    declared = _read_dependencies(shuffled, surroundings, embedded, options)
     moved: dict[int, str] = {}
-    for one in shuffled:
-        structs = tuple(s for some in known.containers.values() for s in some if s.target == one.target)
-        for old, new in zip(
-            structs, _refused(replace(one, structs=structs), known.held(one.path)).structs, strict=True
-        ):
+    for reading in shuffled:
+        structs = tuple(
+            struct
+            for of_target in declared.containers.values()
+            for struct in of_target
+            if struct.target == reading.target
+        )
+        of_containers = replace(reading, structs=structs)
+        marked = _mark_reading(of_containers, declared.embedded_in(reading.path)).structs
+        for old, new in zip(structs, marked, strict=True):
             if new.problem is not None:
                 moved[id(old)] = f"{new.aggregate} {new.name}: {new.problem}"
-    readings = [checked.get(id(one), one) for one in readings]
-    return readings, unread, _Refused(around.indices, around.proofs, moved)
+    return replace(
+        inputs_read,
+        readings=[
+            _mark_reading(reading, declared.embedded_in(reading.path)) if _is_by_gcc(reading) else reading
+            for reading in readings
+        ],
+        surroundings=_UnknownOrder(surroundings.indices, surroundings.proofs, moved),
+    )
 
 
-def _refused(reading: Reading, known: Iterable[Reading]) -> Reading:
-    """A reading whose shuffled structs have a problem."""
+def _is_by_gcc(reading: Reading) -> bool:
+    return reading.shuffled is not None and reading.shuffled.by == "gcc"
+
+
+def _mark_reading(reading: Reading, embedded: Iterable[Reading]) -> Reading:
+    """Return a reading whose shuffled structs have a problem; `embedded` are the structs inside of them."""
     how = reading.shuffled
     if how is None:
         return reading
     mode = how.mode or "gcc-full"
-    free = Free(reading, known, Randomisation(mode, None))
-    told = (
+    free = Free(reading, embedded, Randomisation(mode, None))
+    problem = (
         f"the build puts its fields into a random order ({how.sign}), and its debug information has the "
         f"declared one: give --randstruct {mode}, with the --seed if it is known"
     )
     note = (
         f"GCC put fields into a random order ({how.sign}): structs that Linux {marked_linux.VERSION} marks "
-        "for it, and those of function pointers, are not judged; others are taken not to be marked"
+        "for it, and those of function pointers, are not judged; others are assumed not to be marked"
     )
-    structs = tuple(replace(one, problem=told) if _may_move(free, one) else one for one in reading.structs)
+    structs = tuple(
+        replace(struct, problem=problem) if _may_be_reordered(free, struct) else struct
+        for struct in reading.structs
+    )
     return replace(reading, structs=structs, notes=(*reading.notes, note))
 
 
-def _may_move(free: Free, struct: Struct) -> bool:
+def _may_be_reordered(free: Free, struct: Struct) -> bool:
     if struct.problem is not None or struct.bit_size is None:
         return False
     try:
@@ -152,39 +175,47 @@ def _may_move(free: Free, struct: Struct) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused(Surroundings):
-    """Everything that embeds a struct, where some of it stands in an order that is not known."""
+class _UnknownOrder(Surroundings):
+    """The containers in a build that has shuffled some of them into an unknown order."""
 
     moved: dict[int, str] = field(default_factory=dict)
-    """Why containers cannot be told, by their identity."""
+    """The problems of containers, by their identity."""
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
-        """Every place in which a struct is embedded; raises CannotTell."""
-        ways = super(_Refused, self).containers(struct)
-        why = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
-        if why is not None:
-            raise CannotTell(f"the layout of a container cannot be told: {why}")
+        """Return every place in which a struct is embedded; raises CannotTell."""
+        ways = super(_UnknownOrder, self).containers(struct)
+        problem = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
+        if problem is not None:
+            raise CannotTell(f"the layout of a container is unreliable: {problem}")
         return ways
 
 
-def _free(known: Known, how: Randomisation, line_size: int | None) -> tuple[list[Reading], Surroundings]:
-    """The readings, and what embeds their structs, as any seed may lay them out."""
-    of_any = _Any(known.around.indices, None, line_size)
+def _with_any_order(
+    declared: DeclaredInputs, how: Randomisation, line_size: int | None
+) -> tuple[list[Reading], Surroundings]:
+    """Return the readings and the containers, as any seed can lay them out."""
+    surroundings = _AnyOrder(declared.surroundings.indices, None, line_size)
     readings = []
-    for reading in known.readings:
-        free = Free(reading, known.held(reading.path), how)
-        of_any.frees.update((id(struct), free) for struct in reading.structs)
-        readings.append(replace(reading, notes=(*reading.notes, *_shaped(free, reading.structs))))
-    for target, structs in known.containers.items():
-        held = [one for some in known.embedded.values() for one in some if one.target == target]
-        if structs and held:
-            free = Free(held[0], held, how)
-            of_any.frees.update((id(struct), free) for struct in structs)
-    return readings, of_any
+    for reading in declared.readings:
+        free = Free(reading, declared.embedded_in(reading.path), how)
+        surroundings.free_by_struct.update((id(struct), free) for struct in reading.structs)
+        notes = (*reading.notes, *_notes_on_shapes(free, reading.structs))
+        readings.append(replace(reading, notes=notes))
+    for target, structs in declared.containers.items():
+        embedded = _embedded_of_target(declared, target)
+        if structs and embedded:
+            free = Free(embedded[0], embedded, how)
+            surroundings.free_by_struct.update((id(struct), free) for struct in structs)
+    return readings, surroundings
 
 
-def _shaped(free: Free, structs: Iterable[Struct]) -> tuple[str, ...]:
-    """What is assumed of some structs, as sentences."""
+def _embedded_of_target(declared: DeclaredInputs, target: Target) -> list[Reading]:
+    every = (reading for readings in declared.embedded.values() for reading in readings)
+    return [reading for reading in every if reading.target == target]
+
+
+def _notes_on_shapes(free: Free, structs: Iterable[Struct]) -> tuple[str, ...]:
+    """Return notes with what is assumed about the layouts of structs."""
     for struct in structs:
         with suppress(CannotLayOut):
             free.of(struct)
@@ -192,147 +223,148 @@ def _shaped(free: Free, structs: Iterable[Struct]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Any(Surroundings):
-    """Everything that embeds a struct, in builds whose seed is not known."""
+class _AnyOrder(Surroundings):
+    """The containers in builds whose seed is not known."""
 
     line_size: int | None = None
     """Bytes in a line; None for the target's."""
-    frees: dict[int, Free] = field(default_factory=dict)
-    """By the identity of a struct."""
+    free_by_struct: dict[int, Free] = field(default_factory=dict)
+    """What determines the possible layouts, by identity of the struct."""
 
     @property
     def is_random(self) -> bool:
-        """Whether it is that of a build that randomises."""
+        """Whether the build randomises layouts."""
         return True
 
     def shape(self, struct: Struct) -> Shape | None:
-        """How a struct may be laid out; None where it is as declared. Raises CannotTell."""
-        free = self.frees.get(id(struct))
+        """Return the possible layouts of a struct; None for the declared one. Raises CannotTell."""
+        free = self.free_by_struct.get(id(struct))
         if free is None:
-            raise CannotTell(
-                f"how {struct.aggregate} {struct.name} is laid out in that build was not looked at"
-            )
+            raise CannotTell(f"the layout of {struct.aggregate} {struct.name} in that build was not computed")
         try:
             return free.of(struct)
         except CannotLayOut as why:
-            raise CannotTell(f"its randomised layouts cannot be told: {why}") from None
+            raise CannotTell(f"its randomised layouts are not known: {why}") from None
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
-        """Every place in which a struct is embedded, in every order; raises CannotTell."""
-        found: dict[tuple[object, ...], Container] = {}
+        """Return every place in which a struct is embedded, in every order; raises CannotTell."""
+        places: dict[tuple[object, ...], Container] = {}
         line = line_size or self.line_size or struct.target.line_size
-        for way in super(_Any, self).containers(struct):
+        for way in super(_AnyOrder, self).containers(struct):
             shape = self.shape(way.struct)
-            for one in [way] if shape is None else _places(way, struct, shape, line):
-                strides = tuple((array.count, array.bit_stride) for array in one.arrays)
-                found.setdefault((id(way.struct), way.path, one.offset % line, strides), one)
-        return list(found.values())
+            for place in [way] if shape is None else _possible_places(way, struct, shape, line):
+                strides = tuple((array.count, array.bit_stride) for array in place.arrays)
+                places.setdefault((id(way.struct), way.path, place.offset % line, strides), place)
+        return list(places.values())
 
 
-def _places(way: Container, struct: Struct, shape: Shape, line: int) -> Iterator[Container]:
-    """Where an embedded struct stands in a container, in all orders that its members may have.
+def _possible_places(way: Container, struct: Struct, shape: Shape, line: int) -> Iterator[Container]:
+    """Yield the places of an embedded struct in a container, over all orders of the container's members.
 
-    Orders drawn by chance show most of it; where they do not show every place that its alignment allows, all
-    are looked at, and where these are too many, every such place counts.
+    Orders drawn at random show most of the places. If they do not show every place that the alignment allows,
+    all orders are counted; if there are too many orders, every such place counts.
     """
     align = Layout(struct).align.value
-    wanted, found = set(range(0, line, align)), set[int]()
-    for _, known in probability.drawn(shape, _DRAWN):
-        one = _moved(way, struct, _built_struct(way.struct, shape, known))
-        found.add(one.offset % line)
-        yield one
-        if found >= wanted and not way.arrays:
+    aligned, offsets = set(range(0, line, align)), set[int]()
+    for _, layouts in probability.drawn(shape, _DRAWN):
+        place = _container_as_built(way, struct, _struct_in_order(way.struct, shape, layouts))
+        offsets.add(place.offset % line)
+        yield place
+        if offsets >= aligned and not way.arrays:
             return
     path = tuple(way.path.split(".")) if way.path else ()
     question = view.question(shape, (path,), not path, needs_size=True)
     try:
         for chance in probability.counted(shape, question):
-            yield _moved(way, struct, _built_struct(way.struct, shape, shape.all_laid(chance.orders)))
+            new = _struct_in_order(way.struct, shape, shape.all_laid(chance.orders))
+            yield _container_as_built(way, struct, new)
     except TooManyOrders:
-        yield from (replace(way, bit_offset=offset * 8) for offset in wanted - found)
+        yield from (replace(way, bit_offset=offset * 8) for offset in aligned - offsets)
 
 
-def _built_struct(struct: Struct, shape: Shape, known: Mapping[Shape, Laid]) -> Struct:
-    """A struct in one of the orders that it may have."""
-    return alignment.reordered(struct, shape.moved(known), known[shape].bit_size, shape.align)
+def _struct_in_order(struct: Struct, shape: Shape, layouts: Mapping[Shape, Laid]) -> Struct:
+    """Return a struct in one of its possible orders."""
+    return alignment.reordered(struct, shape.moved(layouts), layouts[shape].bit_size, shape.align)
 
 
-def _built(known: Known, how: Randomisation) -> tuple[list[Reading], Surroundings]:
-    """The readings with the layouts that one seed gives, and what embeds their structs likewise.
+def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[list[Reading], Surroundings]:
+    """Return the readings and the containers with the layouts that one seed gives.
 
-    Raises UsageError for a name of a member that is not there.
+    Raises UsageError for a name of a member that does not exist.
     """
     readings: list[Reading] = []
-    declared: dict[int, Struct] = {}
-    for reading in known.readings:
-        redone = randomisation.redone(reading, known.held(reading.path), how)
+    declared_structs: dict[int, Struct] = {}
+    for reading in declared.readings:
+        redone = randomisation.redone(reading, declared.embedded_in(reading.path), how)
         readings.append(replace(reading, structs=redone.structs, notes=(*reading.notes, *redone.notes)))
-        declared.update((id(new), old) for new, old in zip(redone.structs, reading.structs, strict=True))
-    holders: dict[int, Struct] = {}
-    for target, structs in known.containers.items():
-        held = [one for some in known.embedded.values() for one in some if one.target == target]
-        if structs and held:
-            new = randomisation.redone(replace(held[0], structs=structs), held, how).structs
-            holders.update((id(old), struct) for old, struct in zip(structs, new, strict=True))
-    return readings, _Built(known.around.indices, None, declared, holders)
+        pairs = zip(redone.structs, reading.structs, strict=True)
+        declared_structs.update((id(new), old) for new, old in pairs)
+    built_containers: dict[int, Struct] = {}
+    for target, structs in declared.containers.items():
+        embedded = _embedded_of_target(declared, target)
+        if structs and embedded:
+            built = randomisation.redone(replace(embedded[0], structs=structs), embedded, how).structs
+            built_containers.update((id(old), new) for old, new in zip(structs, built, strict=True))
+    indices = declared.surroundings.indices
+    return readings, _SeededOrder(indices, None, declared_structs, built_containers)
 
 
 @dataclass(frozen=True, slots=True)
-class _Built(Surroundings):
-    """Everything that embeds a struct of one build."""
+class _SeededOrder(Surroundings):
+    """The containers in a build whose seed is known."""
 
     declared: dict[int, Struct] = field(default_factory=dict)
-    """By the identity of a struct as it is built."""
-    holders: dict[int, Struct] = field(default_factory=dict)
-    """Containers as they are built, by the identity of what is declared."""
+    """The declared structs, by identity of the struct as it is built."""
+    built: dict[int, Struct] = field(default_factory=dict)
+    """The containers as they are built, by identity of the declared container."""
 
     @property
     def is_random(self) -> bool:
-        """Whether it is that of a build that randomises."""
+        """Whether the build randomises layouts."""
         return True
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
-        """Every place in which a struct is embedded; raises CannotTell."""
+        """Return every place in which a struct is embedded; raises CannotTell."""
         declared = self.declared[id(struct)]
-        ways = super(_Built, self).containers(declared)
-        return [_moved(way, declared, self.holders[id(way.struct)]) for way in ways]
+        ways = super(_SeededOrder, self).containers(declared)
+        return [_container_as_built(way, declared, self.built[id(way.struct)]) for way in ways]
 
 
-def _moved(way: Container, struct: Struct, new: Struct) -> Container:
-    """A container as it is built; `struct` is what it embeds, as it is declared."""
+def _container_as_built(way: Container, struct: Struct, new: Struct) -> Container:
+    """Return a container as it is built: as `new`. `struct` is the declared embedded struct."""
     if new.problem is not None:
         return replace(way, struct=new)
-    fields = inside(way, struct, new)
+    fields = _fields_to(way, struct, new)
     if fields is None:
-        raise CannotTell(f"where `{way.path}` stands in {new.aggregate} {new.name} cannot be told")
+        raise CannotTell(f"the offset of `{way.path}` in {new.aggregate} {new.name} is not known")
     arrays = zip(way.arrays, (f for f in fields if f.dims), strict=True)
     strided = tuple(replace(array, bit_stride=element_bits(f, None)) for array, f in arrays)
     offset = sum(f.bit_offset for f in fields)
     return replace(way, struct=new, bit_offset=offset, arrays=strided)
 
 
-def inside(way: Container, struct: Struct, new: Struct) -> tuple[Field, ...] | None:
-    """The fields that lead down to an embedded struct in its container as it is built.
+def _fields_to(way: Container, struct: Struct, new: Struct) -> tuple[Field, ...] | None:
+    """Return the fields that lead to an embedded struct in its container as it is built.
 
-    `struct` is what is embedded, as it is declared; None where no field, or more than one, could be meant.
+    `struct` is the declared embedded struct. Returns None if no field, or more than one, can be meant.
     """
     declared = [
         fields
-        for fields in _along(way.struct.fields, way.path)
+        for fields in _fields_along(way.struct.fields, way.path)
         if sum(f.bit_offset for f in fields) == way.bit_offset and fields[-1].members == struct.fields
     ]
     types = {fields[-1].type for fields in declared}
-    found = [fields for fields in _along(new.fields, way.path) if fields[-1].type in types]
-    return found[0] if len(found) == 1 else None
+    matches = [fields for fields in _fields_along(new.fields, way.path) if fields[-1].type in types]
+    return matches[0] if len(matches) == 1 else None
 
 
-def _along(fields: tuple[Field, ...], path: str) -> Iterator[tuple[Field, ...]]:
-    """Every way down that a dotted path can mean; members without a name are on it without a dot."""
+def _fields_along(fields: tuple[Field, ...], path: str) -> Iterator[tuple[Field, ...]]:
+    """Yield every way down that a dotted path can mean; unnamed members are on it without a dot."""
     first, _, rest = path.partition(".")
     for member in fields:
         if member.name is not None and member.name != first:
             continue
-        left = path if member.name is None else rest
-        if not left:
+        remaining = path if member.name is None else rest
+        if not remaining:
             yield (member,)
-        yield from ((member, *inner) for inner in _along(member.members, left))
+        yield from ((member, *inner) for inner in _fields_along(member.members, remaining))

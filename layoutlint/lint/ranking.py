@@ -1,4 +1,4 @@
-"""Packs that guess (docs/generic.md): the highest of their notes, and what would make each certain."""
+"""Ranking the notes of packs that guess (docs/generic.md), with the words that would make each certain."""
 
 from __future__ import annotations
 
@@ -19,141 +19,147 @@ from layoutlint.model.structs import Struct, written
 from layoutlint.phrases import counted, some_of
 
 _FEW = 4
-"""Fields that a sentence names."""
-_NAMED = 8
-"""Structs that it names."""
-_TELLING = (Outcome.BROKEN, Outcome.AT_RISK)
+"""How many fields a sentence names."""
+_MOST_STRUCTS = 8
+"""How many structs a sentence names."""
+_FAILING = (Outcome.BROKEN, Outcome.AT_RISK)
 _NOWHERE = Placements(1, (0,), "")
 _STRUCT = re.compile(
     r"(?:(?:const|volatile|_Atomic) )*(?:struct |union )?(\w+)(?: [*](?: const| volatile)*[*]*)?"
 )
-"""The spelling of a struct, and of a pointer to it or to such pointers."""
+"""The spelling of a struct type, or of pointers to one."""
 
 
-def ranked(report: Report, packs: Iterable[Pack], most: int) -> Report:
-    """A report with the highest notes of packs that guess, by rank, behind all else that it has."""
-    by = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
-    every = (*report.findings, *report.kept)
-    guessed = [finding for finding in every if finding.rule in by and finding.suppressed is None]
-    notes = [finding for finding in guessed if finding.verdict.outcome in _TELLING]
+def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
+    """Return a report with the `most` highest notes of packs that guess, by rank, after other findings."""
+    pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
+    findings = (*report.findings, *report.kept)
+    guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
+    notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
-    scored = sorted(((_rank(finding, holders), finding) for finding in notes), key=_order)
+    scored = sorted(((_rank_of(finding, holders), finding) for finding in notes), key=_sort_key)
     shown = [
-        _noted(replace(rank, place=place, of=len(scored)), finding, by[finding.rule])
+        _with_rank(replace(rank, place=place, of=len(scored)), finding, pack_of[finding.rule])
         for place, (rank, finding) in enumerate(scored[:most], 1)
     ]
-    said = tuple(_told(pack, guessed, shown) for pack in dict.fromkeys(by.values()))
+    summaries = tuple(_summary(pack, guesses, shown) for pack in dict.fromkeys(pack_of.values()))
+    certain = (f for f in report.findings if f.rule not in pack_of or f.suppressed is not None)
     return replace(
         report,
-        findings=(*(f for f in report.findings if f.rule not in by or f.suppressed is not None), *shown),
-        kept=tuple(finding for finding in report.kept if finding.rule not in by),
-        coverage=replace(report.coverage, guessed=said),
+        findings=(*certain, *shown),
+        kept=tuple(finding for finding in report.kept if finding.rule not in pack_of),
+        coverage=replace(report.coverage, guessed=summaries),
     )
 
 
-def placed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """The packs, of which those that guess know where the others say that objects start, by themselves."""
-    stated: dict[str, list[StructIntent]] = {}
+def share_placements(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """Return the packs; those that guess have the placements that the other packs declare."""
+    placements: dict[str, list[StructIntent]] = {}
     for pack in (pack for pack in packs if not pack.guesses):
         own: dict[str, list[StructIntent]] = {}
         for intent in pack.structs:
             if intent.placement is not None and intent.placement.word != EMBEDDED:
-                alone = StructIntent(
+                placement = StructIntent(
                     intent.struct, intent.source, placement=intent.placement, when=intent.when
                 )
-                own.setdefault(intent.struct, []).append(alone)
+                own.setdefault(intent.struct, []).append(placement)
         for name, alternatives in own.items():
-            stated.setdefault(name, alternatives)
-    more = tuple(intent for alternatives in stated.values() for intent in alternatives)
-    return tuple(replace(pack, structs=pack.structs + more) if pack.guesses else pack for pack in packs)
+            placements.setdefault(name, alternatives)
+    added = tuple(intent for alternatives in placements.values() for intent in alternatives)
+    return tuple(replace(pack, structs=pack.structs + added) if pack.guesses else pack for pack in packs)
 
 
-def _told(pack: Pack, guessed: list[Finding], shown: list[Finding]) -> str:
-    of_it = [finding for finding in guessed if finding.rule in pack.rules]
-    notes = sum(finding.verdict.outcome in _TELLING for finding in of_it)
+def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
+    """Return a sentence with the number of notes of a pack, and the structs that it could not judge."""
+    own = [finding for finding in guesses if finding.rule in pack.rules]
+    notes = sum(finding.verdict.outcome in _FAILING for finding in own)
     high = sum(finding.rule in pack.rules for finding in shown)
-    untold = [f.struct.name for f in of_it if f.verdict.outcome is Outcome.UNKNOWN and f.struct is not None]
-    names = {finding.struct.name for finding in of_it if finding.struct is not None}
-    on = f"{counted(len(names), 'struct')} that {'has' if len(names) == 1 else 'have'} what it looks for"
-    said = f"{pack.name}: {counted(notes, 'note')} on {on}"
-    said += f", the {high} highest of which are here (`--guesses N` has more)" if notes > high else ""
-    return said + (f"; not told of {some_of(sorted(set(untold)), _NAMED)}" if untold else "")
+    unknown = [f.struct.name for f in own if f.verdict.outcome is Outcome.UNKNOWN and f.struct is not None]
+    names = {finding.struct.name for finding in own if finding.struct is not None}
+    structs = f"{counted(len(names), 'struct')} with fields that it judges"
+    text = f"{pack.name}: {counted(notes, 'note')} on {structs}"
+    if notes > high:
+        text += f", the {high} highest of which are here (`--guesses N` shows more)"
+    return text + (f"; could not judge {some_of(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
 
 
-def _order(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
+def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
     rank, finding = scored
     name = finding.struct.name if finding.struct is not None else ""
     return -rank.score, name, finding.rule.id, finding.verdict.message
 
 
-def _rank(finding: Finding, holders: Mapping[str, set[str]]) -> Rank:
+def _rank_of(finding: Finding, holders: Mapping[str, set[str]]) -> Rank:
     verdict, struct = finding.verdict, finding.struct
     share = len(verdict.bases) / verdict.total if verdict.total else 1.0
     if verdict.orders is not None:
         share = verdict.orders.share
     names = (struct.name, *struct.aliases) if struct is not None else ()
-    found = set[str]().union(*(holders.get(name, ()) for name in names)).difference(names)
-    return Rank(0, 0, len(found), share)
+    others = set[str]().union(*(holders.get(name, ()) for name in names)).difference(names)
+    return Rank(0, 0, len(others), share)
 
 
 def _holders(readings: Iterable[Reading]) -> dict[str, set[str]]:
-    """The structs that hold another one, or point to it, by the name of that, which may be a typedef's."""
-    found: dict[str, set[str]] = {}
-    known: dict[CType, str | None] = {}
+    """Return the structs that embed or point to another struct, by the other's tag or typedef."""
+    holders: dict[str, set[str]] = {}
+    names: dict[CType, str | None] = {}
     for reading in readings:
         for struct in reading.structs:
             for _, member in written(struct.fields):
-                for each in (member.type, *member.stands_for):
-                    if each not in known:
-                        named = (
-                            _STRUCT.fullmatch(each.left) if not each.right.startswith((")", "(")) else None
-                        )
-                        known[each] = named and named[1]
-                    name = known[each]
+                for ctype in (member.type, *member.stands_for):
+                    if ctype not in names:
+                        names[ctype] = _struct_name(ctype)
+                    name = names[ctype]
                     if name is not None:
-                        found.setdefault(name, set()).add(struct.name)
-    return found
+                        holders.setdefault(name, set()).add(struct.name)
+    return holders
 
 
-def _noted(rank: Rank, finding: Finding, pack: Pack) -> Finding:
+def _struct_name(ctype: CType) -> str | None:
+    """Return the name of the struct that a type is, or points to; None for other types."""
+    match = None if ctype.right.startswith((")", "(")) else _STRUCT.fullmatch(ctype.left)
+    return match and match[1]
+
+
+def _with_rank(rank: Rank, finding: Finding, pack: Pack) -> Finding:
     verdict, struct = finding.verdict, finding.struct
     if struct is None:
         return replace(finding, rank=rank)
-    advice = f"{_certain(finding.rule, struct, verdict, pack)}; if it is, {verdict.advice}"
+    advice = f"{_how_to_be_certain(finding.rule, struct, verdict, pack)}; if it is, {verdict.advice}"
     return replace(finding, rank=rank, verdict=replace(verdict, advice=advice))
 
 
-def _certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
-    """What to write down so that it is a rule, and no guess."""
-    words = list(_annotations(rule, struct, verdict.evidence, pack))
-    if words:
-        said = f"to be certain, write {' and '.join(words)} if they are used so"
+def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
+    """Return what to write down, so that a guess becomes a rule."""
+    annotations = list(_annotations(rule, struct, verdict.evidence, pack))
+    if annotations:
+        text = f"to be certain, write {' and '.join(annotations)} if they are used so"
     else:
         key = rule.kind.traits.evidence_key
         names = ", ".join(f'"{place.path}"' for place in verdict.evidence[: 1 if key == "array" else _FEW])
         value = names if key == "array" else f"[{names}]"
-        said = (
+        text = (
             f'to be certain, write a rule with `struct = "{struct.name}"`, `kind = "{rule.kind.name}"`, '
             f"`{key} = {value}` if they are used by many processors"
         )
     if verdict.total > 1:
-        said += (
+        text += (
             f", and `[struct.{struct.name}]` with the `placement` that objects have "
-            f"(`layoutlint allocations` looks for it)"
+            f"(`layoutlint allocations` lists it)"
         )
-    return said
+    return text
 
 
 def _annotations(rule: Rule, struct: Struct, evidence: tuple[Place, ...], pack: Pack) -> Iterator[str]:
-    """Of a rule on accesses, the comments that declare them."""
-    sides = (("hot-write", "writers"), ("hot-read", "readers"))
-    words = {said: getattr(rule.kind, key, ()) for said, key in sides}
-    uses = _uses(Context(Layout(struct), _NOWHERE, pack.accesses(struct))) if any(words.values()) else {}
-    for said, by in words.items():
-        places = [place for place in evidence if any(access.access in by for access in uses.get(place, ()))]
+    """Yield the comments that declare the accesses which a rule on accesses assumes."""
+    parameters = (("hot-write", "writers"), ("hot-read", "readers"))
+    accesses = {word: getattr(rule.kind, parameter, ()) for word, parameter in parameters}
+    uses = _uses(Context(Layout(struct), _NOWHERE, pack.accesses(struct))) if any(accesses.values()) else {}
+    for word, assumed in accesses.items():
+        places = [p for p in evidence if any(access.access in assumed for access in uses.get(p, ()))]
         if places:
             names = ", ".join(f"`{place.path}`" for place in places[:_FEW])
-            yield f"`/* layoutlint: {said} */` at {names}" + (" and others" if len(places) > _FEW else "")
+            yield f"`/* layoutlint: {word} */` at {names}" + (" and others" if len(places) > _FEW else "")
 
 
 def _uses(context: Context) -> Mapping[Place, tuple[Access, ...]]:

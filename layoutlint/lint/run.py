@@ -1,53 +1,39 @@
-"""The product on one page: inputs are read, rules are applied to structs, and a Report comes out."""
+"""A whole run: read the inputs, judge their structs by rules, and return a Report."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import UsageError
 from layoutlint.intent.group_marks import marks_packs
-from layoutlint.judgement.finding import Finding, NotCovered, Report
+from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import query, unused
-from layoutlint.lint.coverage import assumptions, coverage_of, not_covered
-from layoutlint.lint.embedding import Surroundings
+from layoutlint.lint.coverage import assumption_notes, coverage_of, not_covered
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.judge import judge_all
+from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
-from layoutlint.lint.reading import Found, embedded_names, read_inputs
-from layoutlint.model.paths import is_pattern
+from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.reading import Reading, Unread, Version
-from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Intent, Suppression
     from layoutlint.intent.claims import Claims
 
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What was read, what could not be, and what can embed structs."""
-
-    readings: list[Reading]
-    unread: list[Unread]
-    around: Surroundings
-    claims: Claims | None = None
-    """What comments claim about cache lines, where that is to be judged."""
-
-
-_NOT_THERE = Unread("rules", "nothing was judged: no input has a struct that they name")
+NO_STRUCTS = Unread("rules", "nothing was judged: no input has a struct that they name")
 FOR_OTHERS = Unread("rules", "nothing was judged: they are for other targets, versions or configurations")
 
 
 def check(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
-    """Judge the inputs at some paths by the packs, and Linux kernels by `kernel_packs` as well.
+    """Read and judge the inputs at some paths by packs, and Linux kernels also by `kernel_packs`.
 
-    Raises UsageError when no rule is asked for; whatever cannot be read is in the report.
+    Failures to read are in the report. Raises UsageError if no rule applies to the inputs.
     """
     return report(read(paths, packs, kernel_packs, options), packs, kernel_packs, options)
 
@@ -55,169 +41,158 @@ def check(
 def read(
     paths: Iterable[str], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Inputs:
-    """What the inputs at some paths say of the structs that the packs' rules name."""
+    """Read the structs that the rules of packs name from the inputs at some paths."""
     paths = tuple(paths)
-    claims = _claims(paths, options)
-    wanted = _asked(packs, kernel_packs, claims, options)
-    names = embedded_names(packs + kernel_packs)
+    claims = _read_claims(paths, options)
+    headers = claims.structs if claims else {}
+    wanted = query.structs_to_read(packs, kernel_packs, headers, options)
+    embedded = embedded_names(packs + kernel_packs)
     options = replace(options, read=replace(options.read, omissions=True))
-    readings, unread, around = _read(paths, wanted, names, options)
-    return Inputs([_dated(reading, options.kernel) for reading in readings], unread, around, claims)
+    if options.randomised is None:
+        inputs = read_inputs(paths, wanted, embedded, options.read)
+        if any(reading.shuffled for reading in inputs.readings):
+            from layoutlint.lint import random_build
+
+            inputs = random_build.mark_unknown_orders(inputs, embedded, options.read)
+    else:
+        from layoutlint.lint import random_build
+
+        inputs = random_build.read(paths, wanted, embedded, options)
+    readings = [with_kernel_version(reading, options.kernel) for reading in inputs.readings]
+    return replace(inputs, readings=readings, claims=claims)
 
 
-def _claims(paths: tuple[str, ...], options: Options) -> Claims | None:
+def _read_claims(paths: tuple[str, ...], options: Options) -> Claims | None:
     if not options.comments:
         return None
-    from layoutlint.intent import claims  # few runs ask for them
+    from layoutlint.intent import claims  # few runs judge comments
 
     return claims.gather(paths, options.read.sources)
 
 
-def _dated(reading: Reading, kernel: Version | None) -> Reading:
-    """Return the reading of a kernel with the version of the command line, as far as it states none."""
+def with_kernel_version(reading: Reading, version: Version | None) -> Reading:
+    """Return the reading of a kernel with a version that completes the version which the input states."""
     stated = reading.kernel or ()
-    is_more = kernel is not None and len(stated) < 3 and kernel[: len(stated)] == stated
-    return replace(reading, kernel=kernel) if reading.is_kernel and is_more else reading
-
-
-def _asked(
-    packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], claims: Claims | None, options: Options
-) -> Wanted:
-    headers = claims.structs if claims else {}
-    return query.of_run(packs, kernel_packs, options.only, headers, options.annotations, options.read.sources)
+    completes = version is not None and len(stated) < 3 and version[: len(stated)] == stated
+    return replace(reading, kernel=version) if reading.is_kernel and completes else reading
 
 
 def report(
-    inputs: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+    read_result: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
-    """The judgement on inputs that have been read; raises UsageError as `check` does."""
-    readings, around = inputs.readings, inputs.around
-    known = {id(r): _informed(packs + (kernel_packs if r.is_kernel else ())) for r in readings}
-    active, intents = _with_annotations(inputs, known, options)
-    rules = tuple(dict.fromkeys(rule for r in readings for pack in active[id(r)] for rule in pack.rules))
-    if readings and not rules and not inputs.unread and not any(reading.strays for reading in readings):
-        policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
-        remedy = "give some with --rules FILE or --pack NAME"
-        raise UsageError(f"no rules apply to these inputs; {remedy}{policy}")
-    rules = tuple(rule for rule in rules if _could_apply(rule, options.only))
-    judged = judge_all(readings, active, options, around)
-    assumed = [assumptions(r, [rule for pack in active[id(r)] for rule in pack.rules]) for r in readings]
+    """Judge inputs that were read. Raises UsageError if no rule applies to them."""
+    inputs, intents = _judged_inputs(read_result, packs, kernel_packs, options)
+    rules = _applicable_rules(inputs, read_result, options)
+    findings = judge_all(inputs, options, read_result.surroundings)
     idle: list[Suppression] = []
     dropped: tuple[Suppression, ...] = ()
     if intents:
         from layoutlint.intent.annotations import suppression
 
-        counting, dropped = _counting(intents, options)
-        judged, idle = suppression.suppressed(judged, counting)
-    if len(readings) > 1:
-        judged = merged(judged)
-    findings = tuple(judged)
+        counting, dropped = _apply_policy(intents, options)
+        findings, idle = suppression.suppressed(findings, counting)
+    if len(inputs) > 1:
+        findings = merge_inputs(findings)
+    notes = list(unused.find_unused_intent(inputs, idle, findings))
+    unused_intent = tuple(map(unused.as_warning, notes) if options.unused else notes)
     if not options.ignore_missing:
-        findings += tuple(unused.rules(rules, judged, readings, options.unused))
-    vain = tuple(unused.words(readings, active, idle, judged))
-    findings += tuple(map(unused.counted, vain)) if options.unused else vain
-    stale = [one for r in readings for one in inputs.claims.stale(r)] if inputs.claims else []
-    applied = {pack: None for r in readings for pack in active[id(r)]}
-    omitted = tuple(not_covered(readings, active, options.only))
-    if options.read.sources or any(reading.reader == "clang" for reading in readings):
-        from layoutlint.lint import allocation_notes
-
-        folders = options.read.sources
-        readings = allocation_notes.noted(readings, active, folders, options.line_size, options.min_align)
-    found = _report(readings, [*inputs.unread, *stale], rules, findings, options, vain, omitted)
-    noted = (replace(r, notes=(*r.notes, *notes)) for r, notes in zip(found.readings, assumed, strict=True))
-    found = replace(found, readings=tuple(noted))
+        findings = [*findings, *unused.find_unused_rules(rules, findings, inputs, options.unused)]
+    findings.extend(unused_intent)
+    result = _report(inputs, read_result, rules, findings, unused_intent, options)
     if options.policy is not None:
-        said = options.policy.sentences(dropped)
-        found = replace(found, coverage=replace(found.coverage, policy=said))
+        sentences = options.policy.sentences(dropped)
+        result = replace(result, coverage=replace(result.coverage, policy=sentences))
     if any(rule.guess for rule in rules):
         from layoutlint.lint import ranking
 
-        return ranking.ranked(found, applied, options.guesses)
-    return found
+        applied = dict.fromkeys(pack for each in inputs for pack in each.packs)
+        return ranking.rank(result, applied, options.guesses)
+    return result
 
 
-def _counting(intents: list[Intent], options: Options) -> tuple[list[Intent], tuple[Suppression, ...]]:
-    """The intents with the suppressions that count, and those that the policy does not have."""
+def _judged_inputs(
+    read_result: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> tuple[list[JudgedInput], list[Intent]]:
+    """Return each input with its packs and those of annotations, marks and comments; and the annotations."""
+    inputs, intents = [], []
+    for reading in read_result.readings:
+        own = _with_placements(packs + (kernel_packs if reading.is_kernel else ()))
+        active = own
+        if options.annotations:
+            if any(struct.annotations for struct in reading.structs):
+                from layoutlint.intent.annotations import suppression  # most inputs have none
+
+                active, intent = suppression.beside(reading, own)
+                intents += [] if intent is None else [intent]
+            certain = tuple(pack for pack in own if not pack.guesses)
+            marked = reading
+            if certain != own:  # packs that guess read structs whose marks nobody asks for
+                wanted = query.structs_to_read(certain, (), {}, options)
+                marked = query.narrow(reading, wanted, keep_annotated=False)
+            active += marks_packs(marked, own)
+        if read_result.claims is not None:
+            active += read_result.claims.spoken(reading, own)
+        inputs.append(JudgedInput(reading, active))
+    return inputs, intents
+
+
+def _with_placements(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """Return the packs; those that guess know the placements which the others declare."""
+    if not any(pack.guesses for pack in packs):
+        return packs
+    from layoutlint.lint import ranking  # few runs guess
+
+    return ranking.share_placements(packs)
+
+
+def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: Options) -> tuple[Rule, ...]:
+    """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
+    rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
+    has_strays = any(each.reading.strays for each in inputs)
+    if inputs and not rules and not read_result.unread and not has_strays:
+        policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
+        raise UsageError(
+            f"no rules apply to these inputs; give some with --rules FILE or --pack NAME{policy}"
+        )
+    return tuple(rule for rule in rules if options.selection.may_include(rule.struct))
+
+
+def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent], tuple[Suppression, ...]]:
+    """Return the intents with the suppressions that count, and the suppressions that the policy drops."""
     if not options.suppressions:
         return [replace(intent, suppressions=()) for intent in intents], ()
-    if options.policy is None:
+    policy = options.policy
+    if policy is None:
         return intents, ()
-    every = [one for intent in intents for one in intent.suppressions]
-    dropped = tuple(one for one in every if not options.policy.counts(one))
+    suppressions = [suppression for intent in intents for suppression in intent.suppressions]
+    dropped = tuple(suppression for suppression in suppressions if not policy.counts(suppression))
     return [
-        replace(intent, suppressions=tuple(one for one in intent.suppressions if one not in dropped))
+        replace(intent, suppressions=tuple(each for each in intent.suppressions if each not in dropped))
         for intent in intents
     ], dropped
 
 
-def _informed(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """The packs, with what those that guess take from others."""
-    if not any(pack.guesses for pack in packs):
-        return packs
-    from layoutlint.lint import ranking  # few runs ask for them
-
-    return ranking.placed(packs)
-
-
-def _with_annotations(
-    inputs: Inputs, packs: dict[int, tuple[Pack, ...]], options: Options
-) -> tuple[dict[int, tuple[Pack, ...]], list[Intent]]:
-    """The packs for each input, with what its structs say themselves."""
-    active, intents = dict(packs), []
-    for reading in inputs.readings if options.annotations else ():
-        if any(struct.annotations for struct in reading.structs):
-            from layoutlint.intent.annotations import suppression  # most inputs have none
-
-            active[id(reading)], intent = suppression.beside(reading, packs[id(reading)])
-            intents += [] if intent is None else [intent]
-        speaking, sure = reading, tuple(pack for pack in packs[id(reading)] if not pack.guesses)
-        if sure != packs[id(reading)]:  # guesses look at structs whose own words nobody asks for
-            speaking = query.narrowed(reading, _asked(sure, (), None, options))
-        active[id(reading)] += tuple(marks_packs(speaking, packs[id(reading)]))
-    if inputs.claims is not None:
-        for reading in inputs.readings:
-            active[id(reading)] += inputs.claims.spoken(reading, packs[id(reading)])
-    return active, intents
-
-
-def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> Found:
-    """The inputs, with the layouts of the build that is judged."""
-    if options.randomised is None:
-        found = read_inputs(paths, wanted, embedded, options.read)
-        if not any(reading.shuffled for reading in found[0]):
-            return found
-        from layoutlint.lint import random_build
-
-        return random_build.refused(found, embedded, options.read)
-    from layoutlint.lint import random_build
-
-    return random_build.read(paths, wanted, embedded, options.read, options.randomised, options.line_size)
-
-
-def _could_apply(rule: Rule, only: str | None) -> bool:
-    return only is None or is_pattern(rule.struct) or Wanted(patterns=(only,)).matches(rule.struct)
-
-
 def _report(
-    readings: list[Reading],
-    unread: list[Unread],
+    inputs: list[JudgedInput],
+    read_result: Inputs,
     rules: tuple[Rule, ...],
-    findings: tuple[Finding, ...],
+    findings: list[Finding],
+    unused_intent: tuple[Finding, ...],
     options: Options,
-    vain: tuple[Finding, ...],
-    omitted: tuple[NotCovered, ...],
 ) -> Report:
-    ordered = sorted(findings, key=order)
-    coverage = coverage_of(readings, rules, ordered, vain, omitted)
-    lacks = {id(finding): unused.noted(finding) for finding in ordered if finding.is_lack}
-    ordered = [lacks.get(id(f), f) for f in ordered if options.unused or not f.is_lack]
-    told = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
-    if readings and not coverage.structs and not told and not options.ignore_missing:
+    """Return the report on findings: sorted, with the coverage and the exit status."""
+    omitted = tuple(not_covered(inputs, options.selection))
+    ordered = sorted(findings, key=sort_key)
+    coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted)
+    ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if options.unused or not f.is_lack]
+    is_judged = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
+    claims = read_result.claims
+    unread = [*read_result.unread, *(each for i in inputs if claims for each in claims.stale(i.reading))]
+    if inputs and not coverage.structs and not is_judged and not options.ignore_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
-        unread = [*unread, FOR_OTHERS if are_skipped else _NOT_THERE]
+        unread.append(FOR_OTHERS if are_skipped else NO_STRUCTS)
     return Report(
-        readings=tuple(readings),
+        readings=_readings_with_notes(inputs, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
         kept=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
@@ -227,22 +202,38 @@ def _report(
     )
 
 
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Each finding once, with all inputs that have it."""
+def _readings_with_notes(inputs: list[JudgedInput], options: Options) -> tuple[Reading, ...]:
+    """Return the readings with the notes that judging them adds, and the name of the build."""
+    added = [assumption_notes(each) for each in inputs]
+    if options.read.sources or any(each.reading.reader == "clang" for each in inputs):
+        from layoutlint.lint import allocation_notes
+
+        of_allocations = allocation_notes.allocation_notes(inputs, options)
+        added = [first + second for first, second in zip(of_allocations, added, strict=True)]
+    return tuple(
+        replace(each.reading, notes=each.reading.notes + notes, build=options.build)
+        if notes or options.build is not None
+        else each.reading
+        for each, notes in zip(inputs, added, strict=True)
+    )
+
+
+def merge_inputs(findings: Iterable[Finding]) -> list[Finding]:
+    """Merge findings that differ only in their inputs: each stays once, with all inputs that have it."""
     same_findings: dict[Hashable, list[Finding]] = {}
     for finding in findings:
         struct = finding.struct and replace(finding.struct, origin="", files=())
         same_findings.setdefault((finding.rule, struct, finding.verdict), []).append(finding)
-    return [_as_one(same) for same in same_findings.values()]
+    return [_merge_same(same) for same in same_findings.values()]
 
 
-def _as_one(same: list[Finding]) -> Finding:
-    files = dict.fromkeys(file for finding in same for file in (finding.input, *finding.also))
-    return replace(same[0], input=next(iter(files)), also=tuple(files)[1:])
+def _merge_same(findings: list[Finding]) -> Finding:
+    files = dict.fromkeys(file for finding in findings for file in (finding.input, *finding.also))
+    return replace(findings[0], input=next(iter(files)), also=tuple(files)[1:])
 
 
-def order(finding: Finding) -> tuple[str, int, str, str, str, str]:
-    """By what findings are sorted: file, line, struct, rule."""
+def sort_key(finding: Finding) -> tuple[str, int, str, str, str, str]:
+    """Return the key that sorts findings by file, line, struct and rule."""
     place = finding.place
     name = finding.struct.name if finding.struct else finding.rule.struct
     return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message

@@ -1,8 +1,8 @@
-"""What is said in vain: rules that judge nothing, and what is said of fields that are not there."""
+"""Unused intent: rules that judged nothing, and declarations for missing fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -11,15 +11,13 @@ from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import TYPE, Finder
 from layoutlint.geometry.layout import Layout
 from layoutlint.intent.toml import rule_file
-from layoutlint.judgement.condition import excluded
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding
-from layoutlint.judgement.lookup import Structs
-from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Pack, Rule, Severity, Traits
+from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, settle, unknown
+from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import Reading
-from layoutlint.model.structs import Source, Struct
+from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ struct ring {
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """What is written about a struct is about something that is there. No rule file asks for it: runs do."""
+    """What is written about a struct matches something. Runs check this without a rule."""
 
     name: ClassVar[str] = UNUSED
     traits: ClassVar[Traits] = Traits(is_built_in=True)
@@ -62,153 +60,145 @@ class Unused:
         "Move it to the place that it is about, spell the field as the struct does now, or remove it: an\n"
         "unnecessary suppression hides the next finding.",
         "",
-        Example(_BREAKS, Outcome.BROKEN, "`ignore[ring/access]` at `size` of ring ignores no finding"),
-        Example(_KEEPS, Outcome.KEPT, "no finding: what is ignored is there"),
+        Example(_BREAKS, Outcome.BROKEN, "`ignore[ring/access]` at `size` of ring suppresses no finding"),
+        Example(_KEEPS, Outcome.KEPT, "no finding: the suppression has an effect"),
     )
 
-    what: str
-    """What was written: a suppression, an annotation, a declared access."""
+    subject: str
+    """The sort of intent: a suppression, an annotation, a declared access."""
 
     def check(self, context: Context) -> Verdict:
-        """Never asked of a struct: what matches nothing has none."""
-        raise CannotTell(f"{self.what} of {context.layout.struct.name} that matches nothing")
+        """Raise CannotTell: no struct is judged by this kind."""
+        raise CannotTell(f"{self.subject} of {context.layout.struct.name} that matches nothing")
 
 
-def rules(
-    asked: tuple[Rule, ...], judged: list[Finding], readings: list[Reading], everything: bool
+def find_unused_rules(
+    rules: tuple[Rule, ...], findings: list[Finding], inputs: list[JudgedInput], everything: bool
 ) -> Iterator[Finding]:
-    """A finding for each rule that judged no struct.
+    """Yield a finding for each rule that judged no struct.
 
-    Shipped rules may name what a kernel lacks, and a `when` may leave a rule out: with `everything`, these
-    are findings as well; those of shipped rules become notes.
+    Shipped rules, and rules whose `when` holds for no input, count only with `everything`.
     """
-    found = {finding.rule for finding in judged}
-    for rule in asked:
-        reasons = [excluded(rule.when, reading) for reading in readings]
-        left_out = all(reasons)
-        if rule in found or not reasons or ((rule.shipped or left_out) and not everything):
+    judging = {finding.rule for finding in findings}
+    for rule in rules:
+        reasons = [judged.exclusion(rule.when) for judged in inputs]
+        is_excluded = all(reasons)
+        if rule in judging or not reasons or ((rule.shipped or is_excluded) and not everything):
             continue
-        why = nothing(rule, readings)
-        if left_out:
+        why = why_nothing_was_judged(rule, inputs)
+        if is_excluded:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
 
 
-def nothing(rule: Rule, readings: list[Reading]) -> str:
-    """Why a rule judged nothing: there is no struct for it, or none of many has what it speaks of."""
-    meant = is_pattern(rule.struct) and sum(
+def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput]) -> str:
+    """Return why a rule judged nothing: no input has its struct, or no struct has the fields it is about."""
+    matches = is_pattern(rule.struct) and sum(
         struct.bit_size is not None and struct.answers_to(rule.struct)
-        for reading in readings
-        if not excluded(rule.when, reading)
-        for struct in reading.structs
+        for judged in inputs
+        if not judged.exclusion(rule.when)
+        for struct in judged.reading.structs
     )
-    if meant:
-        return f"no struct of the {meant:,} that `{rule.struct}` means has what the rule speaks of"
+    if matches:
+        return f"none of the {matches:,} structs that match `{rule.struct}` has what the rule is about"
     return f"{rule.subject} is in none of the inputs"
 
 
-def words(
-    readings: list[Reading],
-    packs: Mapping[int, tuple[Pack, ...]],
-    idle: Iterable[Suppression],
-    judged: Iterable[Finding],
+def find_unused_intent(
+    inputs: list[JudgedInput], idle: Iterable[Suppression], findings: Iterable[Finding]
 ) -> Iterator[Finding]:
-    """A note for each access of a field that no struct has, annotation at nothing, and idle suppression.
+    """Yield a note for each declared access and annotation without a field, and each unused suppression.
 
-    `idle` are the suppressions that ignored none of the findings `judged`, those on kept rules among them.
+    `idle` are the suppressions that suppress none of the findings, kept ones included.
     """
-    yield from _accesses(readings, packs)
-    yield from _annotations(readings)
-    for one in _told(idle, judged, packs):
-        said = f"ignore[{', '.join(one.ignored.rules)}]"
-        at = f"`{one.path}` of {one.struct}" if one.path else one.struct
-        message = f"`{said}` at {at} ignores no finding"
-        advice = "take it out: it would hide the next finding"
-        yield _finding("suppression", one.struct, said, one.source, settle(False, message, (), advice))
+    yield from _unused_accesses(inputs)
+    yield from _stray_annotations(inputs)
+    for suppression in _unused_suppressions(idle, findings, inputs):
+        text = f"ignore[{', '.join(suppression.ignored.rules)}]"
+        at = f"`{suppression.path}` of {suppression.struct}" if suppression.path else suppression.struct
+        message = f"`{text}` at {at} suppresses no finding"
+        verdict = settle(False, message, (), "remove it: it would hide the next finding")
+        yield _finding("suppression", suppression.struct, text, suppression.source, verdict)
 
 
-def _told(
-    idle: Iterable[Suppression], judged: Iterable[Finding], packs: Mapping[int, tuple[Pack, ...]]
+def _unused_suppressions(
+    idle: Iterable[Suppression], findings: Iterable[Finding], inputs: list[JudgedInput]
 ) -> Iterator[Suppression]:
-    """The suppressions that are not needed, or name no rule; of rules that a run leaves out none is told."""
-    ids: dict[str, set[str]] = {}
-    for finding in judged:
+    """Yield the suppressions that are unnecessary or name no rule; not those of rules that the run omits."""
+    judging: dict[str, set[str]] = {}
+    for finding in findings:
         if finding.struct is not None and finding.verdict.outcome is not Outcome.UNKNOWN:
-            ids.setdefault(finding.struct.name, set()).add(finding.rule.id)
-    for one in dict.fromkeys(idle):
-        named = Wanted(patterns=one.ignored.rules)
-        asked = (rule.id for some in packs.values() for pack in some for rule in pack.rules)
+            judging.setdefault(finding.struct.name, set()).add(finding.rule.id)
+    for suppression in dict.fromkeys(idle):
+        suppressed = Wanted(patterns=suppression.ignored.rules)
+        applied = (rule.id for judged in inputs for rule in judged.rules)
         shipped = (rule.id for pack in rule_file.shipped() for rule in pack.rules)
-        if any(map(named.matches, ids.get(one.struct, ()))) or not any(
-            map(named.matches, chain(asked, shipped))
-        ):
-            yield one
+        is_unnecessary = any(map(suppressed.matches, judging.get(suppression.struct, ())))
+        if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped))):
+            yield suppression
 
 
-def noted(finding: Finding) -> Finding:
-    """The finding as a note, which does not count: nobody can mend what a kernel lacks."""
+def as_note(finding: Finding) -> Finding:
+    """Return a finding as a note, which does not change the exit status: users cannot fix a kernel."""
     return replace(finding, rule=replace(finding.rule, severity=Severity.NOTE))
 
 
-def counted(finding: Finding) -> Finding:
-    """The finding as a warning, which counts."""
+def as_warning(finding: Finding) -> Finding:
+    """Return a finding as a warning, which changes the exit status."""
     return replace(finding, rule=replace(finding.rule, severity=Severity.WARNING))
 
 
-def used_somewhere(builds: list[tuple[Finding, ...]]) -> set[Rule]:
-    """Of what is unused in some builds, what is not so in all of them."""
-    vain = [{f.rule for f in findings if f.rule.kind.traits.is_built_in} for findings in builds]
-    return set[Rule]().union(*vain) - set[Rule].intersection(*vain) if vain else set()
+def used_in_some_build(builds: list[tuple[Finding, ...]]) -> set[Rule]:
+    """Return the rules of findings on unused intent that some builds have and others do not."""
+    unused = [{f.rule for f in findings if f.rule.kind.traits.is_built_in} for findings in builds]
+    return set[Rule]().union(*unused) - set[Rule].intersection(*unused) if unused else set()
 
 
-def _finding(what: str, struct: str, said: str, source: Source, verdict: Verdict) -> Finding:
-    why = "what matches nothing is checked by nobody, and its author believes that it is"
-    rule = Rule(f"unused/{struct}/{said}", struct, Unused(what), Severity.NOTE, why, source, by=what)
+def _finding(subject: str, struct: str, text: str, source: Source, verdict: Verdict) -> Finding:
+    why = "nothing checks it, and its author expects that something does"
+    rule = Rule(f"unused/{struct}/{text}", struct, Unused(subject), Severity.NOTE, why, source, by=subject)
     return Finding(rule, None, verdict, "")
 
 
-def _annotations(readings: list[Reading]) -> Iterator[Finding]:
-    """Those that are at something in none of the inputs."""
-    known = {annotation.source for r in readings for struct in r.structs for annotation in struct.annotations}
+def _stray_annotations(inputs: list[JudgedInput]) -> Iterator[Finding]:
+    """Yield the annotations in comments that are attached to no field and no struct of any input."""
+    readings = [judged.reading for judged in inputs]
+    attached = {a.source for reading in readings for struct in reading.structs for a in struct.annotations}
     for stray in dict.fromkeys(stray for reading in readings for stray in reading.strays):
-        if stray.source in known:
+        if stray.source in attached:
             continue
-        said = stray.text.partition(" -- ")[0]
-        at = f"no field that struct {stray.struct} has here" if stray.struct else "no struct and no field"
-        advice = "put it at the declaration that it is about, or take it out"
-        verdict = settle(False, f"`{said}` stands at {at}", (), advice)
-        yield _finding("annotation", stray.struct or _NO_STRUCT, said, stray.source, verdict)
+        text = stray.text.partition(" -- ")[0]
+        at = f"no field of struct {stray.struct}" if stray.struct else "no struct and no field"
+        advice = "move it to the declaration that it is about, or remove it"
+        verdict = settle(False, f"`{text}` is attached to {at}", (), advice)
+        yield _finding("annotation", stray.struct or _NO_STRUCT, text, stray.source, verdict)
 
 
-def _accesses(readings: list[Reading], packs: Mapping[int, tuple[Pack, ...]]) -> Iterator[Finding]:
-    """Those of shipped packs are left out: kernels differ."""
-    lacking: dict[tuple[str, Access], list[Layout]] = {}
-    known: set[tuple[str, Access]] = set()
-    for reading in readings:
-        structs = Structs(reading.structs)
-        own = [one for pack in packs[id(reading)] if not pack.shipped for one in pack.structs]
-        for intent in (one for one in own if not excluded(one.when, reading)):
-            layouts = [] if is_pattern(intent.struct) else _layouts(structs.answering(intent.struct))
+def _unused_accesses(inputs: list[JudgedInput]) -> Iterator[Finding]:
+    """Yield the accesses declared for missing fields; not those of shipped packs, since kernels differ."""
+    missing: dict[tuple[str, Access], list[Layout]] = {}
+    used: set[tuple[str, Access]] = set()
+    for judged in inputs:
+        intents = (intent for pack in judged.packs if not pack.shipped for intent in pack.structs)
+        for intent in (intent for intent in intents if not judged.exclusion(intent.when)):
+            structs = [] if is_pattern(intent.struct) else judged.structs.answering(intent.struct)
+            layouts = [Layout(struct) for struct in structs if struct.bit_size and not struct.problem]
             for access in intent.accesses if layouts else ():
-                if any(_has(layout, access.path) for layout in layouts):
-                    known.add((intent.struct, access))
+                if any(_has_field(layout, access.path) for layout in layouts):
+                    used.add((intent.struct, access))
                 else:
-                    lacking.setdefault((intent.struct, access), []).extend(layouts)
-    for (struct, access), layouts in lacking.items():
-        if (struct, access) not in known and access.source is not None and not access.is_optional:
-            names = {place.path for layout in layouts for place in layout.expanded(access.path.count("."))}
-            message = f"struct {struct} has no field `{access.path}`{did_you_mean(access.path, names)}"
-            advice = "name the field as the struct does now, or take it out"
+                    missing.setdefault((intent.struct, access), []).extend(layouts)
+    for (name, access), layouts in missing.items():
+        if (name, access) not in used and access.source is not None and not access.is_optional:
+            fields = {place.path for layout in layouts for place in layout.expanded(access.path.count("."))}
+            message = f"struct {name} has no field `{access.path}`{did_you_mean(access.path, fields)}"
+            advice = "correct the name of the field, or remove the declaration"
             verdict = replace(settle(False, message, (), advice), is_missing_field=True)
-            yield _finding("access", struct, access.path, access.source, verdict)
+            yield _finding("access", name, access.path, access.source, verdict)
 
 
-def _has(layout: Layout, path: str) -> bool:
-    """Whether a struct has a field that a path means, or one of the type that it means."""
+def _has_field(layout: Layout, path: str) -> bool:
+    """Return whether a struct has a field that a path refers to, or a field of its type."""
     if path.startswith(TYPE):
         return any(True for _ in Finder().fields(layout, (path,)))
     return bool(layout.match(path))
-
-
-def _layouts(structs: Iterable[Struct]) -> list[Layout]:
-    return [Layout(struct) for struct in structs if struct.bit_size and not struct.problem]

@@ -1,4 +1,4 @@
-"""Rules on variables: judged at the addresses that a program gives them (docs/rules.md)."""
+"""Rules on variables: judged at the addresses in the symbol table (docs/rules.md)."""
 
 from __future__ import annotations
 
@@ -18,98 +18,100 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
 NEAR = 256
-"""Bytes around a variable that are looked at: the longest line of any target."""
-_NO_SYMBOLS = "it has no symbol table, which would tell where variables stand"
+"""How many bytes around a variable are read: the longest line of any target."""
+_NO_SYMBOLS = "it has no symbol table, so the addresses of variables are not known"
 
 
-class OfVariables(Kind, Protocol):
+class VariableKind(Kind, Protocol):
     """A kind whose rules can be about variables."""
 
     variables: tuple[str, ...]
 
     def concerns(self, context: Context) -> bool:
-        """Return whether some data have one of the variables that the rule is about."""
+        """Return whether the rule is about a variable of some data."""
         ...
 
 
-Judge = Callable[[Rule, Callable[[Context], Verdict], Context], Verdict]
+JudgePlacements = Callable[[Rule, Callable[[Context], Verdict], Context], Verdict]
 
 
-def wanted(structs: Wanted, packs: Iterable[Pack]) -> Wanted:
-    """The structs that are asked for, and the variables of packs that have rules on variables."""
+def add_variables(wanted: Wanted, packs: Iterable[Pack]) -> Wanted:
+    """Add the variables of packs with rules on variables to what is read."""
     names: set[str] = set()
     for pack in packs:
         kinds = [rule.kind for rule in pack.rules if rule.struct == VARIABLES]
-        names.update(path for kind in kinds for path in _named(cast("OfVariables", kind)))
+        names.update(path for kind in kinds for path in _variables_of(cast("VariableKind", kind)))
         names.update(access.path for access in pack.variables if kinds)
-    return replace(structs, variables=tuple(sorted(names)), near=NEAR)
+    return replace(wanted, variables=tuple(sorted(names)), near=NEAR)
 
 
-def judged(
-    rule: Rule, reading: Reading, pack: Pack, line_size: int | None, judge: Judge
+def judge_variables(
+    rule: Rule, reading: Reading, pack: Pack, line_size: int | None, judge_placements: JudgePlacements
 ) -> Iterator[Finding]:
-    """A rule on variables of one input: in all data that has one of those that it is about."""
-    kind = cast("OfVariables", rule.kind)
+    """Judge a rule on variables in all data of one input that have such a variable."""
+    kind = cast("VariableKind", rule.kind)
     if rule.shipped and not reading.data:
-        return  # as structs that an input lacks
+        return  # the input lacks the variables, as it may lack structs
     if reading.data is None:
         yield Finding(rule, None, unknown(f"{reading.path}: {_NO_SYMBOLS}"), reading.path)
         return
-    lacking = _lacking(kind, reading, pack.variables)
-    if lacking and not rule.shipped:
-        message = f"{reading.path}: no variable is called {', '.join(lacking)}"
+    missing = _missing_variables(kind, reading, pack.variables)
+    if missing and not rule.shipped:
+        message = f"{reading.path}: no variable is called {', '.join(missing)}"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
-    told = False
     if rule.line_pairs:
         line_size = pair_size(line_size, reading.target)
     if line_size is not None and line_size > NEAR:
-        message = f"only what is within {NEAR} bytes of a variable is looked at, and not lines of {line_size}"
+        message = (
+            f"only {NEAR} bytes around a variable are read, so lines of {line_size} bytes cannot be judged"
+        )
         yield Finding(rule, None, unknown(message), reading.path)
         return
+    is_judged = False
     for number, data in enumerate(reading.data):
         context = _context(data, pack.variables, line_size, rule.line_pairs)
         if _concerns(kind, context):
-            told = True
-            verdict = judge(rule, kind.check, context)
+            is_judged = True
+            verdict = judge_placements(rule, kind.check, context)
             if reading.least_data:
                 least = _context(reading.least_data[number], pack.variables, line_size, rule.line_pairs)
-                verdict = _whatever_sizes(verdict, judge(rule, kind.check, least))
+                verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least))
             yield Finding(rule, data, verdict, data.origin)
-    if not told and not lacking:
-        message = f"{reading.path}: no variable that the rule is about is there, or declared to be used so"
+    if not is_judged and not missing:
+        message = f"{reading.path}: it has no variable that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
 
 
-def _whatever_sizes(largest: Verdict, least: Verdict) -> Verdict:
-    """Return the verdict that holds whatever the sizes of variables are; unknown where they decide."""
+def _merge_sizes(largest: Verdict, least: Verdict) -> Verdict:
+    """Return the verdict for any size of the variables; unknown if their sizes decide."""
     if largest.outcome is least.outcome:
         return largest
     outcomes = f"{largest.outcome.value} if each reaches to the next, {least.outcome.value} if they are small"
     return unknown(f"the sizes of variables are not known: {outcomes}; check a vmlinux with symbols")
 
 
-def _concerns(kind: OfVariables, context: Context) -> bool:
-    """Whether a rule is about some data; also where that cannot be told, and neither can the verdict."""
+def _concerns(kind: VariableKind, context: Context) -> bool:
+    """Return whether a rule is about some data; true if that is unknown, as the verdict then is."""
     try:
         return kind.concerns(context)
     except CannotTell:
         return True
 
 
-def _named(kind: OfVariables) -> tuple[str, ...]:
-    return tuple(
-        path for path in (*kind.variables, *getattr(kind, "except_", ())) if not path.startswith(SELECTOR)
-    )
+def _variables_of(kind: VariableKind) -> tuple[str, ...]:
+    """Return the variables that a rule names."""
+    paths = (*kind.variables, *getattr(kind, "except_", ()))
+    return tuple(path for path in paths if not path.startswith(SELECTOR))
 
 
-def _lacking(kind: OfVariables, reading: Reading, declared: tuple[Access, ...]) -> list[str]:
-    """Variables that the rule names, or else is about by what is declared, and that are not there."""
-    names = {*_named(kind), *(access.path for access in declared if not _named(kind))}
+def _missing_variables(kind: VariableKind, reading: Reading, declared: tuple[Access, ...]) -> list[str]:
+    """Return the variables of a rule that the input lacks; if it names none, those with declared accesses."""
+    names = {*_variables_of(kind), *(access.path for access in declared if not _variables_of(kind))}
     return [str(variable) for variable in reading.missing_variables if variable.name in names]
 
 
 def _context(data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool) -> Context:
-    """Where data stands: at one address, or for an object file wherever the section's alignment allows."""
+    """Return the context of data: at its address or, in an object file, at all bases of its alignment."""
     line = data.target.line_size if line_size is None else line_size
     if data.address is not None:
         placements = Placements(line, (data.address % line,), "at its address in the linked file")

@@ -132,8 +132,8 @@ def test_an_imported_table(tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("sock",), 2, "'sock' is no rule file (*.toml); for a struct, say --in INPUT"),
-        (("docs/example/layoutlint.toml",), 2, "no rule names the members of a group, and no access a side"),
+        (("sock",), 2, "'sock' is not a rule file (*.toml); for a struct, pass --in INPUT"),
+        (("docs/example/layoutlint.toml",), 2, "no rule names the members of a group, and no access names a side"),
         (("none.toml",), 2, "none.toml: no such file or directory"),
         (("crowdd", "--in", "fixtures/kinds/group.c"), 3, "fixtures/kinds/group.c: no struct crowdd"),
         (("cacheline_padding", "--in", "fixtures/kinds/group.c"), 3, "struct cacheline_padding marks no groups of fields"),

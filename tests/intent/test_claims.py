@@ -143,7 +143,7 @@ def test_each_build_has_its_own_text(tmp_path):
 def test_a_matrix_needs_text_in_one_of_its_builds(tmp_path):
     (tmp_path / "m.toml").write_text('[build.one]\ninput = "a.o"\n[build.other]\ninput = "b.o"\n')
     done = run("check", "--matrix", tmp_path / "m.toml", *RULES)
-    assert (done.returncode, "--comments needs C text" in done.stderr) == (2, True)
+    assert (done.returncode, "--comments needs C sources" in done.stderr) == (2, True)
 
 
 def test_it_needs_text(tmp_path):
@@ -151,7 +151,7 @@ def test_it_needs_text(tmp_path):
     subprocess.run(["cp", tmp_path / "a.c", tmp_path / "a.o"], check=True)
     done = run("check", tmp_path / "a.o", "--comments")
     assert done.returncode == 2
-    assert "--comments needs C text: as INPUT, or below --sources" in done.stderr
+    assert "--comments needs C sources: as INPUT, or below --sources" in done.stderr
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe/* cache line 1 */ struct s {", b"struct s { /* cacheline 1", b"struct s {\n/* cacheline 1 */\n}"])

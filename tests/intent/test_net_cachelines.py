@@ -143,14 +143,14 @@ class TestCommand:
         target.write_text("# mine\n")
         done = run(*command, "--output", target)
         assert (done.returncode, target.read_text()) == (2, "# mine\n")
-        assert "t.toml is there already; --force overwrites it" in done.stderr
+        assert "t.toml exists already; --force overwrites it" in done.stderr
         assert run(*command, "--output", target, "--force").returncode == 0
         assert target.read_text() == first
 
     def test_what_could_not_stand_in_a_rule_file(self, tmp_path):
         done = run("rules", "import", "net_cachelines", "fixtures/net_cachelines/loose.rst", "--struct", "tcp sock")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "--struct 'tcp sock': not the name of a struct" in done.stderr
+        assert "--struct 'tcp sock': is not the name of a struct" in done.stderr
         path = os.fsdecode(bytes(tmp_path) + b"/\xff.rst")
         shutil.copy(FOLDER / "loose.rst", path)
         assert run("rules", "import", "net_cachelines", path, "--output", tmp_path / "t.toml").returncode == 0
@@ -161,7 +161,7 @@ class TestCommand:
         [
             (None, "t.rst: no such file or directory"),
             (b"a\n\xff\n", "t.rst:2: not UTF-8 (byte 0xff)"),
-            (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, which no such table is"),
+            (b"\n" * ((1 << 20) + 1), "t.rst: longer than 1048576 bytes, so it is no such table"),
             (b"nothing", "t.rst: no table with the columns Type, Name, fastpath_tx_access, fastpath_rx_access, Comments"),
         ],
     )

@@ -213,7 +213,7 @@ def test_a_mark_at_the_end_is_no_flexible_array():
 
 
 WITHOUT, MARKED, HALF = WORDS, replace(ONE, name="marked"), replace(UNPAIRED, name="half")
-NONE = "no struct of the 1 that `*` means has what the rule speaks of"
+NONE = "none of the 1 structs that match `*` has what the rule is about"
 OF_MANY = [
     # the structs of an input, which the rule is about, what is found of which
     ("some have marks", (WITHOUT, MARKED), "*", [("marked", "kept", "group `g`")]),

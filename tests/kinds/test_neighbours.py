@@ -110,7 +110,7 @@ VERDICTS = [
     ("a part that it has not", "", 'variables = ["pair.c"]\nalone = true', ["unknown"], "no part `pair.c`"),
     ("a declared part that it has not", f'"pair.c" = {WRITTEN}\nlimit = {READ}\n', "", ["unknown"], "no part `pair.c`"),
     ("a name that nothing has", "", 'variables = ["limt"]\nalone = true', ["unknown"], "no variable is called `limt` (did you mean `limit`?)"),
-    ("nothing is declared", "", 'variables = ["@hot-write"]', ["unknown"], "no variable that the rule is about is there"),
+    ("nothing is declared", "", 'variables = ["@hot-write"]', ["unknown"], "it has no variable that the rule is about"),
 ]  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def test_an_input_without_symbols_is_unknown(tmp_path, name):
     (tmp_path / "r.toml").write_text(RULE + 'variables = ["limit"]\nalone = true\n')
     done = run("check", tmp_path / name, "--rules", tmp_path / "r.toml", "--format", "json")
     (finding,) = json.loads(done.stdout)["findings"]
-    assert finding["message"] == f"{tmp_path / name}: it has no symbol table, which would tell where variables stand"
+    assert finding["message"] == f"{tmp_path / name}: it has no symbol table, so the addresses of variables are not known"
     assert done.returncode == 3
 
 

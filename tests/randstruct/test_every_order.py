@@ -24,9 +24,9 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
-from layoutlint.lint import every_order as judged
+from layoutlint.lint import every_order
 from layoutlint.lint.embedding import Surroundings
-from layoutlint.lint.placing import Where
+from layoutlint.lint.placing import RulePlacements
 from layoutlint.model.structs import Source
 from layoutlint.randstruct import gcc_plugin, probability
 from layoutlint.randstruct.c_abi import CannotLayOut
@@ -108,8 +108,8 @@ def verdict(kind, type_, mode, version, where=None):
     rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
     reading, struct, marked = brute.reading(type_)
     free = Free(reading, (), Randomisation(mode, None, gcc_plugin.plugin_of_version(version) if version else gcc_plugin.ANY, read_names([marked])))
-    where = where or Where(Pack("p", "p.toml", (rule,)), Surroundings())
-    return judged.verdict(rule, struct, free.of(struct), where)
+    where = where or RulePlacements(Pack("p", "p.toml", (rule,)), Surroundings())
+    return every_order.judge_every_order(rule, struct, free.of(struct), where)
 
 
 def expected(fails, a, b, type_, mode, align):

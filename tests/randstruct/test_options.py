@@ -38,9 +38,9 @@ HIDDEN = (
 USAGE = [
     # id, options, what is said
     ("no seed", ("--randstruct", "clang"), "--randstruct clang needs the seed of the build: --seed FILE|HEX"),
-    ("a seed alone", ("--seed", SEED), "--seed says nothing without --randstruct"),
-    ("names alone", ("--randomized", "a"), "--randomized says nothing without --randstruct"),
-    ("a version alone", ("--kernel-version", "6.1"), "--kernel-version says nothing without --randstruct"),
+    ("a seed alone", ("--seed", SEED), "--seed needs --randstruct"),
+    ("names alone", ("--randomized", "a"), "--randomized needs --randstruct"),
+    ("a version alone", ("--kernel-version", "6.1"), "--kernel-version needs --randstruct"),
     ("a short seed", (*RAND[:3], SEED[:63]), "a seed is 64 hexadecimal digits; here are 63"),
     ("no version", (*RAND, "--kernel-version", "six"), "--kernel-version 'six': wanted X.Y, such as 6.12, or a kernel source"),
     ("no source", (*RAND, "--kernel-version", "/"), "--kernel-version /: has no scripts/gcc-plugins/randomize_layout_plugin.c"),

@@ -184,7 +184,7 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
         "applied": coverage.applied,
         "structs": coverage.structs,
         "unresolved": list(coverage.unresolved),
-        "skipped": list(coverage.skipped),
+        "skipped": list(map(str, coverage.skipped)),
         "guessed": list(coverage.guessed),
         "policy": list(coverage.policy),
         "not_covered": [_not_covered(part) for part in coverage.not_covered],

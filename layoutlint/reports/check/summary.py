@@ -89,8 +89,8 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
     )
     for reason in coverage.unresolved:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
-    for reason in coverage.skipped:
-        yield from paragraph("  skipped: ", reason, width)
+    for skipped in coverage.skipped:
+        yield from paragraph("  skipped: ", str(skipped), width)
     for reason in coverage.policy:
         yield from paragraph("  policy: ", reason, width)
     for part in coverage.not_covered:

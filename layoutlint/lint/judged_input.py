@@ -1,0 +1,39 @@
+"""An input of a run, with the rule packs that judge it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from layoutlint.judgement.condition import When, excluded
+from layoutlint.judgement.lookup import Structs
+from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.model.reading import Reading
+
+
+@dataclass(frozen=True)
+class JudgedInput:
+    """An input of a run, with the rule packs that judge it."""
+
+    reading: Reading
+    packs: tuple[Pack, ...]
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all packs, in their order."""
+        return tuple(rule for pack in self.packs for rule in pack.rules)
+
+    @cached_property
+    def structs(self) -> Structs:
+        """The structs of the input, by name."""
+        return Structs(self.reading.structs)
+
+    @cached_property
+    def _exclusions(self) -> dict[When, str | None]:
+        return {}
+
+    def exclusion(self, when: When) -> str | None:
+        """Return the reason why conditions do not hold for the input; None if they hold, or may hold."""
+        if when not in self._exclusions:
+            self._exclusions[when] = excluded(when, self.reading)
+        return self._exclusions[when]
