@@ -50,7 +50,7 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors for resources that are exhausted: descriptors, memory, processes."""
 
 
-class _OutputClosed(Exception):
+class _BrokenOutput(Exception):
     """The process that reads the output has ended (`| head`)."""
 
 
@@ -60,7 +60,7 @@ class _OutputFull(Exception):
 
 @contextmanager
 def _classify_output_errors() -> Iterator[None]:
-    """Turn errors of writing the output into _OutputClosed or _OutputFull."""
+    """Turn errors of writing the output into _BrokenOutput or _OutputFull."""
     try:
         try:
             yield
@@ -68,7 +68,7 @@ def _classify_output_errors() -> Iterator[None]:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except BrokenPipeError as error:
-        raise _OutputClosed from error
+        raise _BrokenOutput from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
@@ -147,7 +147,7 @@ def main() -> NoReturn:
         _fail(escapes.inline(str(error)), EXIT_USAGE)
     except MemoryError:
         _fail("there is not enough memory; the run was not finished", EXIT_UNKNOWN)
-    except _OutputClosed:
+    except _BrokenOutput:
         _drop_output()
         sys.exit(EXIT_BROKEN_PIPE)
     except _OutputFull as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.lint.unused import Unused
+from layoutlint.lint.unused import UnusedIntent
 from tests.command import ROOT, run
 from tests.oracles import need
 from tests.randstruct.golden import newest_clang
@@ -285,11 +285,11 @@ def test_what_one_input_uses_is_not_unused(tmp_path):
 
 
 def test_the_manual_of_what_is_unused_says_what_is_found(tmp_path):
-    for example, count in ((Unused.manual.breaks, 1), (Unused.manual.keeps, 0)):
+    for example, count in ((UnusedIntent.manual.breaks, 1), (UnusedIntent.manual.keeps, 0)):
         done = check_text(tmp_path, example.code, "--format", "json")
-        found = [f["message"] for f in json.loads(done.stdout)["findings"] if f["kind"] == Unused.name]
+        found = [f["message"] for f in json.loads(done.stdout)["findings"] if f["kind"] == UnusedIntent.name]
         assert found == [example.message] * count
-    assert run("explain", Unused.name).stdout.startswith("## unused\n")
+    assert run("explain", UnusedIntent.name).stdout.startswith("## unused\n")
 
 
 def test_what_is_ignored_does_not_count(tmp_path):

@@ -16,10 +16,10 @@ def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     from layoutlint.commands import terminal
     from layoutlint.intent.toml import rule_file
     from layoutlint.kinds import KINDS, kind_named, manual
-    from layoutlint.lint.unused import Unused
+    from layoutlint.lint.unused import UnusedIntent
     from layoutlint.reports.explain import explain_rule
 
-    kind = Unused if topic == Unused.name else kind_named(topic)
+    kind = UnusedIntent if topic == UnusedIntent.name else kind_named(topic)
     if kind is not None:
         terminal.say(*manual.explain(kind).split("\n"))
         return

@@ -157,12 +157,12 @@ def randomisation(
 def _refuse_without_mode(randomising: RandomisingOptions, needs_seed: bool) -> None:
     """Raise UsageError for options that have no effect without --randstruct."""
     is_for_rules = not needs_seed and kernel_version(randomising) is not None
-    given = {
+    values = {
         "--seed": randomising.seed,
         "--kernel-version": None if is_for_rules else randomising.kernel_version,
         "--randomized": randomising.randomized,
     }
-    for option, value in given.items():
+    for option, value in values.items():
         if value:
             raise click.UsageError(f"{option} needs --randstruct")
 

@@ -41,7 +41,7 @@ struct ring {
 
 
 @dataclass(frozen=True, slots=True)
-class Unused:
+class UnusedIntent:
     """What is written about a struct matches something. Runs check this without a rule."""
 
     name: ClassVar[str] = UNUSED
@@ -156,7 +156,9 @@ def used_in_some_build(builds: list[tuple[Finding, ...]]) -> set[Rule]:
 
 def _finding(subject: str, struct: str, text: str, source: Source, verdict: Verdict) -> Finding:
     why = "nothing checks it, and its author expects that something does"
-    rule = Rule(f"unused/{struct}/{text}", struct, Unused(subject), Severity.NOTE, why, source, by=subject)
+    rule = Rule(
+        f"unused/{struct}/{text}", struct, UnusedIntent(subject), Severity.NOTE, why, source, by=subject
+    )
     return Finding(rule, None, verdict, "")
 
 
