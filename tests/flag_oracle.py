@@ -209,7 +209,7 @@ def by_libclang(words: tuple[str, ...], names: tuple[str, ...]) -> dict[str, str
 def _messages(lib: Any, words: tuple[str, ...], text: str) -> list[str] | None:
     index, handle = lib.clang_createIndex(0, 0), ctypes.c_void_p()
     every = [os.fsencode(word) for word in (libclang.driver(lib), "-xc", *flags.for_driver(words))]
-    unsaved = libclang.Unsaved(b"probe.c", text.encode(), len(text.encode()))
+    unsaved = libclang.UnsavedFile(b"probe.c", text.encode(), len(text.encode()))
     failed = lib.clang_parseTranslationUnit2FullArgv(
         index,
         b"probe.c",
@@ -241,7 +241,11 @@ RUNS_OR_WRITES = re.compile(
 
 def triple(compiler: str) -> str:
     """The target of a compiler, as its driver names it."""
-    return "x86_64-linux-gnu" if compiler in GCCS or compiler.startswith("clang") else compiler.removesuffix("-gcc")
+    return (
+        "x86_64-linux-gnu"
+        if compiler in GCCS or compiler.startswith("clang")
+        else compiler.removesuffix("-gcc")
+    )
 
 
 @dataclass
@@ -268,7 +272,7 @@ class Judge:
                 yield from self._mistakes(word, effect)
 
     def _mistakes(self, word: str, effect: Effect) -> Iterator[str]:
-        read = flags.normalised((self.target, word))
+        read = flags.normalise((self.target, word))
         if read.problem or read.refusal or (read.language or "c") != "c":
             self.unknown += bool(effect.macros or effect.layouts)
             self.idle += not (effect.macros or effect.layouts)
@@ -285,10 +289,14 @@ class Judge:
                 continue
             if name == "__WCHAR_TYPE__" and "-m" in word:
                 continue  # long to GCC and int to clang on i386, of the same size, which is one of PLACES
-            if not _agree(expected, after.get(name)) and not any(one.search(f"{name} == 1") for one in doubts):
+            if not _agree(expected, after.get(name)) and not any(
+                one.search(f"{name} == 1") for one in doubts
+            ):
                 yield f"{word}: {name} is {expected!r} to {self.compiler}, and {after.get(name)!r} here"
         if effect.layouts:
-            is_local = {name for name in ("aligned", r":\s*0") for doubt in read.doubts if name in doubt.names}
+            is_local = {
+                name for name in ("aligned", r":\s*0") for doubt in read.doubts if name in doubt.names
+            }
             yield from self._places(word, read.kept, is_local)
 
     def _places(self, word: str, kept: tuple[str, ...], doubted: set[str]) -> Iterator[str]:
@@ -323,7 +331,9 @@ def _plain(value: str) -> list[str]:
 
 def holds(words: tuple[str, ...], place: str, value: int) -> bool:
     """Whether libclang has a size or offset of PROBE so under some words."""
-    return _messages(libclang.library(), words, f'{PROBE}_Static_assert(({place}) == {value}, "");') is not None
+    return (
+        _messages(libclang.library(), words, f'{PROBE}_Static_assert(({place}) == {value}, "");') is not None
+    )
 
 
 def _main(folder: Path) -> None:
@@ -334,7 +344,13 @@ def _main(folder: Path) -> None:
         found = effects(compiler, "-linux-" in compiler and compiler not in GCCS)
         rows = {word: [one.macros, one.layouts] for word, one in found.items() if one.is_taken}
         (folder / f"{compiler}.json").write_text(json.dumps(rows, indent=0))
-        print(compiler, len(found), len(rows), sum(bool(one.macros or one.layouts) for one in found.values()), flush=True)
+        print(
+            compiler,
+            len(found),
+            len(rows),
+            sum(bool(one.macros or one.layouts) for one in found.values()),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

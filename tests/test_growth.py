@@ -20,7 +20,7 @@ from layoutlint.lint.run import check
 from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import gcc_plugin, seed
 from layoutlint.readers.clang import attributes, compdb, parse, text_search
-from layoutlint.readers.clang.flags import normalised
+from layoutlint.readers.clang.flags import normalise
 from layoutlint.readers.clang.parse import Unit
 from layoutlint.reports.check import text as as_text
 from layoutlint.reports.show import c_types
@@ -30,11 +30,17 @@ from tests.readers.test_elf import tool
 from tests.samples import one_in
 
 RULE = '[[rule]]\nid = "r"\n{struct}kind = "{kind}"\nwhy = "w"\n{keys}\n'
-TAG = '__attribute__((annotate("layoutlint: hot-read"))) __attribute__((btf_decl_tag("layoutlint: hot-read")))'
+TAG = (
+    '__attribute__((annotate("layoutlint: hot-read"))) __attribute__((btf_decl_tag("layoutlint: hot-read")))'
+)
 
 
 def chain(n: int) -> str:
-    return "typedef int t0;\n" + "".join(f"typedef t{i} t{i + 1};\n" for i in range(n)) + f"struct q {{ t{n} a; }} v;\n"
+    return (
+        "typedef int t0;\n"
+        + "".join(f"typedef t{i} t{i + 1};\n" for i in range(n))
+        + f"struct q {{ t{n} a; }} v;\n"
+    )
 
 
 def annotated(n: int) -> str:
@@ -63,7 +69,9 @@ def overlapping(n: int) -> str:
 
 
 def declared(n: int) -> str:
-    return "[variables]\n" + "".join(f'v{i} = {{ access = "hot-{"read" if i % 2 else "write"}" }}\n' for i in range(n))
+    return "[variables]\n" + "".join(
+        f'v{i} = {{ access = "hot-{"read" if i % 2 else "write"}" }}\n' for i in range(n)
+    )
 
 
 GROWING = [
@@ -94,7 +102,9 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
     source = "q.c"
     if compiler is not None:
         source = "q.o"
-        subprocess.run([tool(compiler), "-g", "-c", "q.c", "-o", "q.o"], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            [tool(compiler), "-g", "-c", "q.c", "-o", "q.o"], cwd=folder, check=True, capture_output=True
+        )
     code = (
         "import os, resource, subprocess, sys\n"
         "done = subprocess.run(sys.argv[1:], capture_output=True)\n"
@@ -102,10 +112,30 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
         "sys.stdout.buffer.write(done.stdout + done.stderr)\n"
         "print(); print(used.ru_utime, used.ru_maxrss)\n"
     )
-    words = [sys.executable, "-c", code, sys.executable, "-m", "layoutlint", "check", source, "--rules", "r.toml", "--no-packs", "-j1"]
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        sys.executable,
+        "-m",
+        "layoutlint",
+        "check",
+        source,
+        "--rules",
+        "r.toml",
+        "--no-packs",
+        "-j1",
+    ]
     best, memory, told = 1e9, 0, ""
     for _ in range(3):
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=300)
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            timeout=300,
+        )
         told, _, figures = done.stdout.rstrip().rpartition("\n")
         taken, most = figures.split()
         best, memory = min(best, float(taken)), max(memory, int(most))
@@ -113,9 +143,15 @@ def seconds(folder: Path, text: str, compiler: str | None, kind: str, keys: str)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("text", "size", "compiler", "kind", "keys", "refusal"), [row[1:] for row in GROWING], ids=[row[0] for row in GROWING])
+@pytest.mark.parametrize(
+    ("text", "size", "compiler", "kind", "keys", "refusal"),
+    [row[1:] for row in GROWING],
+    ids=[row[0] for row in GROWING],
+)
 def test_twice_the_size_takes_about_twice_the_time(tmp_path, text, size, compiler, kind, keys, refusal):
-    start, _, _ = seconds(tmp_path, "struct q { int f0, f1; } v = { 1 };\nlong v1 = 1;\n", compiler, kind, keys)
+    start, _, _ = seconds(
+        tmp_path, "struct q { int f0, f1; } v = { 1 };\nlong v1 = 1;\n", compiler, kind, keys
+    )
     once, _, _ = seconds(tmp_path, text(size), compiler, kind, keys)
     twice, memory, told = seconds(tmp_path, text(2 * size), compiler, kind, keys)
     assert twice - start < 3 * (once - start) + 0.3
@@ -129,7 +165,12 @@ def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
     """A field for each rule: a rule that looked at all fields would take the square of their number."""
     count = 3_000
     named = {"no-straddle": '"f{0}"', "together": '"f{0}", "f{1}"'}[kind]
-    rules = (RULE.format(struct='struct = "q"\n', kind=kind, keys=f"fields = [{named.format(n, (7 * n + 1) % count)}]") for n in range(count))
+    rules = (
+        RULE.format(
+            struct='struct = "q"\n', kind=kind, keys=f"fields = [{named.format(n, (7 * n + 1) % count)}]"
+        )
+        for n in range(count)
+    )
     (tmp_path / "r.toml").write_text("".join(rule.replace('"r"', f'"r{n}"') for n, rule in enumerate(rules)))
     (tmp_path / "q.h").write_text(wide(count))
     with within(6):
@@ -164,7 +205,9 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("reads", "begins", "again"), [row[1:] for row in TEXTS], ids=[row[0] for row in TEXTS])
+@pytest.mark.parametrize(
+    ("reads", "begins", "again"), [row[1:] for row in TEXTS], ids=[row[0] for row in TEXTS]
+)
 def test_no_text_takes_the_square_of_its_length(reads, begins, again):
     text = begins + again * (100_000 // len(again))
     before = time.process_time()
@@ -172,24 +215,40 @@ def test_no_text_takes_the_square_of_its_length(reads, begins, again):
     assert time.process_time() - before < 2
 
 
-FLAGS = ("-DM{}=1", "-I/x{}", "-Wno-x{}", "-ffoo{}", "-fsanitize=a{}", "-fpack-struct={}", "-mavx{}", "-fdenormal-fp-math=a{}", "-Wp,-DM{}", "@no{}")
+FLAGS = (
+    "-DM{}=1",
+    "-I/x{}",
+    "-Wno-x{}",
+    "-ffoo{}",
+    "-fsanitize=a{}",
+    "-fpack-struct={}",
+    "-mavx{}",
+    "-fdenormal-fp-math=a{}",
+    "-Wp,-DM{}",
+    "@no{}",
+)
 
 
 @pytest.mark.parametrize("spelled", one_in(5, FLAGS))
 def test_flags_take_time_by_their_number(spelled):
-    read = normalised(tuple(spelled.format(number) for number in range(20_000)))
+    read = normalise(tuple(spelled.format(number) for number in range(20_000)))
     unit = Unit("/q.c", read.kept[:100], "/", ("/",), "q.c", "struct q { int a; };", doubts=read.doubts)
     with within(1):
-        normalised(tuple(spelled.format(number) for number in range(20_000)))
+        normalise(tuple(spelled.format(number) for number in range(20_000)))
         assert parse.read(unit, Wanted(frozenset(("q",)))).structs
 
 
-@pytest.mark.parametrize("given", [("-DA",) * 100_000, ("-Wp" + ",-DA" * 100_000,), ("-Xclang", "-DA") * 100_000])
+@pytest.mark.parametrize(
+    "given", [("-DA",) * 100_000, ("-Wp" + ",-DA" * 100_000,), ("-Xclang", "-DA") * 100_000]
+)
 def test_more_flags_than_any_project_has_are_refused(given):
-    assert "more than the 20,000 that are read" in (normalised(given).refusal or "")
+    assert "more than the 20,000 that are read" in (normalise(given).refusal or "")
 
 
-@pytest.mark.parametrize(("text", "said"), [("[" + "{}," * 2_000_000 + "{}]", "objects and lists"), ("[" + '"",' * 20_000_001 + '""]', "values")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[" + "{}," * 2_000_000 + "{}]", "objects and lists"), ("[" + '"",' * 20_000_001 + '""]', "values")],
+)
 def test_a_database_of_many_small_values_is_refused(tmp_path, text, said):
     """Python's objects take many times as much memory as their text."""
     path = tmp_path / "compile_commands.json"

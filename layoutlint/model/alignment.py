@@ -1,6 +1,7 @@
-"""Which alignments a struct can have that its input does not state (docs/placements.md).
+"""The alignments that a struct can have where its input does not state one (docs/placements.md).
 
-A set of alignments is their sum: they are powers of two. Everything here errs on the side of more.
+Alignments are powers of two, so a set of them is stored as their sum. When in doubt, functions here return
+too many rather than too few.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.target import Target
 
-# As plain numbers: the operators of flags take most of the time where thousands of structs are looked at.
+# Plain numbers: on thousands of structs, the operators of IntFlag would take most of the time.
 _ALIGNED: Final = int(Unstated.ALIGNED)
 _AS_LARGE: Final = int(Unstated.AS_LARGE)
 _ATOMIC: Final = int(Unstated.ATOMIC)
@@ -25,27 +26,26 @@ _TYPEDEF: Final = int(Unstated.TYPEDEF)
 _WHOLE: Final = int(Unstated.WHOLE)
 _WITHOUT_NAME: Final = int(Unstated.UNNAMED)
 _LARGEST_PRAGMA = 16
-"""What `#pragma pack` can say at most, in bytes (gcc and clang)."""
+"""The largest N of `#pragma pack(N)` in gcc and clang, in bytes."""
 _FOR_EMPTY = 256
-"""A bound for a struct of no bytes."""
+"""An upper bound for the alignment of an empty struct, in bytes."""
 _ALIGNED_BY_UNNAMED = frozenset(("aarch64", "aarch64_be", "arm", "armeb"))
-"""Targets where bit-fields without a name, which no debug information shows, align what they stand in (AAPCS,
-"Bit-fields")."""
+"""Targets where unnamed bit-fields align the struct (AAPCS, "Bit-fields"); debug information omits them."""
 ANY = 511
-"""What a typedef can give: up to the longest line of any target; nothing of its size follows."""
+"""The alignments that a typedef can have: up to the longest cache line of any target, whatever the size."""
 _UNNAMED = 15
-"""The alignments that those can give: up to that of `long long`."""
+"""The alignments that unnamed bit-fields can cause: up to that of `long long`."""
 _STRICT = frozenset(
     ("arm", "armeb", "riscv64", "riscv32", "sparc64", "mips", "mipsel", "mips64", "mips64el", "loongarch64")
 )
 
 
 def strict(target: Target) -> bool:
-    """Whether gcc takes a target as one that needs aligned access (STRICT_ALIGNMENT), as far as is known."""
+    """Return whether gcc treats a target as needing aligned access (STRICT_ALIGNMENT), as far as is known."""
     return target.name in _STRICT
 
 
-def of(struct: Struct, bit_size: int) -> tuple[int, int]:
+def struct_alignments(struct: Struct, bit_size: int) -> tuple[int, int]:
     """Return the likeliest alignment of a struct, and the set of all that it can have."""
     likely, every = possible(
         struct.fields, bit_size, struct.aggregate == "union", struct.align, struct.unstated, struct.target
@@ -60,10 +60,11 @@ def of(struct: Struct, bit_size: int) -> tuple[int, int]:
 def reordered(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: int) -> Struct:
     """Return a struct with its fields in another order, and the alignments that it can have as declared.
 
-    `align` is the one by which its fields were placed. Places that no compiler chose prove none.
+    `align` is the alignment with which the fields were placed. Offsets that no compiler chose prove no
+    alignment.
     """
     new = replace(struct, fields=fields, bit_size=bit_size, align=align)
-    _, every = of(struct, struct.bit_size or bit_size)
+    _, every = struct_alignments(struct, struct.bit_size or bit_size)
     if every & (every - 1) == 0:
         return new
     return replace(new, align=None, unstated=Unstated.NOTHING, possible=every | align)
@@ -72,9 +73,9 @@ def reordered(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: i
 def possible(
     fields: Sequence[Field], bit_size: int, is_union: bool, stated: int | None, unstated: int, target: Target
 ) -> tuple[int, int]:
-    """The alignment that a struct has if nothing but its members decides, and the set of all it can have.
+    """Return the alignment of a struct that only its members decide, and the set of all it can have.
 
-    `unstated` is what its input leaves out, `stated` the alignment that it states.
+    `stated` is the alignment that the input states, `unstated` the facts that it omits.
     """
     unstated = int(unstated)
     if unstated & _TYPEDEF:
@@ -84,61 +85,61 @@ def possible(
         return stated, stated
     size = bit_size >> 3
     fits = ((size & -size) << 1) - 1 if size else _FOR_EMPTY * 2 - 1
-    natural, widest, found, least = _demands(fields, is_union, unstated, target)
+    natural, widest, under_pragma, least = _demands(fields, is_union, unstated, target)
     likely = _highest(natural & fits)
     if not unstated:
         return likely, likely | _highest(widest & fits)
-    every = found & fits | 1 | _hidden(fields, fits, size, unstated, target)
-    every = every & -least or every
-    if stated is not None:  # how far members raise it is not
-        every = stated | every & -stated
-        return _highest(every), every
-    return max(likely, every & -every), every
+    alignments = under_pragma & fits | 1 | _hidden_alignments(fields, fits, size, unstated, target)
+    alignments = alignments & -least or alignments
+    if stated is not None:  # members may raise it
+        alignments = stated | alignments & -stated
+        return _highest(alignments), alignments
+    return max(likely, alignments & -alignments), alignments
 
 
 def _demands(
     fields: Sequence[Field], is_union: bool, unstated: int, target: Target
 ) -> tuple[int, int, int, int]:
-    """What members ask for: the likely alignments, the possible ones, those under pragmas too, and the least.
+    """Return the alignments that members ask for: likely, possible, possible under pragmas, and the least.
 
-    Every struct comes here: nothing is called that few members need.
+    Runs for every struct, so it calls no function that few members need.
     """
-    natural, widest, found, least = 1, 1, 1, 1
+    natural, widest, under_pragma, least = 1, 1, 1, 1
     reached, previous = 0, None
-    # To how many of its alignments pragmas cut a member down, which can then stand where its type could not.
+    # A pragma cuts a member to one of so many alignments; it can then stand where its type could not.
     cut_to = _LARGEST_PRAGMA.bit_length() if unstated & _PRAGMA else 0
     is_capped, has_gaps = unstated & _CAPPED, unstated and not is_union
     for member in fields:
-        start, bits, asked = member.bit_offset, member.bit_size, member.asked
-        alone = (member.align or 1) | asked
-        own = (member.possible or member.align or 1) | asked
+        start, bits, explicit = member.bit_offset, member.bit_size, member.asked
+        alone = (member.align or 1) | explicit
+        own = (member.possible or member.align or 1) | explicit
         if member.aggregate and not member.members:
             own |= _hollow(member)
-        cut = own | (1 << min(own.bit_length(), cut_to)) - 1
+        under_cut = own | (1 << min(own.bit_length(), cut_to)) - 1
         if not member.is_bitfield:
             allowed = ((start & -start) >> 2) - 1 if start else -1
             own &= allowed
             alone &= allowed
-            cut &= allowed
-            if asked > least and not is_capped:
-                least = asked
+            under_cut &= allowed
+            if explicit > least and not is_capped:
+                least = explicit
         natural |= alone
         widest |= own
-        found |= cut
+        under_pragma |= under_cut
         if start > reached:
             reached = _reach(previous, reached, start)
             if has_gaps and start > reached:
-                least = max(least, _before(previous, member, reached, own, unstated, target))
+                least = max(least, _gap_alignment(previous, member, reached, own, unstated, target))
         if bits and start + bits > reached:
             reached = start + bits
         previous = member
-    return natural, widest, found, least
+    return natural, widest, under_pragma, least
 
 
 def hides_uses(unstated: int) -> bool:
-    """Return whether a member, a variable or a typedef of its type can be `aligned` without being shown.
+    """Return whether a member, variable or typedef of the type can be `aligned` without the input showing it.
 
-    Of typedefs that is so where clang hides atomic types, also for structs that go by no typedef.
+    This includes typedefs where clang hides atomic types, also for structs without a typedef.
     """
     unstated = int(unstated)
     hidden = _ALIGNED | _TYPEDEF | _RAISED
@@ -146,9 +147,10 @@ def hides_uses(unstated: int) -> bool:
 
 
 def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:
-    """Yield members behind holes that only the alignment of their types explains, and the least that does.
+    """Yield members after holes that only the alignment of their type explains, with the least such
+    alignment.
 
-    Nothing follows from a place that is no multiple of an alignment: what holds the member can be packed.
+    An offset that is no multiple of an alignment proves nothing: the containing struct can be packed.
     """
     if hides_uses(unstated):
         return
@@ -157,69 +159,73 @@ def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator
         reached = _reach(previous, reached, member.bit_offset)
         if member.bit_offset > reached and not member.is_bitfield and not member.asked:
             own = member.possible or member.align or 1
-            least = _before(previous, member, reached, own, unstated, target)
+            least = _gap_alignment(previous, member, reached, own, unstated, target)
             if least > 1:
                 yield member, least
         reached = max(reached, member.bit_offset + (member.bit_size or 0))
         previous = member
 
 
-def _reach(last: Field | None, reached: int, behind: int) -> int:
-    """How far members reach: up to what is behind them, where the size of the last is not known."""
-    return reached if last is None or last.bit_size is not None else max(reached, behind)
+def _reach(last: Field | None, reached: int, start: int) -> int:
+    """Return where the members so far end, in bits; `start`, the next offset, if the last size is unknown."""
+    return reached if last is None or last.bit_size is not None else max(reached, start)
 
 
 def values(possible: int) -> tuple[int, ...]:
-    """The alignments of a set, from the smallest."""
+    """Return the alignments of a set, smallest first."""
     return tuple(1 << bit for bit in range(possible.bit_length()) if possible >> bit & 1)
 
 
 def _hollow(member: Field) -> int:
-    """The alignments of a struct or union whose members are not there, as gcc hides transparent unions'."""
+    """Return the alignments of a struct or union with missing members (gcc omits those of transparent
+    unions).
+    """
     size = (member.bit_size or 0) >> 3
     return 0 if member.members or not member.aggregate or not size else ((size & -size) << 1) - 1
 
 
-def _highest(found: int) -> int:
-    return 1 << found.bit_length() - 1
+def _highest(alignments: int) -> int:
+    return 1 << alignments.bit_length() - 1
 
 
-def _hidden(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
-    """The alignments that what is not stated can give, of those that fit the size."""
+def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
+    """Return the alignments that facts missing in the input can cause, limited to those that fit the size."""
     if unstated & _ALIGNED:
         return fits
-    found = 0
+    alignments = 0
     if unstated & _AS_LARGE and size & -size == size <= 2 * target.pointer_size:
-        found |= size
-    if unstated & _WITHOUT_NAME:  # of types that can be `aligned` themselves
+        alignments |= size
+    if unstated & _WITHOUT_NAME:  # their types can be `aligned` themselves
         return fits
     if target.name in _ALIGNED_BY_UNNAMED:
-        found |= _UNNAMED
+        alignments |= _UNNAMED
     if unstated & _BIT_FIELDS:
-        found |= 0 if fields else _UNNAMED  # of bit-fields without a name alone, which count for `ms_struct`
+        alignments |= 0 if fields else _UNNAMED  # only unnamed bit-fields, which count for `ms_struct`
         for member in fields:
             if not member.is_bitfield and not (unstated & _WHOLE and may_be_whole(member)):
                 continue
-            if unstated & _PRAGMA:  # the struct is then aligned, and the bit-field need not be
-                found |= _LARGEST_PRAGMA * 2 - 1
+            if unstated & _PRAGMA:  # the struct is aligned, the bit-field need not be
+                alignments |= _LARGEST_PRAGMA * 2 - 1
             if member.bit_offset % 8 == 0:
-                found |= ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
-    return found & fits
+                alignments |= (
+                    ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
+                )
+    return alignments & fits
 
 
 def may_be_whole(member: Field) -> bool:
-    """Whether a member can be a bit-field that is as wide as its type."""
+    """Return whether a member can be a bit-field that is as wide as its type."""
     is_plain = member.aggregate is None and not member.dims and not member.is_function_pointer
     return is_plain and bool(member.bit_size) and "*" not in str(member.type)
 
 
-def _before(
+def _gap_alignment(
     previous: Field | None, member: Field, reached: int, own: int, unstated: int, target: Target
 ) -> int:
-    """The alignment that a member must give its struct because of the gap before it; 1 where none follows.
+    """Return the alignment that a member must have because of the gap before it; 1 if none follows.
 
-    A bit-field without a name can fill any gap, and is not shown: where the member does not ask for an
-    alignment, nothing may stand between its line and that of the one before.
+    An unnamed bit-field, which the input omits, can fill any gap. So if the member states no alignment, it
+    must be declared on the line right after the previous one.
     """
     if member.is_bitfield:
         align = (member.align or 1) * 8
@@ -227,21 +233,21 @@ def _before(
         is_next = member.bit_offset == -(-reached // align) * align
         is_whole = target.max_align >= 8 or align < 32  # as large as it is aligned to
         return align >> 3 if is_whole and crosses and is_next and _adjacent(previous, member) else 1
-    most = 1 << 30 if unstated & _ALIGNED else _highest(own) if own else 1
-    return _gap(reached, member.bit_offset, most) if _adjacent(previous, member) else 1
+    largest = 1 << 30 if unstated & _ALIGNED else _highest(own) if own else 1
+    return _gap(reached, member.bit_offset, largest) if _adjacent(previous, member) else 1
 
 
-def _gap(reached: int, start: int, most: int) -> int:
-    """The smallest alignment up to `most` that explains empty bytes between two places; 1 for none."""
+def _gap(reached: int, start: int, largest: int) -> int:
+    """Return the smallest alignment up to `largest` that explains empty bytes between two offsets; else 1."""
     empty = (start >> 3) - (reached + 7 >> 3)
     if empty <= 0:
         return 1
     align = 1 << empty.bit_length()
-    return align if align <= most and start % (align * 8) == 0 else 1
+    return align if align <= largest and start % (align * 8) == 0 else 1
 
 
 def _adjacent(previous: Field | None, member: Field) -> bool:
-    """Whether two members are declared in lines that follow one another, so that nothing stands between."""
+    """Return whether two members are declared on consecutive lines, with nothing between them."""
     if previous is None or previous.source is None or member.source is None:
         return False
     first, second = previous.source, member.source

@@ -1,4 +1,4 @@
-"""Builds of a matrix: what each one is, and how several of them are named in few words."""
+"""Builds of a matrix, and short names for groups of them."""
 
 from __future__ import annotations
 
@@ -10,91 +10,95 @@ from layoutlint.model.reading import Version
 from layoutlint.model.structs import Source
 
 EVERY = "*"
-"""Stands for every value of an axis."""
+"""Matches every value of an axis."""
 _MOST_NAMES = 6
 _MOST_AXES = 8
-"""Names of builds with more axes are not put together: each axis doubles the work."""
+"""Builds with more axes are listed by name: each axis doubles the number of patterns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Randomised:
-    """What is said of how a build randomises layouts, as the options of the command line say it."""
+    """The options that describe how a build randomises layouts."""
 
     mode: str | None = None
     seed: str | None = None
-    """Digits, or a file."""
+    """Digits, or the name of a file."""
     kernel: str | None = None
     """A version of Linux, or a folder with its source."""
     marked: tuple[str, ...] = ()
-    """Names of structs, or files of them."""
+    """Names of structs, or of files that list some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One build of a matrix: inputs that are read and judged by themselves."""
+    """One build of a matrix: inputs that are read and judged on their own."""
 
     name: str
     source: Source
     """Where the matrix names it."""
     inputs: tuple[str, ...]
     values: tuple[str, ...] = ()
-    """Its value on each axis, of which its name is made; none for a build that stands for itself."""
+    """Its value on each axis, which make up its name; empty for a single build."""
     flags: tuple[str, ...] = ()
     target: str | None = None
-    """A name of TARGETS; None where the inputs tell."""
+    """A name of TARGETS; None if the inputs state it."""
     config: tuple[str, ...] | None = None
-    """Kernel options that are on (`SMP`) or off (`!SMP`); None where nothing is said."""
+    """Kernel options that are on (`SMP`) or off (`!SMP`); None if not given."""
     line_size: int | None = None
     min_align: int | None = None
     randomised: Randomised = Randomised()
-    """What is said of how it randomises layouts."""
+    """The options for randomised layouts."""
     kernel: Version | None = None
-    """The version of kernels that do not tell theirs."""
+    """The version of kernels that do not state theirs."""
 
     @property
     def text(self) -> object:
-        """What decides of all that is read for it, so that builds with the same are read once."""
+        """Everything that decides what is read; builds with equal values are read once."""
         return self.inputs, self.flags, self.target, self.config, self.kernel, self.randomised
 
 
 def named(chosen: Iterable[str], builds: tuple[Build, ...]) -> str:
-    """Some builds in few words: `arm-*-lockdep, next (5)`, and how many more where there are many names."""
-    asked = set(chosen)
-    found = [build for build in builds if build.name in asked]
-    if len(found) == len(builds) > 1:
+    """Return a short name for some builds: `arm-*-lockdep, next (5)`, with a count if names are many."""
+    wanted = set(chosen)
+    selected = [build for build in builds if build.name in wanted]
+    if len(selected) == len(builds) > 1:
         return f"all {len(builds)} builds"
     names: list[str] = []
     covered: set[str] = set()
-    for name, members in _together(found, builds):
+    for name, members in _pattern_names(selected, builds):
         if len(names) == _MOST_NAMES:
             break
         names.append(name)
         covered |= members
-    left = len(asked - covered)
-    more = f" and {left} more" if left else ""
-    return ", ".join(names) + more + (f" ({len(found)})" if len(found) > len(names) else "")
+    unnamed = len(wanted - covered)
+    rest = f" and {unnamed} more" if unnamed else ""
+    return ", ".join(names) + rest + (f" ({len(selected)})" if len(selected) > len(names) else "")
 
 
-def _together(found: list[Build], builds: tuple[Build, ...]) -> Iterator[tuple[str, set[str]]]:
-    """Names with `*` for every value of an axis, the widest first, until each build is in one."""
+def _pattern_names(selected: list[Build], builds: tuple[Build, ...]) -> Iterator[tuple[str, set[str]]]:
+    """Yield names with `*` for every value of an axis, the widest first, until each build is covered."""
     axes = max(len(build.values) for build in builds)
-    widened = 2 <= axes <= _MOST_AXES and len(found) > 1
-    there = Counter(pattern for build in builds for pattern in _patterns(build)) if widened else Counter()
+    has_patterns = 2 <= axes <= _MOST_AXES and len(selected) > 1
+    totals = (
+        Counter(pattern for build in builds for pattern in _patterns(build)) if has_patterns else Counter()
+    )
     members: dict[tuple[str, ...], list[Build]] = {}
-    for build in found:
-        for pattern in _patterns(build) if widened else [build.values or (build.name,)]:
+    for build in selected:
+        for pattern in _patterns(build) if has_patterns else [build.values or (build.name,)]:
             members.setdefault(pattern, []).append(build)
-    whole = {pattern: those for pattern, those in members.items() if len(those) == there.get(pattern, 1)}
-    left = {build.name for build in found}
-    for pattern, those in sorted(whole.items(), key=lambda item: -len(item[1])):
-        if any(build.name in left for build in those):
-            name = those[0].name if len(those) == 1 else "-".join(pattern)
-            yield name, {build.name for build in those}
-            left.difference_update(build.name for build in those)
+    complete = {
+        pattern: matches for pattern, matches in members.items() if len(matches) == totals.get(pattern, 1)
+    }
+    unnamed = {build.name for build in selected}
+    for pattern, matches in sorted(complete.items(), key=lambda item: -len(item[1])):
+        if any(build.name in unnamed for build in matches):
+            name = matches[0].name if len(matches) == 1 else "-".join(pattern)
+            yield name, {build.name for build in matches}
+            unnamed.difference_update(build.name for build in matches)
 
 
 def _patterns(build: Build) -> Iterator[tuple[str, ...]]:
-    """The values of a build with every choice of them left open; the name alone of one without."""
+    """Yield the values of a build with each subset of them replaced by `*`; without axes only its name."""
     if not build.values:
         yield (build.name,)
         return

@@ -1,4 +1,4 @@
-"""How C spells types: around the name that is declared."""
+"""Spelling of C types, split where a declared name stands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class CType(NamedTuple):
-    """The spelling of a C type, cut where a declared name would stand: `int (*` name `)(void)`.
+    """The spelling of a C type, split where a declared name would stand: `int (*` name `)(void)`.
 
-    Base types are spelled as GCC's debug information does (`long unsigned int`), whatever the input.
+    Base types are spelled as in GCC's debug information (`long unsigned int`), whatever the input.
     """
 
     left: str
@@ -19,7 +19,7 @@ class CType(NamedTuple):
         return self.left + self.right
 
     def declare(self, name: str) -> str:
-        """The declaration of `name` with this type, without the semicolon."""
+        """Return the declaration of `name` with this type, without the semicolon."""
         glue = "" if not name or self.left.endswith(("*", "(")) else " "
         return f"{self.left}{glue}{name}{self.right}"
 
@@ -30,7 +30,7 @@ _LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(_QUALIFIERS)}) )*")
 
 
 def pointer_to(pointee: CType) -> CType:
-    """A pointer to `pointee`, with the parentheses that arrays and functions need."""
+    """Return the type of a pointer to `pointee`, with the parentheses that arrays and functions need."""
     if pointee.right.startswith(("[", "(")):
         return CType(f"{pointee.left} (*", ")" + pointee.right)
     star = "*" if pointee.left.endswith(("*", "(")) else " *"
@@ -38,19 +38,19 @@ def pointer_to(pointee: CType) -> CType:
 
 
 def array_of(element: CType, count: int | None) -> CType:
-    """An array of `count` elements; None spells a flexible array, `[]`."""
+    """Return an array of `count` elements; None spells a flexible array, `[]`."""
     return CType(element.left, f"[{'' if count is None else count}]" + element.right)
 
 
 def function_of(result: CType, parameters: tuple[str, ...]) -> CType:
-    """A function type; `parameters` are spelled types, `()` spells an unprototyped one."""
+    """Return a function type; `parameters` are spelled types, `()` spells an unprototyped function."""
     return CType(result.left, f"({', '.join(parameters)})" + result.right)
 
 
 def qualified(inner: CType, qualifier: str) -> CType:
-    """`inner` with `const`, `volatile` or `restrict`: before a named type, behind a pointer's star.
+    """Return `inner` with `const`, `volatile` or `restrict`: before a named type, after a pointer's star.
 
-    Several stand in one order, whatever the input's: compilers nest them as they come.
+    Qualifiers are sorted, because compilers nest them in any order.
     """
     pointer = _QUALIFIED_POINTER.search(inner.left)
     if pointer is not None:
@@ -61,11 +61,11 @@ def qualified(inner: CType, qualifier: str) -> CType:
     return CType(" ".join((*words, name)), inner.right)
 
 
-def unqualified(of: CType) -> CType:
-    """A type without its own qualifiers; those of what it points to stay."""
-    if "*" in of.left:
-        return CType(_QUALIFIED_POINTER.sub("*", of.left), of.right)
-    return CType(_LEADING_QUALIFIERS.sub("", of.left), of.right)
+def unqualified(ctype: CType) -> CType:
+    """Return a type without its own qualifiers; those of what it points to stay."""
+    if "*" in ctype.left:
+        return CType(_QUALIFIED_POINTER.sub("*", ctype.left), ctype.right)
+    return CType(_LEADING_QUALIFIERS.sub("", ctype.left), ctype.right)
 
 
 def _in_order(qualifiers: tuple[str, ...]) -> list[str]:

@@ -1,41 +1,43 @@
-"""Structs as C text declares them, as far as their randomised layouts depend on it."""
+"""Structs as C source declares them, as far as randomised layouts depend on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Inner = tuple[str, tuple[int, ...]]
-"""A struct type without a name: the tag or typedef of what it stands in, and its members' positions there."""
+"""A struct without a name: the tag or typedef of the struct around it, and the positions of members that lead
+to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member as its struct declares it, as far as its place depends on it; alignments are in bytes."""
+    """One member as its struct declares it, as far as its offset depends on it; alignments are in bytes."""
 
     name: str | None
     bit_size: int | None
-    """None when the input does not tell."""
+    """None if the input does not state it."""
     align: int | None
-    """Of its type; for a bit-field of the declared one. None when the input does not tell."""
+    """The alignment of its type; for a bit-field, of the declared type. None if the input does not state
+    it."""
     asked: int | None = 0
-    """What its own `aligned` asks for; 0 for none, None when the input does not tell."""
+    """The alignment of its own `aligned`; 0 for none, None if the input does not state it."""
     unit: int = 0
-    """Bytes in the declared type of a bit-field; 0 for what is none."""
+    """Bytes of a bit-field's declared type; 0 for other members."""
     is_packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """One struct type as C text declares it."""
+    """One struct type as C source declares it."""
 
     key: str | Inner
     align: int | None
-    """In bytes; None when the input does not tell."""
+    """In bytes; None if the input does not state it."""
     fields: tuple[int | None, ...]
-    """For each of its members the position of its Field; None for a bit-field without a name."""
+    """For each member the position of its Field; None for an unnamed bit-field."""
     members: tuple[Member, ...]
     is_randomised: bool = False
-    """Whether it has `randomize_layout`, and `is_kept` whether it has `no_randomize_layout`."""
+    """Whether it has `randomize_layout`."""
     is_kept: bool = False
     has_pragma: bool = False
-    """Whether a `#pragma pack` may hold there."""
+    """Whether a `#pragma pack` may be in force at its definition."""

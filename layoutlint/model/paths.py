@@ -1,4 +1,4 @@
-"""Paths of fields: patterns, names, indices, and which path is a part of which."""
+"""Paths of fields: patterns, names, indices, and whether one path is part of another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _GLOB = re.compile(r"^@|[*?]|\[(?!\d+\])")
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a field path is an fnmatch pattern or an `@access`; `ring[2]` is an element, and neither."""
+    """Return whether a field path is an fnmatch pattern or an `@access`; `ring[2]` is neither."""
     return _GLOB.search(path) is not None
 
 
@@ -18,37 +18,36 @@ _INDEX = re.compile(r"\[(\d{1,19})(?:\.\.(\d{1,19}))?\]|([^.\[\]]+)")
 
 
 def steps_of(path: str) -> Steps:
-    """Return the names and indices of a path."""
-    return tuple(_parsed_step(*match.groups()) for match in _INDEX.finditer(path))
+    """Split a path into names and indices."""
+    return tuple(_parse_step(*match.groups()) for match in _INDEX.finditer(path))
 
 
-def _parsed_step(first: str | None, last: str | None, name: str) -> str | int | range:
+def _parse_step(first: str | None, last: str | None, name: str) -> str | int | range:
     if first is None:
         return name
     return int(first) if last is None else range(int(first), int(last) + 1)
 
 
 def is_within(path: str, outer: str, any_element: bool = False) -> bool:
-    """Return whether a path is `outer`, or leads to a part of what that names.
+    """Return whether a path is `outer`, or leads to a part of it.
 
-    An array without an index, on the way, stands for its first element; with `any_element`, in `outer`, for
-    each of them.
+    An array without an index stands for its first element; with `any_element`, in `outer`, for each element.
     """
     if path == outer:
         return True
     inner = iter(steps_of(path))
     step = next(inner, None)
-    for whole in steps_of(outer):
-        if isinstance(whole, str):
-            while step is not None and not isinstance(step, str) and (any_element or _holds(0, step)):
+    for outer_step in steps_of(outer):
+        if isinstance(outer_step, str):
+            while step is not None and not isinstance(step, str) and (any_element or _includes(0, step)):
                 step = next(inner, None)
-            if step != whole:
+            if step != outer_step:
                 return False
             step = next(inner, None)
-        elif isinstance(step, str):  # without an index, the first element
-            if 0 not in indices(whole):
+        elif isinstance(step, str):  # no index: the first element
+            if 0 not in indices(outer_step):
                 return False
-        elif step is None or not _holds(whole, step):
+        elif step is None or not _includes(outer_step, step):
             return False
         else:
             step = next(inner, None)
@@ -56,23 +55,23 @@ def is_within(path: str, outer: str, any_element: bool = False) -> bool:
 
 
 def indices(step: int | range) -> range:
-    """Return the numbers that a step into an array means."""
+    """Return the indices that an array step covers."""
     return range(step, step + 1) if isinstance(step, int) else step
 
 
-def _holds(some: int | range, step: int | range) -> bool:
-    """Whether one or some elements are among others."""
-    outer, inner = indices(some), indices(step)
+def _includes(outer_step: int | range, inner_step: int | range) -> bool:
+    """Return whether the elements of one step include those of another."""
+    outer, inner = indices(outer_step), indices(inner_step)
     return outer.start <= inner.start and inner.stop <= outer.stop
 
 
 def common_array(a: str, b: str) -> str | None:
-    """Return the array of which two paths lead into different elements; None if there is none."""
-    one, other = steps_of(a), steps_of(b)
-    same = next((n for n, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), None)
-    if same is None or isinstance(one[same], str) or isinstance(other[same], str):
+    """Return the array in which two paths lead to different elements; None if there is none."""
+    steps, other_steps = steps_of(a), steps_of(b)
+    split = next((n for n, (x, y) in enumerate(zip(steps, other_steps, strict=False)) if x != y), None)
+    if split is None or isinstance(steps[split], str) or isinstance(other_steps[split], str):
         return None
-    return joined(one[:same])
+    return joined(steps[:split])
 
 
 def joined(steps: Steps) -> str:
@@ -81,5 +80,5 @@ def joined(steps: Steps) -> str:
 
 
 def overlap(a: str, b: str) -> bool:
-    """Return whether one of two paths leads to the other, or to a part of it."""
+    """Return whether two paths are equal, or one leads to a part of the other."""
     return is_within(a, b) or is_within(b, a)

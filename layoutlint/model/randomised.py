@@ -1,4 +1,4 @@
-"""Words of fact for fields that a compiler has put into a random order."""
+"""Facts about fields that a compiler puts into a random order."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Randomised:
-    """How the fields of a struct, or of structs inside it, came into another order than the declared one."""
+    """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
-    """One of kernel_build.MODES."""
+    """One of randstruct.scheme.MODES."""
     seed: str
     """The SHA-256 of the seed, in hexadecimal."""
     kernel: str | None
-    """The Linux version whose plugin it is; None where none was said, and none matters."""
+    """The Linux version of the plugin; None if it was not given and does not matter."""
     is_own: bool
     """Whether its own fields are in another order, not only those of structs inside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """What an input says of being built by a compiler that puts fields into a random order."""
+    """The evidence in an input that its compiler randomised layouts."""
 
     by: Literal["gcc", "clang"]
-    """GCC's debug information has the declared order all the same, clang's that of the build."""
+    """gcc's debug information still has the declared order, clang's the order of the build."""
     mode: str | None
-    """`gcc-full` or `gcc-performance`; None where it is not said."""
+    """`gcc-full` or `gcc-performance`; None if not stated."""
     seed: str | None
-    """The SHA-256 of the seed; None where it is not said."""
+    """The SHA-256 of the seed; None if not stated."""
     sign: str
-    """What says so."""
+    """The evidence, as shown to users."""

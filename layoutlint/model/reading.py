@@ -1,4 +1,4 @@
-"""All that one input gave, and what the command line says about reading."""
+"""The result of reading one input, and the options for reading."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from layoutlint.phrases import some_of
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something in an input that could not be read, and why: shown, counted, exit status 3."""
+    """A part of an input that could not be read, and why: reported, counted, exit status 3."""
 
     origin: str
     reason: str
     files: tuple[str, ...] = ()
-    """The files in `origin`, a folder, of which this is true; empty when `origin` is the file."""
+    """The files in `origin`, a folder, to which this applies; empty if `origin` is the file."""
     builds: tuple[str, ...] = ()
-    """The builds of a matrix that it is about."""
+    """The builds of a matrix to which it applies."""
 
     def __str__(self) -> str:
         builds = f" (in {some_of(self.builds)})" if self.builds else ""
@@ -32,37 +32,37 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A part of an input that was not looked at; the exit status is 3 where a rule could apply to it."""
+    """A part of an input that was not read; the exit status is 3 if a rule could apply to it."""
 
     reason: str
-    """What was not looked at, and why."""
+    """The part that was not read, and why."""
     structs: frozenset[str] | None = None
-    """The structs that it defines; None where it can define any."""
+    """The structs that it defines; None if it can define any."""
     is_harmless: bool = False
     """Whether rules have nothing to judge in it, so that it is only reported."""
     is_shared: bool = True
-    """Whether several processors can reach its objects; guesses are about nothing else."""
+    """Whether several processors can access its objects; guesses judge no others."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingVariable:
-    """A variable that was asked for by name, and that an input does not have."""
+    """A variable that was requested by name, and that an input does not have."""
 
     name: str
     hint: str = ""
-    """The nearest name that the input has, as a question to stand behind the name; empty if none is near."""
+    """The nearest name in the input, as a question to follow the name; empty if none is near."""
 
     def __str__(self) -> str:
         return f"`{self.name}`{self.hint}"
 
 
 Version = tuple[int, ...]
-"""A version of Linux: `(6, 12, 107)`; without further numbers it means the first of those."""
+"""A version of Linux: `(6, 12, 107)`. A shorter one means the first of its series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that one input gave."""
+    """All facts that one input gave."""
 
     path: str
     reader: str
@@ -71,45 +71,46 @@ class Reading:
     build_id: str | None = None
     unread: tuple[Unread, ...] = ()
     notes: tuple[str, ...] = ()
-    """What the user should know of how it was read (skipped languages, assumed target); never a failure."""
+    """What the user should know about how it was read (skipped languages, assumed target); never a
+    failure."""
     config: frozenset[str] | None = None
-    """Kernel configuration options that are on, without CONFIG_; None when the input does not tell."""
+    """Kernel options that are on, without CONFIG_; None if the input does not state them."""
     options: frozenset[str] = frozenset()
-    """Options that its banner states, whether or not the configuration is known: `SMP`, or `!SMP` for off."""
+    """Options that its banner states, even if the configuration is unknown: `SMP`, or `!SMP` for off."""
     is_kernel: bool = False
-    """Whether this is a Linux kernel (vmlinux, module, its BTF or its tree); shipped packs name it."""
+    """Whether this is a Linux kernel (vmlinux, module, its BTF or its tree), for shipped packs."""
     base: str | None = None
-    """The file whose BTF this one's builds on."""
+    """The file with the base BTF of its split BTF."""
     files: int | None = None
-    """How many files were read, where a folder of them is one input."""
+    """The number of files that were read, if the input is a folder of them."""
     build: str | None = None
-    """The build of a matrix that it is of."""
+    """The matrix build that it belongs to."""
     shuffled: Shuffled | None = None
-    """Which compiler put its fields into a random order; None where nothing says that one did."""
+    """The evidence that a compiler randomised its layouts; None without any."""
     declared: frozenset[Declared] | None = None
-    """What decides of randomised layouts, where it was asked for and the input shows it."""
+    """Declarations that decide randomised layouts, if they were requested and the input has them."""
     kernel: Version | None = None
-    """The version of Linux that it is; None for another input, or when it does not tell. It has two numbers
-    where the third is a distribution's own."""
+    """The version of Linux; None for another input, or if not stated. It has two numbers if the third is a
+    distribution's own."""
     data: tuple[Struct, ...] | None = None
-    """Data in memory with the variables that are asked for; None where the input tells of none."""
+    """Data in memory with the requested variables; None if the input states none."""
     least_data: tuple[Struct, ...] = ()
-    """The same with one byte for each variable, where sizes are not known and `data` has the largest."""
+    """The same data with one byte for each variable, if sizes are unknown and `data` has the largest."""
     misplaced: tuple[Field, ...] = ()
-    """Variables at their addresses, as `Wanted.misplaced` asks for them."""
+    """Variables at their addresses, as requested by `Wanted.misplaced`."""
     missing_variables: tuple[MissingVariable, ...] = ()
-    """Variables that were asked for by name, and that the input does not have."""
+    """Variables that were requested by name, and that the input does not have."""
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()
 
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and how much there is."""
+"""Called with the name of a task, the amount done, and the total."""
 
 
-def no_progress(what: str, done: int, total: int) -> None:
-    """A Progress that shows nothing."""
+def no_progress(task: str, done: int, total: int) -> None:
+    """Show nothing, as a Progress."""
 
 
 DEBUG_DIR = "/usr/lib/debug"
@@ -118,34 +119,35 @@ DEBUG_DIR = "/usr/lib/debug"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the command line says about reading."""
+    """The command-line options for reading."""
 
     flags: tuple[str, ...] = ()
     """Compiler flags given after `--`, for headers and sources."""
     target: str | None = None
-    """The machine, a name of TARGETS, where an input leaves it open: C text, raw BTF. One that is for another
-    is refused."""
+    """A name of TARGETS, for inputs that state no machine: C source, raw BTF. An input for another machine is
+    refused."""
     config: tuple[str, ...] | None = None
-    """Kernel options that are on (`SMP`) or off (`!SMP`), where an input does not tell; others are off. C
-    text sees `CONFIG_SMP`. An input that is configured otherwise is refused."""
+    """Kernel options that are on (`SMP`) or off (`!SMP`), for inputs that state none; others are off. C
+    source sees `CONFIG_SMP`. An input with another configuration is refused."""
     progress: Progress = field(default=no_progress)
     jobs: int = 1
-    """Processes; 0 is one for each processor where a folder of modules or much DWARF is read, else one."""
+    """The number of processes; 0 means one for each processor if a folder of modules or much DWARF is read,
+    else one."""
     btf_base: str | None = None
-    """The BTF of vmlinux that a module's split BTF builds on."""
+    """The BTF of vmlinux, on which a module's split BTF builds."""
     reader: str | None = None
-    """`dwarf` or `btf` where a file has both; None takes DWARF, which tells more."""
+    """`dwarf` or `btf` for files with both; None selects DWARF, which has more facts."""
     debug_dirs: tuple[str, ...] = (DEBUG_DIR,)
-    """Folders below which separate debug files stand, as distributions lay them out."""
+    """Folders with separate debug files, laid out as distributions do."""
     sources: tuple[str, ...] = ()
-    """Folders with the C text that inputs without any were made of."""
+    """Source folders of compiled inputs."""
     marks: bool = False
-    """Whether Declared are looked for."""
+    """Whether to look for declarations that decide randomised layouts."""
     omissions: bool = False
-    """Whether parts of inputs are searched for that are not looked at otherwise."""
+    """Whether to search inputs for parts that are not read."""
 
     def refuse_other(self, reading: Reading) -> None:
-        """Raise ReadError for an input of another machine or configuration; its structs do not matter."""
+        """Raise ReadError for an input of another machine or configuration, whatever its structs."""
         if self.target not in (None, reading.target.name):
             raise ReadError(reading.path, f"is for {reading.target.name}, and {self.target} was asked for")
         for option in self.config or ():

@@ -1,4 +1,4 @@
-"""The machines that code is compiled for, and what others call them."""
+"""The machines that code is compiled for, and their other names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from layoutlint.phrases import one_of
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What depends on the machine that the object lives on; `line_size` and `min_align` are defaults."""
+    """Facts that depend on the machine; `line_size` and `min_align` are defaults."""
 
     name: str
     pointer_size: int
@@ -74,7 +74,7 @@ TARGETS: tuple[Target, ...] = (
 
 
 def target_named(name: str) -> Target:
-    """The row of TARGETS called `name`; raises KeyError when there is none."""
+    """Return the row of TARGETS with that name; raises KeyError if there is none."""
     return {target.name: target for target in TARGETS}[name]
 
 
@@ -83,7 +83,7 @@ TRIPLES = {
     "ppc64le": "powerpc64le", "ppc64": "powerpc64", "ppc": "powerpc", "sparcv9": "sparc64",
     "systemz": "s390x",
 }  # fmt: skip
-"""Architectures of target triples that go by another name in TARGETS."""
+"""Architectures of target triples whose name in TARGETS differs."""
 # Folders below arch/ of Linux, architectures of Debian (dpkg-architecture -L), and usual spellings.
 _ELSEWHERE = {
     "x86": ("x86_64", "i386"), "x86-64": ("x86_64",), "x86_32": ("i386",), "ia32": ("i386",),
@@ -95,9 +95,8 @@ _ELSEWHERE = {
 
 
 def meant(name: str, names: Iterable[str]) -> str:
-    """What to add to a message on a name that is none of `names`: what the machine is called here, if known,
-    else the nearest name."""
-    known = tuple(names)
-    called = [TRIPLES[name]] if name in TRIPLES else _ELSEWHERE.get(name, ())
-    here = [f"`{one}`" for one in called if one in known]
-    return f" (it is called {' or '.join(here)} here)" if here else one_of(name, known)
+    """Return a hint for an unknown machine name: its name in TARGETS if known, else the nearest name."""
+    choices = tuple(names)
+    targets = [TRIPLES[name]] if name in TRIPLES else _ELSEWHERE.get(name, ())
+    matches = [f"`{target}`" for target in targets if target in choices]
+    return f" (it is called {' or '.join(matches)} here)" if matches else one_of(name, choices)

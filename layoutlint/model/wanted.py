@@ -1,4 +1,4 @@
-"""Which structs are asked for."""
+"""The structs that a reader is asked for."""
 
 from __future__ import annotations
 
@@ -12,57 +12,58 @@ from layoutlint.model.structs import Struct
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which structs are asked for; readers produce no others."""
+    """The structs and variables that a reader is asked for; readers return no others."""
 
     names: frozenset[str] = frozenset()
     patterns: tuple[str, ...] = ()
     everything: bool = False
     headers: tuple[tuple[str, str], ...] = ()
-    """(struct, header that defines it) where a rule file says so; for source trees."""
+    """(struct, header that defines it), from rule files; for source trees."""
     kernel: frozenset[str] = frozenset()
-    """Those of the names and patterns that are asked for in Linux kernels only."""
+    """The names and patterns that are requested in Linux kernels only."""
     annotated: bool = False
-    """Structs that carry annotations are asked for as well."""
+    """Whether structs with annotations are requested as well."""
     files: frozenset[str] = frozenset()
-    """So are those that are declared in these files, which are named as far as is known."""
+    """Structs declared in these files are requested as well; as much of each path as is known."""
     held: frozenset[str] = frozenset()
-    """Names of structs that are asked for with all that holds them by value, at any depth."""
+    """Structs that are requested together with all that embed them, at any depth."""
     variables: tuple[str, ...] = ()
     near: int = 0
-    """Names and patterns of variables, and how many bytes around them are asked for; 0 for nothing."""
+    """The distance in bytes around the variables in `variables` (names and patterns) that is requested; 0 for
+    none."""
     misplaced: frozenset[tuple[int, int]] = frozenset()
-    """Sizes and alignments of structs in bytes: variables of such a size that start elsewhere are wanted."""
+    """Sizes and alignments of structs in bytes: variables of that size at other addresses are requested."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
-    """Names and patterns with what says whether an input, its structs aside, is not asked for them."""
+    """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 
     names_only: bool = False
-    """Only `Reading.names`: what all structs are called, and typedefs that stand for one."""
+    """Whether only `Reading.names` is requested: the names of all structs, and typedefs that refer to one."""
 
     def matches(self, name: str) -> bool:
-        """Whether a struct called `name` is asked for."""
+        """Return whether a struct of this name is requested."""
         if self.everything or name in self.names or name in self.held:
             return True
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def wants(self, struct: Struct) -> bool:
-        """Whether a struct that was read is asked for by its name, by a typedef's, or by what it holds."""
+        """Return whether a struct is requested by its name, a typedef, or a struct that it embeds."""
         return bool(self.held) or self.matches(struct.name) or not self.names.isdisjoint(struct.aliases)
 
     def is_declared_in(self, file: str) -> bool:
-        """Whether a file, as an input names it, is one of those whose structs are asked for."""
+        """Return whether a file, as an input names it, is one of `files`."""
         name = file.rpartition("/")[2]
         return any(
-            known == file or file.endswith(f"/{known}") or known.endswith(f"/{file}")
-            for known in self.files
-            if known.rpartition("/")[2] == name
+            path == file or file.endswith(f"/{path}") or path.endswith(f"/{file}")
+            for path in self.files
+            if path.rpartition("/")[2] == name
         )
 
     def widened(self) -> Wanted:
-        """For readers that cannot tell what holds a struct before they have read everything."""
+        """Return a request for everything, for readers that find embedding structs only after reading all."""
         named = self.names | self.held
         return replace(self, everything=True, names=named, held=frozenset()) if self.held else self
 
     def outside_kernels(self) -> Wanted:
-        """What is asked for in an input that is no Linux kernel."""
+        """Return what is requested from an input that is no Linux kernel."""
         patterns = tuple(pattern for pattern in self.patterns if pattern not in self.kernel)
         return replace(self, names=self.names - self.kernel, patterns=patterns, kernel=frozenset())

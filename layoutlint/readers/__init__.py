@@ -1,1 +1,1 @@
-"""Inputs to facts; a reader judges nothing."""
+"""Readers: inputs to facts; a reader judges nothing."""

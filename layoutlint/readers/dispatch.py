@@ -1,4 +1,4 @@
-"""One module per kind of input, each turning a foreign library's objects into Structs and nothing else."""
+"""The choice of a reader for an input, and reading it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SNIFFED = 4096
 
 
 def sniff(path: str) -> str:
-    """Which reader an input needs, told by its content: `elf`, `btf` or `clang`.
+    """Return the reader that an input needs by its content: `elf`, `btf` or `clang`.
 
-    Raises ReadError for what no reader takes.
+    Raises ReadError for a file that no reader supports.
     """
     try:
         if os.path.isdir(path):
@@ -44,16 +44,16 @@ def sniff(path: str) -> str:
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of one input.
+    """Return the requested structs of one input.
 
-    Raises ReadError when nothing of it can be read or believed; smaller failures are in the Reading.
+    Raises ReadError if nothing of it can be read; smaller failures are in the Reading.
     """
-    what = sniff(path)
-    if what == "clang":
+    reader = sniff(path)
+    if reader == "clang":
         from layoutlint.readers import clang
 
         return clang.read(path, wanted.widened(), options)
-    if what == "btf":
+    if reader == "btf":
         from layoutlint.readers import btf
 
         return btf.read(path, wanted, options)
@@ -61,7 +61,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
 
 def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread:
-    """What `read` gives, or why it gives nothing."""
+    """Return what `read` returns, or an Unread with the reason of its failure."""
     try:
         return read(path, wanted, options)
     except ReadError as error:
@@ -72,42 +72,50 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     from layoutlint.readers.elf import elf_file
 
     with elf_file.opened(path) as image:
-        choice = options.reader or image.debug_information
-        if choice and image.has(choice):
-            reading = _with_build(_read_image(image, choice, wanted, options), image, image, options)
+        reader = options.reader or image.debug_information
+        if reader and image.has(reader):
+            reading = _with_build(_read_image(image, reader, wanted, options), image, image, options)
             return _with_variables(reading, (image,), wanted, options)
         from layoutlint.readers.elf import debug_files
 
         try:
-            other = debug_files.debug_file(image, choice, options)
+            debug_image = debug_files.debug_file(image, reader, options)
         except ReadError:
-            own = wanted if image.is_kernel else wanted.outside_kernels()
-            if not own.near or own.names or own.patterns or own.everything or own.held:
+            requested = wanted if image.is_kernel else wanted.outside_kernels()
+            if (
+                not requested.near
+                or requested.names
+                or requested.patterns
+                or requested.everything
+                or requested.held
+            ):
                 raise
-            # Variables have their addresses without debug information.
-            none = Reading(path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel)
-            reading = _with_build(none, image, image, options)
+            # Symbols have addresses even without debug information.
+            symbols_only = Reading(
+                path, "symbols", image.target, (), image.build_id, is_kernel=image.is_kernel
+            )
+            reading = _with_build(symbols_only, image, image, options)
             return _with_variables(reading, (image,), wanted, options)
-        reading = _read_image(other, choice or other.debug_information, wanted, options)
+        reading = _read_image(debug_image, reader or debug_image.debug_information, wanted, options)
         reading = replace(
-            _with_build(reading, other, image, options),
+            _with_build(reading, debug_image, image, options),
             path=path,
             build_id=image.build_id or reading.build_id,
-            notes=(f"its debug information was read from {other.path}", *reading.notes),
+            notes=(f"its debug information was read from {debug_image.path}", *reading.notes),
         )
-        return _with_variables(reading, (other, image), wanted, options)
+        return _with_variables(reading, (debug_image, image), wanted, options)
 
 
 def _with_variables(
     reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
 ) -> Reading:
-    """A reading with the variables that are asked for, by the first file that has a symbol table."""
+    """Return a reading with the requested variables, from the first file with a symbol table."""
     if not wanted.near and not wanted.misplaced:
         return reading
     from layoutlint.readers import variables
 
     if wanted.misplaced:
-        return variables.misplaced(reading, images[0], wanted, options)
+        return variables.add_misplaced(reading, images[0], wanted, options)
     for image in images:
         reading = variables.add(reading, image, wanted, options)
         if reading.data is not None:
@@ -115,8 +123,8 @@ def _with_variables(
     return reading
 
 
-def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
-    if choice == "btf":
+def _read_image(image: Image, reader: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
+    if reader == "btf":
         from layoutlint.readers import btf
 
         return btf.read_elf(image, wanted, options)
@@ -126,13 +134,13 @@ def _read_image(image: Image, choice: str | None, wanted: Wanted, options: ReadO
 
 
 def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptions) -> Reading:
-    """A reading of `image` with what that and `built`, whose debug information it is, say of the build."""
+    """Return a reading of `image` with the build facts of that and of `built`, the file with the code."""
     from layoutlint.readers.elf import compiler_marks
 
-    is_searched = reading.is_kernel and (options.marks or reading.reader == "btf")
-    are_read = reading.reader == "dwarf"
-    found = compiler_marks.of_image(image, built, is_searched, reading.shuffled, are_read)
-    reading = replace(reading, shuffled=found)
+    searches_code = reading.is_kernel and (options.marks or reading.reader == "btf")
+    searches_dwarf = reading.reader == "dwarf"
+    evidence = compiler_marks.of_image(image, built, searches_code, reading.shuffled, searches_dwarf)
+    reading = replace(reading, shuffled=evidence)
     if not reading.is_kernel:
         return reading
     from layoutlint.readers.linux import config, version

@@ -1,4 +1,4 @@
-"""Inputs, read one after the other or side by side, and folders of them."""
+"""Reading of several inputs, one after the other or in parallel, and of folders."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
 
 
 def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
-    """Every input in the order given; those that cannot be read, wholly or in part, come second."""
+    """Return the readings of all inputs in their order, and the failures, whole or partial."""
     return divided(read_each(inputs, names, options))
 
 
 def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
-    """Every input in the order given, or why it cannot be read."""
+    """Return a reading for each input in order, or why it cannot be read."""
     results: list[Reading | Unread] = []
-    for several in _runs(inputs):
-        if isinstance(several, list):
-            results += _read_files(several, names, options)
+    for run in _runs(inputs):
+        if isinstance(run, list):
+            results += _read_files(run, names, options)
         else:
-            from layoutlint.readers.modules import merge  # with what files of their own do not need
+            from layoutlint.readers.modules import merge  # not needed for single files
 
-            results += merge.read(several, names, options)
-    return [_as_asked(result, options) for result in results]
+            results += merge.read(run, names, options)
+    return [_with_config(result, options) for result in results]
 
 
 def divided(results: Iterable[Reading | Unread]) -> tuple[list[Reading], list[Unread]]:
-    """What was read, and what could not be, wholly or in part."""
+    """Split results into readings and failures, whole or partial."""
     results = tuple(results)
     readings = [result for result in results if isinstance(result, Reading)]
-    failed = [result for result in results if isinstance(result, Unread)]
-    return readings, failed + [unread for reading in readings for unread in reading.unread]
+    failures = [result for result in results if isinstance(result, Unread)]
+    return readings, failures + [unread for reading in readings for unread in reading.unread]
 
 
 def names(paths: tuple[str, ...], options: ReadOptions) -> frozenset[str]:
-    """What all structs of some inputs are called, and typedefs that stand for some."""
+    """Return the names of all structs of some inputs, and of typedefs that refer to one."""
     readings, _ = read(paths, Wanted(names_only=True), replace(options, marks=False))
     return frozenset[str]().union(*(reading.names for reading in readings))
 
 
-def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unread:
-    """A reading with the configuration that was given for it; why not, where it is for another build."""
+def _with_config(result: Reading | Unread, options: ReadOptions) -> Reading | Unread:
+    """Return a reading with the given configuration; Unread if its own contradicts that."""
     if isinstance(result, Unread):
         return result
     try:
@@ -67,7 +67,7 @@ def _as_asked(result: Reading | Unread, options: ReadOptions) -> Reading | Unrea
 
 
 def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:
-    """Folders of modules, and what stands between them."""
+    """Yield folders of modules, and lists of the files between them."""
     files: list[str] = []
     for path in inputs:
         folder = _folder(path) if os.path.isdir(path) else None

@@ -1,4 +1,4 @@
-"""What each reader cannot know, because its input does not hold it, and how that shows (docs/readers.md)."""
+"""The facts that each reader cannot know, because its input lacks them, and the effect (docs/readers.md)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One fact of C that a reader's input does not hold, or not always."""
+    """One fact of C that a reader's input lacks, always or sometimes."""
 
     reader: str
     """`dwarf`, `btf` or `clang`."""
     key: str
-    """The fact in a word; two readers are compared without the facts that either loses."""
+    """The fact in one word; a comparison of two readers skips the facts that either lacks."""
     what: str
-    """What cannot be known, and why."""
+    """The fact that cannot be known, and why."""
     shows: str
-    """How the reader's structs look then."""
+    """The effect on the reader's structs."""
 
 
 LOSSES: tuple[Loss, ...] = (
@@ -137,5 +137,5 @@ LOSSES: tuple[Loss, ...] = (
 
 
 def loses(reader: str, key: str) -> bool:
-    """Whether a reader does not know a fact."""
+    """Return whether a reader lacks a fact."""
     return any((loss.reader, loss.key) == (reader, key) for loss in LOSSES)

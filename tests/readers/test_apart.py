@@ -11,7 +11,7 @@ import time
 import pytest
 
 from layoutlint.readers.processes import sandbox
-from layoutlint.readers.processes.sandbox import Died, Limits
+from layoutlint.readers.processes.sandbox import Failure, Limits
 
 LIMITS = Limits(seconds=20, memory=256 << 20)
 SHORT = Limits(seconds=1, memory=256 << 20)
@@ -44,7 +44,7 @@ def nothing_is_left():
 
 
 def done(work, items, jobs: int = 1, limits: Limits = LIMITS) -> list:
-    results = dict(sandbox.each(work, items, jobs, limits))
+    results = dict(sandbox.run_each(work, items, jobs, limits))
     return [results[number] for number in range(len(items))]
 
 
@@ -63,14 +63,18 @@ def test_pieces_are_done_side_by_side():
 
 
 def test_large_results_come_through():
-    assert done(lambda item: "x" * (item << 20), range(5), jobs=5) == ["x" * (item << 20) for item in range(5)]
+    assert done(lambda item: "x" * (item << 20), range(5), jobs=5) == [
+        "x" * (item << 20) for item in range(5)
+    ]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize(("die", "limits", "how"), [way[1:] for way in WAYS_TO_DIE], ids=[way[0] for way in WAYS_TO_DIE])
+@pytest.mark.parametrize(
+    ("die", "limits", "how"), [way[1:] for way in WAYS_TO_DIE], ids=[way[0] for way in WAYS_TO_DIE]
+)
 def test_what_dies_is_told_and_the_others_are_done(die, limits, how, jobs):
     started = time.monotonic()
-    assert done(lambda item: die() if item == 1 else item, range(4), jobs, limits) == [0, Died(how), 2, 3]
+    assert done(lambda item: die() if item == 1 else item, range(4), jobs, limits) == [0, Failure(how), 2, 3]
     assert time.monotonic() - started < 15
 
 
@@ -82,7 +86,7 @@ def test_what_dies_says_nothing_and_leaves_nothing(capfd, tmp_path, monkeypatch)
         os.write(2, b"trace")
         os.abort()
 
-    assert isinstance(done(crash, [0])[0], Died)
+    assert isinstance(done(crash, [0])[0], Failure)
     assert capfd.readouterr() == ("", "")
     assert os.listdir(tmp_path) == []
 
@@ -91,7 +95,7 @@ def test_the_time_ends_also_where_alarms_are_ignored():
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     try:
-        assert done(lambda _: time.sleep(60), [0], limits=SHORT) == [Died("does not end within 1 s")]
+        assert done(lambda _: time.sleep(60), [0], limits=SHORT) == [Failure("does not end within 1 s")]
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         signal.signal(signal.SIGALRM, before)
@@ -120,7 +124,7 @@ def test_where_no_process_can_be_had_fewer_do_as_well(allowed, monkeypatch):
         return fork()
 
     monkeypatch.setattr(os, "fork", refuse)
-    none = Died("cannot be run: no process can be had for it")
+    none = Failure("cannot be run: no process can be had for it")
     assert done(lambda item: item, range(3), jobs=3) == [0 if allowed else none, none, none]
 
 
@@ -153,7 +157,9 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_ends_the_processes():
-    said = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30).stdout.split()
+    said = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=30
+    ).stdout.split()
     assert said[0] == "interrupted"
     for process in said[1:]:
         with pytest.raises(ProcessLookupError):
@@ -191,5 +197,5 @@ def test_work_ends_when_its_parent_is_killed(killer):
 
 def test_much_is_told_to_a_parent_that_reads_slowly():
     """That makes room in the pipe again and again."""
-    results = sandbox.each(lambda item: bytes(1 << 22), range(3), 3, LIMITS)
+    results = sandbox.run_each(lambda item: bytes(1 << 22), range(3), 3, LIMITS)
     assert [len(result) for _, result in results if not time.sleep(0.2)] == [1 << 22] * 3

@@ -67,13 +67,17 @@ def built(folder: Path, *command: str, text: str = SOURCE, name: str = "everythi
     """What a compiler makes of a file of C."""
     (folder / f"{name}.c").write_text(text)
     path = folder / f"{name}.o"
-    subprocess.run([need(command[0]), *command[1:], "-c", f"{name}.c", "-o", path.name], cwd=folder, check=True)
+    subprocess.run(
+        [need(command[0]), *command[1:], "-c", f"{name}.c", "-o", path.name], cwd=folder, check=True
+    )
     return path
 
 
 def encoded(path: Path, *options: str) -> Path:
     """The file with .BTF made by pahole from its DWARF."""
-    subprocess.run([need("pahole"), "-J", "--btf_gen_floats", *options, path], check=True, capture_output=True)
+    subprocess.run(
+        [need("pahole"), "-J", "--btf_gen_floats", *options, path], check=True, capture_output=True
+    )
     return path
 
 
@@ -102,7 +106,9 @@ def test_pahole(tmp_path):
 
 def test_members_of_members(tmp_path):
     (struct,) = from_btf(built(tmp_path, "clang", "-target", "bpf", "-g")).structs
-    members = {field.name: [inner.name for inner in field.members] for field in struct.fields if field.members}
+    members = {
+        field.name: [inner.name for inner in field.members] for field in struct.fields if field.members
+    }
     assert members == {"either": ["i", "f"], None: ["a", "b"], "boxed": ["word"], "list": ["next"]}
 
 
@@ -116,8 +122,15 @@ def test_a_module_that_pahole_encodes_on_vmlinux(tmp_path):
     module = encoded(built(tmp_path, "gcc", "-g", text=text, name="module"), f"--btf_base={raw}")
     for base in (vmlinux, raw):
         (own,) = from_btf(module, Wanted(everything=True), btf_base=str(base)).structs
-        assert [(f.name, str(f.type), f.bit_offset) for f in own.fields] == [("inner", "struct shared", 0), ("name", "char *", 128)]
-        assert [(f.name, f.bit_offset, f.bit_size) for f in own.fields[0].members] == [("a", 0, 64), ("b", 64, 3), ("c", 67, 5)]
+        assert [(f.name, str(f.type), f.bit_offset) for f in own.fields] == [
+            ("inner", "struct shared", 0),
+            ("name", "char *", 128),
+        ]
+        assert [(f.name, f.bit_offset, f.bit_size) for f in own.fields[0].members] == [
+            ("a", 0, 64),
+            ("b", 64, 3),
+            ("c", 67, 5),
+        ]
     with pytest.raises(ReadError, match="is split BTF, as of a kernel module: give the BTF of its vmlinux"):
         from_btf(module)
 
@@ -127,7 +140,9 @@ def with_sections(folder: Path, **sections: bytes) -> Path:
     path = built(folder, "gcc", text="int x;")
     for name, data in sections.items():
         (folder / name).write_bytes(data)
-        subprocess.run([need("objcopy"), "--add-section", f"{name.replace('_', '.')}={folder / name}", path], check=True)
+        subprocess.run(
+            [need("objcopy"), "--add-section", f"{name.replace('_', '.')}={folder / name}", path], check=True
+        )
     return path
 
 
@@ -136,8 +151,14 @@ def test_a_module_that_brings_a_distilled_base(tmp_path):
     distilled = blob(record(1, STRUCT, 8) + LONG, b"\0list_head\0next\0long int\0")
     reading = from_btf(with_sections(tmp_path, _BTF=SPLIT, _BTF_base=distilled), Wanted(everything=True))
     (own,) = reading.structs
-    assert [(f.name, f.bit_offset, f.bit_size, f.members) for f in own.fields] == [("next", 0, 64, ()), ("size", 64, 64, ())]
-    assert "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into" in reading.notes
+    assert [(f.name, f.bit_offset, f.bit_size, f.members) for f in own.fields] == [
+        ("next", 0, 64, ()),
+        ("size", 64, 64, ()),
+    ]
+    assert (
+        "what vmlinux defines is in its .BTF.base by size only: such members cannot be looked into"
+        in reading.notes
+    )
 
 
 DAMAGED = [
@@ -149,7 +170,9 @@ DAMAGED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sections", "reason"), [case[1:] for case in DAMAGED], ids=[case[0] for case in DAMAGED])
+@pytest.mark.parametrize(
+    ("sections", "reason"), [case[1:] for case in DAMAGED], ids=[case[0] for case in DAMAGED]
+)
 def test_damaged_sections(tmp_path, sections, reason):
     path = with_sections(tmp_path, **sections)
     with pytest.raises(ReadError) as caught:
@@ -179,4 +202,4 @@ def test_the_running_kernel_is_of_the_running_machine(monkeypatch, machine_name,
     uname = machine.os.uname()
     monkeypatch.setattr(machine.os, "uname", lambda: type(uname)((*uname[:4], machine_name)))
     long_int = blob(record(1, 1, 8, 64), b"\0long int\0")
-    assert machine.of("/sys/kernel/btf/vmlinux", Blob(long_int))[0].name == target
+    assert machine.choose_target("/sys/kernel/btf/vmlinux", Blob(long_int))[0].name == target

@@ -40,8 +40,16 @@ def project(tmp_path, monkeypatch):
     write(tmp_path, inc__s_h="struct s { char c; CELL a; };\n", one_c='#include "s.h"\n', two_c='#include "s.h"\n',
           three_c='#include "s.h"\n', four_c="int main(void) { return 0; }\n", long_rsp="-DCELL='long long'\n")  # fmt: skip
     entries = [
-        {"directory": ".", "file": "one.c", "arguments": ["cc", "-Iinc", "-DCELL=int", "-c", "one.c", "-o", "one.o"]},
-        {"directory": ".", "file": "two.c", "command": "cc -I inc -D CELL=int -fconserve-stack -MD -MF two.d -c two.c"},
+        {
+            "directory": ".",
+            "file": "one.c",
+            "arguments": ["cc", "-Iinc", "-DCELL=int", "-c", "one.c", "-o", "one.o"],
+        },
+        {
+            "directory": ".",
+            "file": "two.c",
+            "command": "cc -I inc -D CELL=int -fconserve-stack -MD -MF two.d -c two.c",
+        },
         {"directory": ".", "file": "three.c", "command": "cc -Iinc @long.rsp -c three.c"},
         {"directory": ".", "file": "four.c", "arguments": ["cc", "-DCELL=gone", "-c", "four.c"]},
     ]
@@ -67,19 +75,34 @@ def test_flags_of_the_command_line_come_behind_those_of_the_database(project):
 
 def test_nothing_wanted_in_a_database(project):
     reading = clang.read(".", Wanted(frozenset(["other"])), ReadOptions())
-    assert (reading.structs, reading.notes) == ((), ("no text of the 4 units and their headers defines a wanted struct",))
+    assert (reading.structs, reading.notes) == (
+        (),
+        ("no text of the 4 units and their headers defines a wanted struct",),
+    )
 
 
 def test_a_folder_of_headers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, a_h="struct s { int a; };", b__b_h='#include "gone.h"\nstruct t { int a; };', c_h="#error unused\n")
+    write(
+        tmp_path,
+        a_h="struct s { int a; };",
+        b__b_h='#include "gone.h"\nstruct t { int a; };',
+        c_h="#error unused\n",
+    )
     assert sizes(".") == [("s", 32, "a.h")]
     reading = clang.read(".", Wanted(frozenset(["nowhere"])), ReadOptions())
-    assert (reading.structs, reading.unread, reading.notes) == ((), (), ("no text of the 3 C files below . defines a wanted struct",))
+    assert (reading.structs, reading.unread, reading.notes) == (
+        (),
+        (),
+        ("no text of the 3 C files below . defines a wanted struct",),
+    )
 
 
 def test_a_folder_without_c(tmp_path):
-    with pytest.raises(ReadError, match=r"holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"):
+    with pytest.raises(
+        ReadError,
+        match=r"holds no C headers or sources, no compile_commands.json, and is no configured kernel tree",
+    ):
         clang.read(str(tmp_path), S, ReadOptions())
 
 
@@ -122,7 +145,9 @@ def with_o(folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 def build_folder(folder: Path) -> tuple[Path, tuple[str, ...]]:
     source = lay(folder / "linux", KERNEL)
-    return lay(folder / "out", CONFIGURED | {"Makefile": f"# Automatically generated\ninclude {source}/Makefile\n"}), ()
+    return lay(
+        folder / "out", CONFIGURED | {"Makefile": f"# Automatically generated\ninclude {source}/Makefile\n"}
+    ), ()
 
 
 def relocated_package(folder: Path) -> tuple[Path, tuple[str, ...]]:
@@ -185,7 +210,7 @@ def test_what_no_rule_asks_of_a_tree_is_not_sought_in_it(tmp_path, whens, is_sou
 )
 def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeypatch, options, why):
     path, _ = in_place(tmp_path)
-    monkeypatch.setattr(text_search, "files", lambda *_: pytest.fail("the tree is searched"))
+    monkeypatch.setattr(text_search, "files_below", lambda *_: pytest.fail("the tree is searched"))
     with pytest.raises(ReadError, match=why):
         clang.read(str(path), S, ReadOptions(**options))
 
@@ -193,7 +218,9 @@ def test_a_tree_for_another_build_is_refused_before_it_is_read(tmp_path, monkeyp
 def test_a_header_of_a_kernel_has_the_flags_of_its_tree(tmp_path):
     path, _ = in_place(tmp_path)
     assert sizes(path / "include/linux/s.h") == [("s", 64, "include/linux/s.h")]
-    assert sizes(path / "kernel/private.h", Wanted(frozenset(["hidden"]))) == [("hidden", 24, "kernel/user.c")]
+    assert sizes(path / "kernel/private.h", Wanted(frozenset(["hidden"]))) == [
+        ("hidden", 24, "kernel/user.c")
+    ]
 
 
 def test_headers_that_do_not_bear_one_another(tmp_path):
@@ -201,7 +228,11 @@ def test_headers_that_do_not_bear_one_another(tmp_path):
     lay(path, {"include/linux/clash.h": "struct s { int other; };\nstruct t { char a; };\n"})
     wanted = Wanted(frozenset(["s", "t"]), headers=(("s", "linux/s.h"), ("t", "linux/clash.h")))
     reading = clang.read(str(path), wanted, ReadOptions())
-    assert {(s.name, s.bit_size, s.problem) for s in reading.structs} == {("s", 64, None), ("s", 32, None), ("t", 8, None)}
+    assert {(s.name, s.bit_size, s.problem) for s in reading.structs} == {
+        ("s", 64, None),
+        ("s", 32, None),
+        ("t", 8, None),
+    }
 
 
 def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
@@ -209,12 +240,17 @@ def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
     lay(path, {"include/linux/bad.h": "#error of another machine\n"})
     reading = clang.read(str(path), Wanted(everything=True), ReadOptions())
     assert {s.name for s in reading.structs} == {"s", "locked"}
-    assert reading.notes == ("of 5 headers 1 are left out, which have errors beside the others, such as include/linux/bad.h",)
+    assert reading.notes == (
+        "of 5 headers 1 are left out, which have errors beside the others, such as include/linux/bad.h",
+    )
 
 
 def test_a_kernel_that_is_not_configured(tmp_path):
     lay(tmp_path / "linux", KERNEL)
-    with pytest.raises(ReadError, match=r"is a kernel tree that is not configured: .*/include/generated/autoconf.h is not there"):
+    with pytest.raises(
+        ReadError,
+        match=r"is a kernel tree that is not configured: .*/include/generated/autoconf.h is not there",
+    ):
         clang.read(str(tmp_path / "linux"), S, ReadOptions())
 
 

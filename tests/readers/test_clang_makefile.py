@@ -27,7 +27,9 @@ ADDED = [
 @pytest.mark.parametrize(("own", "above", "words"), ADDED)
 def test_flags_that_a_makefile_adds(tmp_path, own, above, words):
     lay(tmp_path, {"fs/xfs/Makefile": own, "fs/Makefile": above})
-    assert makefile.added(f"{tmp_path}/fs/xfs/a.c", str(tmp_path)) == tuple(word.format(top=tmp_path) for word in words)
+    assert makefile.added_flags(f"{tmp_path}/fs/xfs/a.c", str(tmp_path)) == tuple(
+        word.format(top=tmp_path) for word in words
+    )
 
 
 def read(folder, files: dict[str, str], *names: str):
@@ -41,13 +43,20 @@ XFS = {"fs/xfs/mount.h": "struct mount { word_t a; };\n", "fs/xfs/a.c": '#includ
 
 
 def test_a_private_header_is_read_as_its_makefile_compiles_it(tmp_path):
-    reading = read(tmp_path, XFS | {"fs/xfs/Makefile": "ccflags-y += -I $(srctree)/$(src)/lib\n"}, "mount", "s")
-    assert {(s.name, s.bit_size, s.problem) for s in reading.structs} == {("mount", 64, None), ("s", 64, None)}
+    reading = read(
+        tmp_path, XFS | {"fs/xfs/Makefile": "ccflags-y += -I $(srctree)/$(src)/lib\n"}, "mount", "s"
+    )
+    assert {(s.name, s.bit_size, s.problem) for s in reading.structs} == {
+        ("mount", 64, None),
+        ("s", 64, None),
+    }
     assert reading.unread == ()
 
 
 def test_a_header_that_is_read_well_elsewhere_is_not_spoiled_by_a_source_with_errors(tmp_path):
-    broken = XFS | {"fs/xfs/a.c": '#include "none.h"\n#include <linux/s.h>\n#include "lib/types.h"\n#include "mount.h"\n'}
+    broken = XFS | {
+        "fs/xfs/a.c": '#include "none.h"\n#include <linux/s.h>\n#include "lib/types.h"\n#include "mount.h"\n'
+    }
     reading = read(tmp_path, broken, "mount", "s")
     assert {(s.name, s.problem) for s in reading.structs} == {
         ("mount", "fs/xfs/a.c:1:10: error: 'none.h' file not found"), ("s", None),

@@ -1,1 +1,1 @@
-"""Calls that allocate objects, found in C text."""
+"""Calls in C source that allocate objects."""

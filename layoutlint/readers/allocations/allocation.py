@@ -1,7 +1,7 @@
-"""Facts about allocation that C text tells: which call makes objects of which struct (docs/allocations.md).
+"""An allocation in C source: which call makes objects of which struct (docs/allocations.md).
 
-C is read as text, without its headers: macros are not expanded, all branches of `#ifdef` count, and what a
-name means is looked up in the function around it. What that does not settle is an Allocation with a problem.
+C is read as text, without headers: macros are not expanded, all branches of `#ifdef` count, and names are
+resolved in the function around them. If that is not enough, the Allocation has a problem.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ class Allocation:
     """One place in a source that makes objects of a struct."""
 
     struct: str
-    """Its tag, or the typedef that stands there."""
+    """Its tag or typedef, as written."""
     call: str
     """The function or macro."""
     source: Source
     storage: Storage | None
-    """Where the objects start, as a rule file would say it; None when that cannot be told."""
+    """Where the objects start, in terms of a rule file; None if it cannot be derived."""
     is_typedef: bool = False
-    """Whether `struct` is a word without `struct` before it, which need not stand for a struct."""
+    """Whether `struct` is a word without `struct` before it, which need not name a struct."""
     details: tuple[str, ...] = ()
-    """What about the call decided: its flags, that there is a constructor."""
+    """The parts of the call that decided: its flags, a constructor."""
     problem: str = ""
-    """Why it cannot be told."""
+    """Why `storage` cannot be derived."""

@@ -1,4 +1,4 @@
-"""Every call in a C source that makes objects, and what each says of where they start."""
+"""Search for all calls in a C source that make objects, and where the objects start."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from layoutlint.readers.allocations.declarations import Names, Unclear
 from layoutlint.readers.allocations.expressions import Size, arguments, number, tokens
 
 _HINTS = ("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup")
-"""One of them is in the name of every call, and looked for at the speed of memory."""
+"""The name of every call contains one of these, which `str.find` locates fast."""
 _ALIGNED = "cacheline"
 _WORD = re.compile(r"\w+")
 _OPEN = re.compile(r"\s*\(")
-# A variable on lines of its own; attributes stand behind the name, or before it.
+# A variable on lines of its own; attributes follow the name, or precede it.
 _VARIABLE = re.compile(
     r"^(?:(?:static|const|volatile)\s+){0,9}(?:struct|union)\s+(\w+)\s+(\w++)\s*((?:\[[^\]\n]*\]\s*){0,9})"
     r"(?:__\w+\s+){0,9}"
@@ -29,28 +29,28 @@ _VARIABLE = re.compile(
 
 
 def find(text: str, file: str, wanted: Callable[[str], bool] | None = None) -> list[Allocation]:
-    """The calls of a source in their order; those alone that make objects of `wanted` structs, or of all."""
-    if not _named(text) and _ALIGNED not in text:
+    """Return the allocations of a source in their order, limited to those of `wanted` structs if given."""
+    if not _call_names(text) and _ALIGNED not in text:
         return []
     code = blanked(text)
-    found: list[Allocation] = []
+    allocations: list[Allocation] = []
     names = Names(code)
-    line, reached = 1, 0
-    for at, call, making in sorted((*_calls(code), *_variables(code)), key=lambda each: each[0]):
-        line, reached = line + text.count("\n", reached, at), at
-        told = _told(at, call, making, names, Source(file, line))
-        if told is not None and (wanted is None or wanted(told.struct)):
-            found.append(told)
-    return found
+    line, previous = 1, 0
+    for at, call, making in sorted((*_calls(code), *_variables(code)), key=lambda candidate: candidate[0]):
+        line, previous = line + text.count("\n", previous, at), at
+        allocation = _allocation(at, call, making, names, Source(file, line))
+        if allocation is not None and (wanted is None or wanted(allocation.struct)):
+            allocations.append(allocation)
+    return allocations
 
 
-_Found = tuple[int, str, Making]
-"""Where a call stands, what it is called, and what it makes."""
+_Candidate = tuple[int, str, Making]
+"""Offset of a call, its name, and what it makes."""
 
 
-def _named(text: str) -> list[tuple[int, str]]:
-    """Where the names of calls stand, and the names."""
-    found: dict[int, str] = {}
+def _call_names(text: str) -> list[tuple[int, str]]:
+    """Return offsets and names of calls that can allocate."""
+    names: dict[int, str] = {}
     for hint in _HINTS:
         at = text.find(hint)
         while at >= 0:
@@ -60,40 +60,40 @@ def _named(text: str) -> list[tuple[int, str]]:
             word = _WORD.match(text, start)
             end = word.end() if word is not None else end
             if text[start:end] in MAKERS:
-                found[start] = text[start:end]
+                names[start] = text[start:end]
             at = text.find(hint, end)
-    return list(found.items())
+    return list(names.items())
 
 
-def _calls(code: str) -> Iterator[_Found]:
-    for at, name in _named(code):
-        opened = _OPEN.match(code, at + len(name))
-        read = arguments(code, opened.end() - 1) if opened is not None else None
-        making = MAKERS[name](Arguments(read[0], code, at)) if read is not None else None
+def _calls(code: str) -> Iterator[_Candidate]:
+    for at, name in _call_names(code):
+        parenthesis = _OPEN.match(code, at + len(name))
+        parsed = arguments(code, parenthesis.end() - 1) if parenthesis is not None else None
+        making = MAKERS[name](Arguments(parsed[0], code, at)) if parsed is not None else None
         if making is not None:
             yield at, name, making
 
 
-def _variables(code: str) -> Iterator[_Found]:
-    for found in _VARIABLE.finditer(code) if _ALIGNED in code else ():
-        dims = re.findall(r"\[([^\]]*)\]", found[3])
+def _variables(code: str) -> Iterator[_Candidate]:
+    for variable in _VARIABLE.finditer(code) if _ALIGNED in code else ():
+        dims = re.findall(r"\[([^\]]*)\]", variable[3])
         count = None if not dims else number(tokens(dims[0])) or ANY if len(dims) == 1 else ANY
-        yield found.start(), found[4], Making(Size(("struct", found[1]), count), "line")
+        yield variable.start(), variable[4], Making(Size(("struct", variable[1]), count), "line")
 
 
-def _told(at: int, call: str, making: Making, names: Names, source: Source) -> Allocation | None:
-    """What a call says of a struct; None where its size is no struct's."""
+def _allocation(at: int, call: str, making: Making, names: Names, source: Source) -> Allocation | None:
+    """Return the allocation that a call makes; None if its size is no struct's."""
     size = making.size
     if not size.operand:
         return Allocation("", call, source, None, problem=size.problem) if size.problem else None
-    meant = names.meaning(size.operand, at)
+    meaning = names.meaning(size.operand, at)
     problem = size.problem or making.problem
-    if meant is None:
+    if meaning is None:
         return None
-    if isinstance(meant, Unclear):
-        return Allocation("", call, source, None, problem=meant.reason)
+    if isinstance(meaning, Unclear):
+        return Allocation("", call, source, None, problem=meaning.reason)
     storage = None if problem else _storage(making, source)
-    return Allocation(meant.name, call, source, storage, meant.is_typedef, making.details, problem)
+    return Allocation(meaning.name, call, source, storage, meaning.is_typedef, making.details, problem)
 
 
 def _storage(making: Making, source: Source) -> Storage:

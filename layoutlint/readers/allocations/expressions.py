@@ -1,4 +1,4 @@
-"""What the arguments of a call say: whose size is asked for, and how many of them."""
+"""The size arguments of allocation calls: which object they name, and how many."""
 
 from __future__ import annotations
 
@@ -9,46 +9,48 @@ _TOKEN = re.compile(r"\w+|->|<<|>>|&&|\|\||[^\s\w]")
 _OPEN, _CLOSE = "([{", ")]}"
 _NONE_BEHIND, _NONE_BEFORE = ("(", "[", ".", "->"), (")", "]", "[", ".", "->", ",", ";")
 _MOST = 2000
-"""Characters of a call that are looked at."""
+"""The most characters of a call that are read."""
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]{1,15}|0|[1-9][0-9]{0,17})[uUlL]*")
 _OTHER = ("+", "-", "/", "%", "?", "|", "&", "<", ">", "<<", ">>", "==", "=", ",")
-"""Signs with which a product is no product."""
+"""Operators that make a product no product."""
 
 Tokens = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of so many objects of what some tokens name."""
+    """The size of some objects of the type or expression that some tokens name."""
 
     operand: Tokens
-    """A type or an expression, as it stands in `sizeof`."""
+    """The operand of `sizeof`: a type or an expression."""
     count: int | None = None
-    """How many; 0 where the text does not tell; None where it is no array."""
+    """The number of objects; 0 if the text does not state it; None if they form no array."""
     problem: str = ""
     """Why it is not the size of objects alone."""
 
 
 def tokens(text: str) -> Tokens:
-    """A piece of C as its words and signs."""
+    """Split C source into words and operators."""
     return tuple(_TOKEN.findall(text))
 
 
-def spelled(said: Tokens) -> str:
-    """Tokens as one writes them: no space in parentheses, before those of a call, or behind a lone star."""
-    text, before = "", ""
-    for at, token in enumerate(said):
-        is_prefix = before in ("*", "&", "!", "-") and not _ends_operand(said[: at - 1])
-        is_call = token == "(" and (before == "sizeof" or before.isidentifier())
-        if text and not (is_prefix or is_call or before in _NONE_BEHIND or token in _NONE_BEFORE):
+def spell(words: Tokens) -> str:
+    """Return tokens as one writes them: no space in parentheses, before those of a call, or after a unary
+    operator.
+    """
+    text, previous = "", ""
+    for index, token in enumerate(words):
+        is_prefix = previous in ("*", "&", "!", "-") and not _ends_operand(words[: index - 1])
+        is_call = token == "(" and (previous == "sizeof" or previous.isidentifier())
+        if text and not (is_prefix or is_call or previous in _NONE_BEHIND or token in _NONE_BEFORE):
             text += " "
-        text, before = text + token, token
+        text, previous = text + token, token
     return text
 
 
 def arguments(text: str, at: int) -> tuple[list[str], int] | None:
-    """The arguments behind an opening parenthesis, and where they end; None when they do not end."""
-    found: list[str] = []
+    """Return the arguments after an opening parenthesis, and where they end; None if they do not end."""
+    texts: list[str] = []
     depth, start = 0, at + 1
     for sign in re.compile(r"[(){}\[\],;]").finditer(text, at, at + _MOST):
         if sign[0] in _OPEN:
@@ -56,117 +58,123 @@ def arguments(text: str, at: int) -> tuple[list[str], int] | None:
         elif sign[0] in _CLOSE:
             depth -= 1
             if depth == 0:
-                return [*found, text[start : sign.start()]], sign.end()
+                return [*texts, text[start : sign.start()]], sign.end()
         elif depth == 1 and sign[0] == ",":
-            found.append(text[start : sign.start()])
+            texts.append(text[start : sign.start()])
             start = sign.end()
     return None
 
 
-def number(said: Tokens) -> int | None:
-    """A number that is written out; None for anything else."""
-    said = bare(said)
-    found = _NUMBER.fullmatch(said[0]) if len(said) == 1 else None
-    return int(found[1], 0) if found is not None else None
+def number(argument: Tokens) -> int | None:
+    """Return the value of a literal number; None for anything else."""
+    argument = strip_parentheses(argument)
+    literal = _NUMBER.fullmatch(argument[0]) if len(argument) == 1 else None
+    return int(literal[1], 0) if literal is not None else None
 
 
-def bare(said: Tokens) -> Tokens:
-    """Tokens without parentheses around all of them."""
-    while len(said) > 1 and said[0] == "(" and _closing(said, 0) == len(said) - 1:
-        said = said[1:-1]
-    return said
+def strip_parentheses(words: Tokens) -> Tokens:
+    """Return tokens without the parentheses around all of them."""
+    while len(words) > 1 and words[0] == "(" and _closing(words, 0) == len(words) - 1:
+        words = words[1:-1]
+    return words
 
 
-def size(said: Tokens, count: Tokens | None = None) -> Size | None:
-    """What the size argument of an allocation means; None when it names no type.
+def size(argument: Tokens, count: Tokens | None = None) -> Size | None:
+    """Return what the size argument of an allocation means; None if it names no type.
 
-    `count` is another argument: that of kcalloc, which says how many.
+    `count` is the argument with the number of objects, as in kcalloc.
     """
-    said = bare(said)
-    found = _called(said) or _product(said)
-    if found is None:
-        return not_alone(said) if {"sizeof", "struct_size"} & set(said) else None
-    if count is not None and found.count is None:
-        return Size(found.operand, number(count) or 0, found.problem)
-    return Size(found.operand, 0, found.problem) if count is not None else found
+    argument = strip_parentheses(argument)
+    result = _size_macro(argument) or _product(argument)
+    if result is None:
+        return compound_size(argument) if {"sizeof", "struct_size"} & set(argument) else None
+    if count is not None and result.count is None:
+        return Size(result.operand, number(count) or 0, result.problem)
+    return Size(result.operand, 0, result.problem) if count is not None else result
 
 
-def not_alone(said: Tokens) -> Size:
-    """A size that is no struct's alone; of one struct, if no more are named."""
-    tags = [said[at : at + 3] for at, word in enumerate(said) if word in ("struct", "union")]
-    named = {tag[:2] for tag in tags if tag[2:] == (")",)}
-    return Size(named.pop() if len(named) == 1 else (), problem=f"the size is `{spelled(said)}`")
+def compound_size(argument: Tokens) -> Size:
+    """Return a size other than that of one struct; its operand is a struct if the size names only one."""
+    tags = [argument[at : at + 3] for at, word in enumerate(argument) if word in ("struct", "union")]
+    types = {tag[:2] for tag in tags if tag[2:] == (")",)}
+    return Size(types.pop() if len(types) == 1 else (), problem=f"the size is `{spell(argument)}`")
 
 
-def _called(said: Tokens) -> Size | None:
-    """`struct_size(p, member, n)` and `array_size(n, sizeof(*p))`."""
-    if len(said) < 4 or said[1] != "(" or _closing(said, 1) != len(said) - 1:
+def _size_macro(call: Tokens) -> Size | None:
+    """Return the size that `struct_size(p, member, n)` or `array_size(n, sizeof(*p))` names."""
+    if len(call) < 4 or call[1] != "(" or _closing(call, 1) != len(call) - 1:
         return None
-    given = split(said[2:-1], ",")
-    if said[0] == "struct_size" and len(given) == 3:
-        return Size(("*", "(", *given[0], ")") if len(given[0]) > 1 else ("*", *given[0]))
-    if said[0] == "struct_size_t" and len(given) == 3:
-        return Size(given[0])
-    if said[0] in ("array_size", "size_mul") and len(given) == 2:
-        sized = [part for part in given if "sizeof" in part]
-        inner = _product(bare(sized[0])) if len(sized) == 1 else None
-        return None if inner is None else Size(inner.operand, 0 if inner.count else _times(given, sized[0]))
+    call_arguments = split(call[2:-1], ",")
+    if call[0] == "struct_size" and len(call_arguments) == 3:
+        return Size(
+            ("*", "(", *call_arguments[0], ")") if len(call_arguments[0]) > 1 else ("*", *call_arguments[0])
+        )
+    if call[0] == "struct_size_t" and len(call_arguments) == 3:
+        return Size(call_arguments[0])
+    if call[0] in ("array_size", "size_mul") and len(call_arguments) == 2:
+        sizes = [part for part in call_arguments if "sizeof" in part]
+        inner = _product(strip_parentheses(sizes[0])) if len(sizes) == 1 else None
+        return (
+            None
+            if inner is None
+            else Size(inner.operand, 0 if inner.count else _count_factor(call_arguments, sizes[0]))
+        )
     return None
 
 
-def _times(given: list[Tokens], sized: Tokens) -> int:
-    other = given[1] if given[0] is sized else given[0]
+def _count_factor(factors: list[Tokens], size_factor: Tokens) -> int:
+    other = factors[1] if factors[0] is size_factor else factors[0]
     return number(other) or 0
 
 
-def _product(said: Tokens) -> Size | None:
-    """`sizeof(x)`, or that times something."""
-    factors = split(said, "*", is_binary=True)
-    sized = [factor for factor in factors if bare(factor)[:1] == ("sizeof",)]
-    if len(sized) != 1 or any("sizeof" in factor for factor in factors if factor is not sized[0]):
+def _product(expression: Tokens) -> Size | None:
+    """Return the size that `sizeof(x)`, or a product with it, names."""
+    factors = split(expression, "*", is_binary=True)
+    sizes = [factor for factor in factors if strip_parentheses(factor)[:1] == ("sizeof",)]
+    if len(sizes) != 1 or any("sizeof" in factor for factor in factors if factor is not sizes[0]):
         return None
-    operand = _operand(bare(sized[0]))
+    operand = _operand(strip_parentheses(sizes[0]))
     if operand is None or any(len(split(factor, sign)) > 1 for factor in factors for sign in _OTHER):
         return None
     if len(factors) == 1:
         return Size(operand)
     return Size(
-        operand, (number(next(f for f in factors if f is not sized[0])) or 0) if len(factors) == 2 else 0
+        operand, (number(next(f for f in factors if f is not sizes[0])) or 0) if len(factors) == 2 else 0
     )
 
 
-def _operand(said: Tokens) -> Tokens | None:
-    """What stands behind `sizeof`; None when more stands behind it."""
-    rest = said[1:]
+def _operand(expression: Tokens) -> Tokens | None:
+    """Return the operand of `sizeof`; None if more tokens follow it."""
+    rest = expression[1:]
     if rest[:1] == ("(",):
-        return bare(rest) if _closing(rest, 0) == len(rest) - 1 else None
+        return strip_parentheses(rest) if _closing(rest, 0) == len(rest) - 1 else None
     return rest if rest else None
 
 
-def split(said: Tokens, sign: str, *, is_binary: bool = False) -> list[Tokens]:
-    """Tokens cut at a sign outside of parentheses; a binary one has an operand before it."""
+def split(words: Tokens, sign: str, *, is_binary: bool = False) -> list[Tokens]:
+    """Split tokens at an operator outside of parentheses; a binary one has an operand before it."""
     parts, depth, start = [], 0, 0
-    for at, token in enumerate(said):
+    for at, token in enumerate(words):
         if token in _OPEN:
             depth += 1
         elif token in _CLOSE:
             depth -= 1
-        elif depth == 0 and token == sign and (not is_binary or _ends_operand(said[start:at])):
-            parts.append(said[start:at])
+        elif depth == 0 and token == sign and (not is_binary or _ends_operand(words[start:at])):
+            parts.append(words[start:at])
             start = at + 1
-    return [*parts, said[start:]]
+    return [*parts, words[start:]]
 
 
-def _ends_operand(before: Tokens) -> bool:
-    last = before[-1] if before else ""
+def _ends_operand(words: Tokens) -> bool:
+    last = words[-1] if words else ""
     return last in (")", "]") or (last.isidentifier() and last != "sizeof") or last[:1].isdigit()
 
 
-def _closing(said: Tokens, at: int) -> int:
-    """Where the parenthesis that opens at a place closes; -1 when it does not."""
+def _closing(words: Tokens, at: int) -> int:
+    """Return the index of the parenthesis that closes the one at `at`; -1 if there is none."""
     depth = 0
-    for here in range(at, len(said)):
-        depth += (said[here] in _OPEN) - (said[here] in _CLOSE)
+    for index in range(at, len(words)):
+        depth += (words[index] in _OPEN) - (words[index] in _CLOSE)
         if depth == 0:
-            return here
+            return index
     return -1

@@ -1,4 +1,4 @@
-"""What the allocations in some sources say of each struct, as a rule file would say it."""
+"""Proposals for a rule file, from the allocations in some sources."""
 
 from __future__ import annotations
 
@@ -15,52 +15,54 @@ _NOWHERE = Source("")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a rule file could say of a struct, and the calls that say so."""
+    """One placement for a struct in a rule file, and the calls that imply it."""
 
     storage: Storage
-    """Without its source: it has several."""
+    """Without its source: there are several."""
     places: tuple[Allocation, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A struct with what calls say of it; several proposals contradict one another."""
+    """The proposals for a struct; several contradict one another."""
 
     struct: str
     proposals: tuple[Proposal, ...]
     untold: tuple[Allocation, ...]
-    """Calls that make objects of it in a way that cannot be told."""
+    """Calls that make objects of it with an underivable placement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All that was found, by struct."""
+    """All allocations found, by struct."""
 
     structs: tuple[Proposed, ...]
     untold: tuple[Allocation, ...]
-    """Calls of which not even the struct can be told."""
+    """Calls whose struct cannot be derived."""
     typedefs: int
-    """Calls that name a type by one word, which need not be a struct; they are left out."""
+    """The number of calls that name a type by one word, which need not be a struct; they are left out."""
     unread: tuple[Unread, ...] = ()
 
 
-def of(found: Iterable[Allocation], unread: Iterable[Unread] = (), *, has_typedefs: bool = False) -> Listing:
-    """The proposals for each struct, by name; with typedefs only where they were asked for by name."""
-    known: dict[str, list[Allocation]] = {}
+def of(
+    allocations: Iterable[Allocation], unread: Iterable[Unread] = (), *, has_typedefs: bool = False
+) -> Listing:
+    """Return the proposals for each struct, by name; for typedefs only if `has_typedefs`."""
+    by_struct: dict[str, list[Allocation]] = {}
     nameless: list[Allocation] = []
     typedefs = 0
-    for each in found:
-        if not each.struct:
-            nameless.append(each)
-        elif each.is_typedef and not has_typedefs:
+    for allocation in allocations:
+        if not allocation.struct:
+            nameless.append(allocation)
+        elif allocation.is_typedef and not has_typedefs:
             typedefs += 1
         else:
-            known.setdefault(each.struct, []).append(each)
-    structs = tuple(_proposed(struct, known[struct]) for struct in sorted(known))
+            by_struct.setdefault(allocation.struct, []).append(allocation)
+    structs = tuple(_proposals_for(struct, by_struct[struct]) for struct in sorted(by_struct))
     return Listing(structs, tuple(nameless), typedefs, tuple(unread))
 
 
-def _proposed(struct: str, calls: list[Allocation]) -> Proposed:
+def _proposals_for(struct: str, calls: list[Allocation]) -> Proposed:
     same: dict[Storage, list[Allocation]] = {}
     for call in calls:
         if call.storage is not None:
@@ -71,15 +73,15 @@ def _proposed(struct: str, calls: list[Allocation]) -> Proposed:
 
 
 def keys(storage: Storage) -> list[str]:
-    """The keys of a rule file that say so, as TOML: `placement = "slab:64"`."""
-    said = [f'placement = "{storage.spelling}"']
+    """Return the keys of a rule file for a storage, as TOML: `placement = "slab:64"`."""
+    lines = [f'placement = "{storage.spelling}"']
     if storage.has_constructor:
-        said.append("constructor = true")
+        lines.append("constructor = true")
     if storage.array is not None:
-        said.append(f"array = {'true' if storage.array == ANY else storage.array}")
-    return said
+        lines.append(f"array = {'true' if storage.array == ANY else storage.array}")
+    return lines
 
 
 def described(call: Allocation) -> str:
-    """A call and what about it decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`."""
+    """Return a call with the parts of it that decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`."""
     return ", ".join((call.call, *call.details))

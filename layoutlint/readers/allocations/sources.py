@@ -1,4 +1,4 @@
-"""C sources below some folders, read by several processes where there are many."""
+"""Search of C sources below folders for allocations, by several processes if there are many files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from layoutlint import files as bounded
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Progress, Unread
 from layoutlint.model.wanted import Wanted
@@ -16,33 +16,35 @@ from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import ordered, processors
 
 _MANY = 400
-"""Files from which on processes are worth their start."""
+"""The number of files that is worth several processes."""
 _CHUNK = 100
 _LARGEST = 1 << 27
-"""Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
-Found = tuple[list[Allocation], list[Unread]]
+"""The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
+Results = tuple[list[Allocation], list[Unread]]
 
 
-def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Progress) -> Found:
-    """The allocations in some files and in all C sources below some folders, in the order of their names.
+def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Progress) -> Results:
+    """Return the allocations in some files and in all C sources below some folders, sorted by file name.
 
-    Raises ReadError for a path that is not there.
+    Raises ReadError for a missing path.
     """
     unread: list[Unread] = []
-    files = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
-    chunks = [files[at : at + _CHUNK] for at in range(0, len(files), _CHUNK)]
-    found: list[Allocation] = []
-    for number, (told, failed) in enumerate(_each(partial(_chunk, wanted=wanted), chunks, jobs, len(files))):
-        progress("sources", min((number + 1) * _CHUNK, len(files)), len(files))
-        found += told
-        unread += failed
-    return found, unread
+    paths_found = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
+    chunks = [paths_found[at : at + _CHUNK] for at in range(0, len(paths_found), _CHUNK)]
+    allocations: list[Allocation] = []
+    for number, (chunk_allocations, chunk_failures) in enumerate(
+        _search_chunks(partial(_search_files, wanted=wanted), chunks, jobs, len(paths_found))
+    ):
+        progress("sources", min((number + 1) * _CHUNK, len(paths_found)), len(paths_found))
+        allocations += chunk_allocations
+        unread += chunk_failures
+    return allocations, unread
 
 
-def _each(
-    work: Callable[[list[str]], Found], chunks: list[list[str]], jobs: int, files: int
-) -> Iterator[Found]:
-    number = jobs or (processors() if files >= _MANY else 1)
+def _search_chunks(
+    work: Callable[[list[str]], Results], chunks: list[list[str]], jobs: int, file_count: int
+) -> Iterator[Results]:
+    number = jobs or (processors() if file_count >= _MANY else 1)
     try:
         yield from ordered(work, chunks, number)
     except Lost as lost:
@@ -50,23 +52,23 @@ def _each(
         raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
 
 
-def _chunk(files: list[str], wanted: Wanted | None) -> Found:
-    found: list[Allocation] = []
+def _search_files(paths: list[str], wanted: Wanted | None) -> Results:
+    allocations: list[Allocation] = []
     unread: list[Unread] = []
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
-    for file in files:
+    for path in paths:
         try:
-            text = bounded.content(file, _LARGEST).decode("latin-1")
+            text = files.content(path, _LARGEST).decode("latin-1")
         except OSError as error:
-            unread.append(Unread(file, bounded.why(error)))
+            unread.append(Unread(path, files.why(error)))
             continue
         if names and not any(name in text for name in names):
             continue
-        told = find(text, file, None if wanted is None else wanted.matches)
-        if not told and "\0" in text:
-            unread.append(Unread(file, "has bytes of value 0, and so is no C text"))
-        found += told
-    return found, unread
+        in_file = find(text, path, None if wanted is None else wanted.matches)
+        if not in_file and "\0" in text:
+            unread.append(Unread(path, "has bytes of value 0, and so is no C text"))
+        allocations += in_file
+    return allocations, unread
 
 
 def _files(path: str, unread: list[Unread]) -> Iterator[str]:
@@ -77,12 +79,12 @@ def _files(path: str, unread: list[Unread]) -> Iterator[str]:
         return
 
     def failed(error: OSError) -> None:
-        unread.append(Unread(error.filename, bounded.why(error)))
+        unread.append(Unread(error.filename, files.why(error)))
 
-    found: list[str] = []
+    paths: list[str] = []
     for folder, folders, names in os.walk(path, onerror=failed):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
-    if not found:
+        paths += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
+    if not paths:
         unread.append(Unread(path, "holds no C headers or sources"))
-    yield from sorted(found)
+    yield from sorted(paths)

@@ -1,4 +1,4 @@
-"""The fields of the structs that a source defines itself, as far as they are structs or pointers to some."""
+"""The fields of structs that a source defines, if they are structs or pointers to structs."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ _DECLARATOR = re.compile(r"([ *]*)(\w+) *(?:(\[)[^,]*)?")
 _LONGEST = 1 << 16
 
 Fields = dict[str, set[tuple[str, int]]]
-"""By name: the tags that definitions give a field, each with the dereferences that lead to it."""
+"""By name: the tags of a field in the definitions, each with the dereferences from the field to it."""
 
 
-def of(text: str) -> dict[str, Fields]:
-    """The fields of every struct that blanked text defines outside of others, by its tag."""
-    found: dict[str, Fields] = {}
+def fields_by_tag(text: str) -> dict[str, Fields]:
+    """Return the fields of every top-level struct that blanked text defines, by its tag."""
+    structs: dict[str, Fields] = {}
     for tag, body in _bodies(text):
-        fields = found.setdefault(tag, {})
+        fields = structs.setdefault(tag, {})
         for name, kind, depth in _fields(body):
             fields.setdefault(name, set()).add((kind, depth))
-    return found
+    return structs
 
 
 def _bodies(text: str) -> Iterator[tuple[str, str]]:
-    """The tags of structs, and what stands between their braces."""
-    opened: list[tuple[str | None, int]] = []
+    """Yield the tags of structs, with the text between their braces."""
+    open_braces: list[tuple[str | None, int]] = []
     for brace in _BRACE.finditer(text):
         if brace[0] != "}":
-            opened.append((brace[1], brace.end()))
-        elif opened:
-            tag, start = opened.pop()
-            if tag is not None and not opened and brace.start() - start < _LONGEST:
+            open_braces.append((brace[1], brace.end()))
+        elif open_braces:
+            tag, start = open_braces.pop()
+            if tag is not None and not open_braces and brace.start() - start < _LONGEST:
                 yield tag, text[start : brace.start()]
 
 
 def _fields(body: str) -> Iterator[tuple[str, str, int]]:
-    """The fields of a struct that are structs: name, tag and dereferences; without those of inner structs."""
+    """Yield name, tag and dereferences of a struct's fields that are structs, without inner structs."""
     for declaration in _NO_WORDS.sub(" ", _outermost(body)).split(";"):
-        declared = _DECLARED.fullmatch(declaration)
-        for part in declared[2].split(",") if declared is not None else ():
+        struct_type = _DECLARED.fullmatch(declaration)
+        for part in struct_type[2].split(",") if struct_type is not None else ():
             declarator = _DECLARATOR.fullmatch(part)
-            if declared is not None and declarator is not None:
-                yield declarator[2], declared[1], declarator[1].count("*") + (1 if declarator[3] else 0)
+            if struct_type is not None and declarator is not None:
+                yield declarator[2], struct_type[1], declarator[1].count("*") + (1 if declarator[3] else 0)
 
 
 def _outermost(body: str) -> str:
-    """What stands outside of all braces, with a space for each pair of them."""
+    """Return the text outside of all braces, with a space for each pair of braces."""
     parts: list[str] = []
     depth, at = 0, 0
     for brace in re.finditer(r"[{}]", body):

@@ -1,4 +1,4 @@
-"""BTF, raw or in an ELF file: the wanted structs. What BTF cannot tell is in layoutlint/readers/losses.py."""
+"""The BTF reader, for raw blobs and ELF files. Facts that BTF lacks are in layoutlint/readers/losses.py."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf import target as machine
 from layoutlint.readers.btf.blob import Blob, Damaged, Data
 from layoutlint.readers.btf.select import names, structs
+from layoutlint.readers.btf.target import choose_target
 from layoutlint.readers.linux import config, version
 
 if TYPE_CHECKING:
@@ -25,22 +25,23 @@ _DISTILLED = "what vmlinux defines is in its .BTF.base by size only: such member
 _KERNEL_STRUCTS = ("task_struct", "module", "super_block", "page")
 _STRUCTS = frozenset((blob.STRUCT,))
 _LARGEST = 1 << 28
-"""Bytes; the kernel takes 2^20 types and 2^24 bytes of names (include/uapi/linux/btf.h)."""
+"""The most bytes of a blob; the kernel allows 2^20 types and 2^24 bytes of names
+(include/uapi/linux/btf.h)."""
 
 __all__ = ["read", "read_elf"]
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of a raw blob, such as /sys/kernel/btf/vmlinux.
+    """Return the requested structs of a raw blob, such as /sys/kernel/btf/vmlinux.
 
-    A module's is read on top of `options.btf_base`, else of `vmlinux` in its directory. Raises ReadError.
+    A module's BTF is read on top of `options.btf_base`, else of `vmlinux` in its folder. Raises ReadError.
     """
     data = _content(path)
-    base_path = options.btf_base or _beside(path)
+    base_path = options.btf_base or _sibling_vmlinux(path)
     source = _on_base(path, data, base_path)
-    target, notes = machine.of(path, source, options.target)
+    target, notes = choose_target(path, source, options.target)
     base = base_path if source.base is not None else None
-    notes = (*notes, *_shared(base))
+    notes = (*notes, *_shared_types_note(base))
     is_kernel = _is_kernel(source.base or source)
     reading = _reading(path, source, wanted, target, notes, is_kernel=is_kernel, base=base)
     release = version.of_blob(path) if is_kernel else None
@@ -48,9 +49,9 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
 
 def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of an ELF file's .BTF.
+    """Return the requested structs of an ELF file's .BTF.
 
-    A module's is read on top of its own .BTF.base, else of `options.btf_base`. Raises ReadError.
+    A module's BTF is read on top of its own .BTF.base, else of `options.btf_base`. Raises ReadError.
     """
     data, distilled = image.section(".BTF"), image.section(".BTF.base")
     if data is None:
@@ -62,8 +63,8 @@ def read_elf(image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     else:
         source = _on_base(image.path, data, options.btf_base)
         base = options.btf_base if source.base is not None else None
-        notes = (*image.notes, *_shared(base))
-    # Pahole makes BTF of DWARF that stands beside it, clang for BPF.
+        notes = (*image.notes, *_shared_types_note(base))
+    # Pahole derives BTF from DWARF in the same file; clang writes it for BPF.
     is_made = image.is_kernel or image.has_dwarf or image.target.name.startswith("unknown")
     is_gcc = not is_made and source.may_be_of_gcc
     return _reading(
@@ -75,20 +76,28 @@ def _reading(
     path: str, source: Blob, wanted: Wanted, target: Target, notes: tuple[str, ...],
     build_id: str | None = None, is_kernel: bool = False, base: str | None = None, is_gcc: bool = False,
 ) -> Reading:  # fmt: skip
-    called: frozenset[str] = frozenset()
+    struct_names: frozenset[str] = frozenset()
     try:
-        found = structs(source, wanted, target, path, is_kernel, is_gcc)
+        wanted_structs = structs(source, wanted, target, path, is_kernel, is_gcc)
         if wanted.names_only:
-            called = names(source)
+            struct_names = names(source)
     except Damaged as error:
         raise ReadError(path, f"damaged BTF: {error.reason}") from error
     return Reading(
-        path, "btf", target, found, build_id, notes=notes, is_kernel=is_kernel, base=base, names=called
+        path,
+        "btf",
+        target,
+        wanted_structs,
+        build_id,
+        notes=notes,
+        is_kernel=is_kernel,
+        base=base,
+        names=struct_names,
     )
 
 
 def _on_base(path: str, data: Data, base_path: str | None) -> Blob:
-    """A blob, on top of its base when it is a split one. Raises ReadError."""
+    """Return a blob, on top of its base if it is split. Raises ReadError."""
     source = _blob(path, data)
     if not source.is_split:
         return source
@@ -108,7 +117,7 @@ def _blob(path: str, data: Data, base: Blob | None = None, what: str = "BTF") ->
 
 
 def _base(path: str) -> Blob:
-    """The base of modules, read once for all that build on it. Raises ReadError."""
+    """Return the base of modules, read once for all that build on it. Raises ReadError."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -118,7 +127,7 @@ def _base(path: str) -> Blob:
 
 @lru_cache(maxsize=2)
 def _base_as_of(path: str, *version: int) -> Blob:
-    source = _blob(path, _of_elf(path) if _is_elf(path) else _content(path))
+    source = _blob(path, _elf_section(path) if _is_elf(path) else _content(path))
     if source.is_split:
         raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
     return source
@@ -127,12 +136,12 @@ def _base_as_of(path: str, *version: int) -> Blob:
 def _is_elf(path: str) -> bool:
     try:
         return files.start(path, 4) == b"\x7fELF"
-    except OSError:  # which `_content` says
+    except OSError:  # `_content` reports it
         return False
 
 
-def _of_elf(path: str) -> bytes:
-    from layoutlint.readers.elf import elf_file  # brings elftools, which raw blobs do not need
+def _elf_section(path: str) -> bytes:
+    from layoutlint.readers.elf import elf_file  # imports elftools, which raw blobs do not need
 
     with elf_file.opened(path) as image:
         section = image.section(".BTF")
@@ -142,7 +151,7 @@ def _of_elf(path: str) -> bytes:
 
 
 def _content(path: str) -> bytes:
-    """The file. Raises ReadError; also when there is nothing in it."""
+    """Return the content of a file. Raises ReadError, also for an empty file."""
     try:
         data = files.content(path, _LARGEST)
     except OSError as error:
@@ -152,13 +161,13 @@ def _content(path: str) -> bytes:
     return data
 
 
-def _beside(path: str) -> str | None:
-    """`vmlinux` in the same directory, as in /sys/kernel/btf."""
+def _sibling_vmlinux(path: str) -> str | None:
+    """Return `vmlinux` in the same folder, as in /sys/kernel/btf; None if there is none."""
     base = os.path.join(os.path.dirname(path), "vmlinux")
     return base if os.path.basename(path) != "vmlinux" and os.path.isfile(base) else None
 
 
-def _shared(base: str | None) -> tuple[str, ...]:
+def _shared_types_note(base: str | None) -> tuple[str, ...]:
     if base is None:
         return ()
     return (f"a module's BTF has what vmlinux has not; the types that they share come from {base}",)
@@ -166,6 +175,6 @@ def _shared(base: str | None) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _is_kernel(whole: Blob) -> bool:
-    """Whether this is Linux: it has structs that every kernel has and that no program has together."""
-    found = {record.name for record in whole.named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
-    return found.issuperset(_KERNEL_STRUCTS)
+    """Return whether this is Linux, by structs that every kernel and no program has."""
+    present = {record.name for record in whole.named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
+    return present.issuperset(_KERNEL_STRUCTS)

@@ -1,4 +1,4 @@
-"""Annotations in BTF: BTF_KIND_DECL_TAG at structs and their members (Documentation/bpf/btf.rst of Linux)."""
+"""Annotations in BTF: BTF_KIND_DECL_TAG of structs and members (Documentation/bpf/btf.rst of Linux)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from layoutlint.readers.btf.blob import Blob, Damaged, Record
 _TAGS: Final = frozenset((blob.DECL_TAG,))
 _AGGREGATES: Final = frozenset((blob.STRUCT, blob.UNION))
 _NAMELESS: Final = frozenset((blob.CONST, blob.VOLATILE, blob.RESTRICT, blob.TYPE_TAG, blob.ARRAY))
-"""What can stand between a member and the struct that is written inside its declaration."""
+"""Kinds between a member and the struct defined in its declaration."""
 _WHOLE: Final = 0xFFFFFFFF
-"""component_idx of a tag that is at the type, and not at one of its members."""
+"""component_idx of a tag on the type itself, not on a member."""
 _DEEPEST: Final = 100
 
 _Texts = dict[int, list[str]]
 
 
 class Annotations:
-    """The annotations of one blob, by the struct that they are at."""
+    """The annotations of one blob, by struct."""
 
     def __init__(self, source: Blob) -> None:
-        """Raises Damaged."""
+        """Read the tags. Raises Damaged."""
         self._blob = source
         self._tags: dict[int, _Texts] = {}
         for type_id, name in source.own(_TAGS):
             text = source.text(name, type_id)
             if text.startswith(ANNOTATION):
                 record = source.record(type_id)
-                at = self._tags.setdefault(record.value, {}).setdefault(record.words[0], [])
-                at.append(text.removeprefix(ANNOTATION))
+                texts = self._tags.setdefault(record.value, {}).setdefault(record.words[0], [])
+                texts.append(text.removeprefix(ANNOTATION))
         self.owners = self._owners()
-        """The structs that have annotations, at themselves or at what is written inside of them."""
+        """The structs with annotations, on themselves or on structs defined inside of them."""
 
     def _owners(self) -> frozenset[int]:
         if not self._tags:
@@ -43,7 +43,7 @@ class Annotations:
         return frozenset(type_id for type_id in ids if any(self.of(self._blob.record(type_id))))
 
     def of(self, record: Record, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
-        """Those of a struct and of the structs that are written inside of it. Raises Damaged."""
+        """Yield the annotations of a struct and of the structs defined inside of it. Raises Damaged."""
         if not self._tags:
             return
         if depth > _DEEPEST:
@@ -55,12 +55,12 @@ class Annotations:
             path = prefix + self._blob.text(name, record.id)
             for text in texts.get(number, ()):
                 yield Annotation(path.removesuffix("."), text)
-            inner = self._inside(type_id)
+            inner = self._unnamed_struct(type_id)
             if inner is not None:
                 yield from self.of(inner, f"{path}." if name else prefix, depth + 1)
 
-    def _inside(self, type_id: int) -> Record | None:
-        """The struct without a name that a member is declared with."""
+    def _unnamed_struct(self, type_id: int) -> Record | None:
+        """Return the unnamed struct that a member is declared with; None for other types."""
         for _ in range(_DEEPEST):
             if not type_id:
                 return None

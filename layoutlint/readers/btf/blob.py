@@ -1,4 +1,4 @@
-"""One BTF blob: its header, strings, and where each type stands (Documentation/bpf/btf.rst of Linux)."""
+"""One BTF blob: its header, strings, and the offset of each type (Documentation/bpf/btf.rst of Linux)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS: Final = (
     "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
 )  # fmt: skip
 
-# Words behind struct btf_type: once per type, and for each of its vlen elements.
+# Words after struct btf_type: once per type, and for each of its vlen elements.
 _ONCE: Final = {INT: 1, ARRAY: 3, VAR: 1, DECL_TAG: 1}
 _EACH: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, DATASEC: 3, ENUM64: 3}
 _NAMED_ELEMENTS: Final = {STRUCT: 3, UNION: 3, ENUM: 2, FUNC_PROTO: 2, ENUM64: 3}
@@ -31,7 +31,7 @@ _TYPES: Final = frozenset((*range(INT, FUNC), FUNC_PROTO, FLOAT, TYPE_TAG, ENUM6
 _VARIABLES: Final = frozenset((VAR,))
 _KINDS_POSSIBLE: Final = 128
 _LONGEST_NAME: Final = 1 << 12
-"""Bytes of a name, which a blob holds once and reports repeat with every use; Linux's longest has 65."""
+"""The most bytes of a name; a blob stores it once, and reports repeat it. Linux's longest has 65."""
 
 _MAGIC: Final = 0xEB9F
 _VERSION: Final = 1
@@ -41,7 +41,7 @@ _ENTRY_OF_LAYOUT: Final = 4
 
 
 class Damaged(Exception):
-    """BTF that contradicts itself or its rules; `reason` says how, and in which type."""
+    """BTF that contradicts itself or the format; `reason` states how, and in which type."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -50,33 +50,33 @@ class Damaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One type as it is written: struct btf_type and what its kind adds, in words of 32 bits."""
+    """One type as stored: struct btf_type and the words that its kind adds."""
 
     id: int
     kind: int
     flag: bool
     name: str
-    """Empty when it has none."""
+    """Empty if it has none."""
     value: int
-    """The type's size in bytes, or the id of the type that it refers to, by kind."""
+    """By kind, the type's size in bytes, or the id of the type that it refers to."""
     words: array[int]
-    """What follows struct btf_type."""
+    """The words after struct btf_type."""
 
     @property
     def kind_name(self) -> str:
-        """As the documentation spells it, without BTF_KIND_."""
+        """The kind as the documentation spells it, without BTF_KIND_."""
         return KINDS[self.kind] if self.kind < len(KINDS) else f"number {self.kind}"
 
     def elements(self, width: int) -> Iterator[tuple[int, ...]]:
-        """Its elements (members, parameters), `width` words each."""
+        """Return its elements (members, parameters), `width` words each."""
         return zip(*[iter(self.words)] * width, strict=True)
 
 
 class Blob:
-    """A BTF blob, alone or split on top of a base; types are found by id, in the base as well."""
+    """A BTF blob, alone or split on top of a base; types are looked up by id, also in the base."""
 
     def __init__(self, data: Data, base: Blob | None = None) -> None:
-        """Reads the header and finds the types. Raises Damaged; with a base, also where it does not fit."""
+        """Read the header and locate the types. Raises Damaged, also if a base does not fit."""
         header = _Header(data)
         self.base = base
         self.little_endian = header.little_endian
@@ -86,47 +86,47 @@ class Blob:
         if self._strings and self._strings[-1]:
             raise Damaged("its last string does not end")
         self.is_split = not self._strings or self._strings[0] != 0
-        """Whether strings, and so types, of a base are missing before its own (libbpf, btf_new_empty)."""
+        """Whether it needs the strings, and so the types, of a base (libbpf, btf_new_empty)."""
         self._first_string = base.string_end if base is not None else 0
         self._names: dict[int, str] = {0: ""}
         self._words = _words(header.section("types", header.types), self.little_endian)
         self.first_id = base.end_id if base is not None else 1
-        once, each = header.lengths()
+        once, per_element = header.lengths()
         self._starts: array[int] = array("I")
         self.kinds = bytearray()
         """The kind of each of its own types; the first has the id `first_id`."""
-        self._index(once, each)
+        self._index(once, per_element)
 
     @property
     def string_end(self) -> int:
-        """One past the last offset of a string, the base's included."""
+        """The offset after its last string, including the base."""
         return self._first_string + len(self._strings)
 
     @property
     def end_id(self) -> int:
-        """One past the last type id."""
+        """The id after its last type."""
         return self.first_id + len(self.kinds)
 
-    def _index(self, once: list[int], each: list[int]) -> None:
-        """Finds where each type starts: the one pass over all types."""
+    def _index(self, once: list[int], per_element: list[int]) -> None:
+        """Locate each type: the one pass over all types."""
         words, end, position = self._words, len(self._words), 0
-        start, kind_of = self._starts.append, self.kinds.append
+        add_start, add_kind = self._starts.append, self.kinds.append
         while position < end:
-            start(position)
+            add_start(position)
             if position + _RECORD > end:
                 break
             info = words[position + 1]
             kind = info >> 24 & 0x7F
-            kind_of(kind)
+            add_kind(kind)
             step = once[kind]
             if step < 0:
                 raise Damaged(f"type {self.end_id - 1} is of the unknown kind {kind}, and so is its length")
-            position += step + (info & 0xFFFFFF) * each[kind]
+            position += step + (info & 0xFFFFFF) * per_element[kind]
         if position != end:
             raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")
 
     def record(self, type_id: int) -> Record:
-        """A type by its id. Raises Damaged when there is none."""
+        """Return a type by its id. Raises Damaged if there is none."""
         number = type_id - self.first_id
         if number < 0:
             if self.base is None or type_id == 0:
@@ -141,9 +141,10 @@ class Blob:
         return Record(type_id, self.kinds[number], bool(info >> 31), self.text(name, type_id), value, extra)
 
     def parts(self, type_id: int) -> Sequence[int]:
-        """The ids of the types that lie in one by value: its members', its elements', what it stands for.
+        """Return the ids of the types that a type contains by value: of its members, its elements, its
+        typedef target.
 
-        Raises Damaged when there is no such type.
+        Raises Damaged if there is no such type.
         """
         number = type_id - self.first_id
         if number < 0 and self.base is not None and type_id:
@@ -161,11 +162,11 @@ class Blob:
         return (self._words[start + _RECORD],) if kind == ARRAY else ()
 
     def text(self, offset: int, type_id: int) -> str:
-        """The string at an offset, which `type_id` refers to. Raises Damaged."""
-        known = self._names.get(offset)
-        if known is None:
-            known = self._names[offset] = self._text(offset, type_id)
-        return known
+        """Return the string at an offset, to which `type_id` refers. Raises Damaged."""
+        name = self._names.get(offset)
+        if name is None:
+            name = self._names[offset] = self._text(offset, type_id)
+        return name
 
     def _text(self, offset: int, type_id: int) -> str:
         if self.base is not None and offset < self._first_string:
@@ -179,7 +180,7 @@ class Blob:
         return self._strings[start:end].decode(errors="backslashreplace")
 
     def own(self, kinds: frozenset[int]) -> Iterator[tuple[int, int]]:
-        """The ids of its own types of some kinds, each with the offset of its name."""
+        """Yield the ids of its own types of some kinds, each with the offset of its name."""
         words, starts, first = self._words, self._starts, self.first_id
         for number, kind in enumerate(self.kinds):
             if kind in kinds:
@@ -187,33 +188,35 @@ class Blob:
 
     @cached_property
     def may_be_of_gcc(self) -> bool:
-        """Whether gcc, and not pahole, can have written it.
+        """Whether gcc, not pahole, may have written it.
 
-        gcc writes the variables, and functions behind all types. Pahole writes the variables of processors
-        alone, and each function behind its type. Only pahole splits blobs.
+        gcc writes variables, and functions after all types. Pahole writes only per-CPU variables, and each
+        function after its type. Only pahole splits blobs.
         """
         if self.base is not None:
             return False
-        functions = [each for each, _ in self.own(_FUNCTIONS)]
-        last = max((each for each, _ in self.own(_TYPES)), default=0)
-        is_behind = bool(functions) and functions[0] > last
-        return is_behind or any(True for _ in self.own(_VARIABLES))
+        functions = [type_id for type_id, _ in self.own(_FUNCTIONS)]
+        last = max((type_id for type_id, _ in self.own(_TYPES)), default=0)
+        is_after_types = bool(functions) and functions[0] > last
+        return is_after_types or any(True for _ in self.own(_VARIABLES))
 
     @cached_property
     def keeps_dimensions(self) -> bool:
-        """Whether an array of arrays proves that dimensions are kept: pahole writes one for all of them."""
+        """Whether it keeps array dimensions, proved by an array of arrays: pahole merges them to one."""
         if self.base is not None and self.base.keeps_dimensions:
             return True
         arrays = {type_id for type_id, _ in self.own(_ARRAYS)}
-        return any(self._words[self._starts[each - self.first_id] + _RECORD] in arrays for each in arrays)
+        return any(
+            self._words[self._starts[array_id - self.first_id] + _RECORD] in arrays for array_id in arrays
+        )
 
     def named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
-        """Its own types of some kinds with one of some names. Raises Damaged."""
+        """Yield its own types of some kinds with one of some names. Raises Damaged."""
         offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
         return (self.record(type_id) for type_id, name in self.own(kinds) if name in offsets)
 
     def _offsets(self, needle: bytes) -> Iterator[int]:
-        """Everywhere a name can be referred to; the tail of a longer string counts."""
+        """Yield all offsets by which a name can be referred to, also as the tail of a longer string."""
         if self.base is not None:
             yield from self.base._offsets(needle)
         position = self._strings.find(needle)
@@ -222,12 +225,12 @@ class Blob:
             position = self._strings.find(needle, position + 1)
 
     def fits_base(self) -> bool:
-        """Whether its names are whole strings, which they are not on top of a wrong base."""
+        """Return whether its names are whole strings, which they are not on top of a wrong base."""
         own = range(self.first_id, self.end_id)
         return all(self._is_whole(name) for type_id in own for name in self._uses(type_id))
 
     def _uses(self, type_id: int) -> Iterator[int]:
-        """The offsets of the names of a type and of its members or parameters."""
+        """Yield the offsets of the names of a type and of its members or parameters."""
         start, kind = self._starts[type_id - self.first_id], self.kinds[type_id - self.first_id]
         yield self._words[start]
         width = _NAMED_ELEMENTS.get(kind)
@@ -236,7 +239,7 @@ class Blob:
             yield from self._words[first : first + width * (self._words[start + 1] & 0xFFFFFF) : width]
 
     def _is_whole(self, offset: int) -> bool:
-        """Whether a string starts here; libbpf refers to no tails of strings."""
+        """Return whether a string starts at an offset; libbpf refers to no tails of strings."""
         if self.base is not None and offset < self._first_string:
             return self.base._is_whole(offset)
         start = offset - self._first_string
@@ -244,7 +247,7 @@ class Blob:
 
 
 class _Header:
-    """struct btf_header, checked against the length of the blob."""
+    """The header struct btf_header, checked against the length of the blob."""
 
     def __init__(self, data: Data) -> None:
         if len(data) < _HEADER:
@@ -264,25 +267,25 @@ class _Header:
         if self.types[0] % 4 or self.types[1] % 4:
             raise Damaged("its types do not stand in words of 4 bytes")
 
-    def section(self, what: str, place: tuple[int, int]) -> memoryview:
-        """A part of the blob by its offset behind the header and its length. Raises Damaged."""
+    def section(self, part: str, place: tuple[int, int]) -> memoryview:
+        """Return a part of the blob by its offset after the header and its length. Raises Damaged."""
         start, end = self._length + place[0], self._length + sum(place)
         if end > len(self._data):
-            raise Damaged(f"its {what} end at {end}, behind the end of the data at {len(self._data)}")
+            raise Damaged(f"its {part} end at {end}, behind the end of the data at {len(self._data)}")
         return self._data[start:end]
 
     def lengths(self) -> tuple[list[int], list[int]]:
-        """Words of a type of each kind, and of each of its elements; -1 where neither is known.
+        """Return the words of a type of each kind, and of each of its elements; -1 if unknown.
 
-        Kinds to come are as long as the layout section says, where there is one (struct btf_layout).
+        The layout section states the lengths of kinds that are unknown here (struct btf_layout).
         """
-        once, each = [-1] * _KINDS_POSSIBLE, [0] * _KINDS_POSSIBLE
+        once, per_element = [-1] * _KINDS_POSSIBLE, [0] * _KINDS_POSSIBLE
         for kind in range(1, len(KINDS)):
-            once[kind], each[kind] = _RECORD + _ONCE.get(kind, 0), _EACH.get(kind, 0)
+            once[kind], per_element[kind] = _RECORD + _ONCE.get(kind, 0), _EACH.get(kind, 0)
         for kind, (info, element, _) in enumerate(self._layout()):
             if len(KINDS) <= kind < _KINDS_POSSIBLE and not (info % 4 or element % 4):
-                once[kind], each[kind] = _RECORD + info // 4, element // 4
-        return once, each
+                once[kind], per_element[kind] = _RECORD + info // 4, element // 4
+        return once, per_element
 
     def _layout(self) -> Iterator[tuple[int, int, int]]:
         if self._length < _HEADER_WITH_LAYOUT:
@@ -293,7 +296,7 @@ class _Header:
 
 
 def _magic(data: Data) -> bool:
-    """Whether the blob is little-endian, as its first two bytes say."""
+    """Return whether the blob is little-endian, by its first two bytes."""
     for little_endian in (True, False):
         if int.from_bytes(data[:2], "little" if little_endian else "big") == _MAGIC:
             return little_endian

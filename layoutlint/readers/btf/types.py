@@ -1,4 +1,4 @@
-"""Types of BTF: their spelling, size, alignment and members; types that go in a circle are Damaged."""
+"""Types of BTF: spelling, size, alignment and members; types in a circle raise Damaged."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from layoutlint.readers.btf.blob import Blob, Damaged, Record
 AGGREGATES: Final[dict[int, Aggregate]] = {blob.STRUCT: "struct", blob.UNION: "union"}
 QUALIFIERS: Final = {blob.CONST: "const", blob.VOLATILE: "volatile", blob.RESTRICT: "restrict"}
 TRANSPARENT: Final = frozenset((*QUALIFIERS, blob.TYPE_TAG))
-"""Kinds that stand between a typedef and its struct without being a name."""
+"""Kinds without a name that can be between a typedef and its struct."""
 UNSTATED: Final = Unstated.PACKED | Unstated.PRAGMA | Unstated.ALIGNED
-"""What BTF leaves out that decides on alignments."""
+"""The facts that BTF omits and that decide alignments."""
 DEEPEST: Final = 100
-"""Types that refer to one another further than this go in a circle, or no compiler wrote them."""
+"""The longest chain of types; longer ones are circular, or no compiler wrote them."""
 _DOUBLE: Final = 8
-"""Bytes of a `double`; wider ones are `long double` and `__float128`."""
+"""The bytes of a `double`; wider types are `long double` and `__float128`."""
 _WIDEST_VECTOR: Final = 256
-"""Bytes of the largest vectors that are padded."""
+"""The bytes of the largest vectors that are padded."""
 _LONGEST: Final = 1 << 14
-"""Characters of a type's spelling; types that repeat one another can need more than any memory has."""
+"""The most characters of a type's spelling; types that repeat one another could exceed any memory."""
 _MOST_FIELDS: Final = 1 << 16
-"""Fields at all depths of one struct: structs that hold one another twice double them with each type, and the
-largest of Linux has 2,800."""
+"""The most fields of one struct at all depths; the largest of Linux has 2,800. Structs that contain one
+another twice double the number with each level."""
 
 _FAKE: Final = "__SANITIZED_FAKE_INT__"
-"""What pahole writes, with 4 bytes, for a number of other than 1, 2, 4, 8 or 16 (`long double` on i386)."""
+"""The type that pahole writes, with 4 bytes, for a number whose size is not 1, 2, 4, 8 or 16 (`long double`
+on i386)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Type:
-    """A type as a member can have it."""
+    """The type of a member."""
 
     spelling: CType
     bit_size: int | None
@@ -48,42 +49,43 @@ class Type:
     dims: tuple[int | None, ...] = ()
     members: tuple[Field, ...] = ()
     part: tuple[int, int] | None = None
-    """Offset and number of the bits that count, for an INT of which not all do (no kind_flag)."""
+    """Offset and number of the value bits of an INT, if these are not all (no kind_flag)."""
     field_count: int = 0
-    """Fields at all depths."""
+    """The number of fields at all depths."""
     calls: bool = False
     """Whether it, or the element of an array, is a pointer to a function."""
     stands_for: tuple[CType, ...] = ()
-    """What it, or the element of an array, is a typedef of, outermost first."""
+    """The types that it, or the element of an array, is a typedef of, outermost first."""
     is_number: bool = False
-    """Whether vectors can be made of it."""
+    """Whether vectors can have it as element."""
     padded: int = 0
-    """The least bits that it has if it is larger: a vector, an atomic struct of clang's, an array of elements
-    aligned to more than their size. 0 for none."""
+    """The least bits that it has if it is larger: a vector, an atomic struct of clang, an array of elements
+    aligned to more than their size. 0 if none applies."""
     possible: int = 0
-    """The alignments that it can have, as `Field.possible`."""
+    """The set of its possible alignments, as in `Field.possible`."""
 
 
 class Decoder:
     """Decodes the types of one blob, each once."""
 
     def __init__(self, source: Blob, target: Target, is_kernel: bool = False) -> None:
-        """`is_kernel`: of Linux, which has no atomic types and no vectors that are padded."""
+        """`is_kernel`: the blob is Linux, which has no atomic types and no padded vectors."""
         self._is_kernel = is_kernel
-        self._may_be_clangs = not target.name.startswith("unknown")
-        """Whether pahole may have made it from what an old clang wrote; for BPF, clang makes BTF itself."""
+        self._may_be_of_clang = not target.name.startswith("unknown")
+        """Whether pahole may have derived it from what an old clang wrote; for BPF, clang writes BTF
+        itself."""
         self._blob = source
         self._target = target
         self._types: dict[int, Type] = {}
         self._spellings: dict[int, CType] = {}
         self._open: set[int] = set()
-        self._base = None if source.base is None else _of_base(source.base, target, is_kernel)
+        self._base = None if source.base is None else _base_decoder(source.base, target, is_kernel)
 
     def at(self, type_id: int, depth: int = 0) -> Type:
-        """A type by its id. Raises Damaged."""
-        known = self._types.get(type_id)
-        if known is not None:
-            return known
+        """Return a type by its id. Raises Damaged."""
+        decoded = self._types.get(type_id)
+        if decoded is not None:
+            return decoded
         if self._base is not None and 0 < type_id < self._blob.first_id:
             return self._base.at(type_id, depth)
         if type_id in self._open:
@@ -92,10 +94,10 @@ class Decoder:
             raise Damaged(f"type {type_id} stands {DEEPEST} types deep in others")
         self._open.add(type_id)
         try:
-            known = self._types[type_id] = self._decode(type_id, depth + 1)
+            decoded = self._types[type_id] = self._decode(type_id, depth + 1)
         finally:
             self._open.discard(type_id)
-        return known
+        return decoded
 
     def _decode(self, type_id: int, depth: int) -> Type:
         if type_id == 0:
@@ -104,34 +106,34 @@ class Decoder:
         kind = record.kind
         if kind in AGGREGATES:
             return self._aggregate(record, depth)
-        spelled = self.spelled(type_id)
+        spelling = self.spelled(type_id)
         if kind == blob.TYPEDEF or kind in TRANSPARENT:
             inner = self.at(record.value, depth)
             is_typedef = kind == blob.TYPEDEF
-            meant = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
-            return replace(inner, spelling=spelled, stands_for=meant)
+            targets = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
+            return replace(inner, spelling=spelling, stands_for=targets)
         if kind == blob.ARRAY:
-            return self._array(record, spelled, depth)
+            return self._array(record, spelling, depth)
         if kind == blob.INT and record.name == _FAKE:
-            return Type(spelled, None)
+            return Type(spelling, None)
         if kind == blob.INT:
-            return self._integer(record, spelled)
+            return self._integer(record, spelling)
         if kind in (blob.ENUM, blob.ENUM64, blob.FLOAT):
             is_integer = kind != blob.FLOAT or record.value <= _DOUBLE
             is_number = kind == blob.FLOAT
             align = self._natural(record.value, is_integer)
-            return Type(spelled, record.value * 8, align, is_number=is_number)
+            return Type(spelling, record.value * 8, align, is_number=is_number)
         if kind == blob.PTR:
             size, calls = self._target.pointer_size, self._is_function(record.value)
-            return Type(spelled, size * 8, self._natural(size), calls=calls)
-        return Type(spelled, None, aggregate=_forward(record) if kind == blob.FWD else None)
+            return Type(spelling, size * 8, self._natural(size), calls=calls)
+        return Type(spelling, None, aggregate=_forward_aggregate(record) if kind == blob.FWD else None)
 
     def _natural(self, size: int, is_integer: bool = True) -> int:
-        """The alignment of a scalar: the power of two in its size, at most what the target's ABI gives."""
+        """Return the natural alignment of a scalar on the target."""
         return scalars.natural(self._target, size, is_integer)[0]
 
     def _is_function(self, type_id: int) -> bool:
-        """Whether what a pointer points to is a function, also through typedefs. Raises Damaged."""
+        """Return whether a pointer's target is a function, also through typedefs. Raises Damaged."""
         for _ in range(DEEPEST):
             record = self._blob.record(type_id) if type_id else None
             if record is None or record.kind == blob.FUNC_PROTO:
@@ -141,40 +143,46 @@ class Decoder:
             type_id = record.value
         raise Damaged(f"type {type_id} and others refer to one another in a circle")
 
-    def _integer(self, record: Record, spelled: CType) -> Type:
-        shape, bits = record.words[0], record.value * 8
-        offset, used = shape >> 16 & 0xFF, shape & 0xFF
+    def _integer(self, record: Record, spelling: CType) -> Type:
+        encoding, bits = record.words[0], record.value * 8
+        offset, used = encoding >> 16 & 0xFF, encoding & 0xFF
         if offset + used > bits:
             raise Damaged(f"type {record.id} has {used} bits from bit {offset} in {record.value} bytes")
         part = None if (offset, used) == (0, bits & 0xFF) else (offset, used)
-        is_bit_int = "_BitInt" in spelled.left
+        is_bit_int = "_BitInt" in spelling.left
         align = scalars.bit_int(self._target, record.value)[0] if is_bit_int else self._natural(record.value)
-        return Type(spelled, bits, align, part=part, is_number=True)
+        return Type(spelling, bits, align, part=part, is_number=True)
 
-    def _array(self, record: Record, spelled: CType, depth: int) -> Type:
+    def _array(self, record: Record, spelling: CType, depth: int) -> Type:
         element = self.at(record.words[0], depth)
         count = record.words[2]
         bits = None if element.bit_size is None else element.bit_size * count
-        # Only the outermost length can be left open.
+        # Only the outermost length can be missing.
         dims = (count or None, *(inner or 0 for inner in element.dims))
-        wide = element.padded * count
+        padded_bits = element.padded * count
         if element.is_number:
-            wide = scalars.padded(bits, _WIDEST_VECTOR)
-        if bits and element.stands_for:  # clang rounds up to what a typedef aligns the elements to
-            wide = min(filter(None, (wide, bits + (bits & -bits))))
+            padded_bits = scalars.round_up_bits(bits, _WIDEST_VECTOR)
+        if bits and element.stands_for:  # clang rounds up to the typedef's alignment of elements
+            padded_bits = min(filter(None, (padded_bits, bits + (bits & -bits))))
         return replace(
-            element, spelling=spelled, bit_size=bits, dims=dims, part=None, is_number=False, padded=wide
+            element,
+            spelling=spelling,
+            bit_size=bits,
+            dims=dims,
+            part=None,
+            is_number=False,
+            padded=padded_bits,
         )
 
     def _aggregate(self, record: Record, depth: int) -> Type:
         fields, count = self.fields(record, depth)
-        spelled = self.spelled(record.id)
+        spelling = self.spelled(record.id)
         bits, is_union = record.value * 8, record.kind == blob.UNION
-        align, every = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
-        possible = 0 if every == align else every
-        wide = scalars.atomic_bits(bits)
+        align, alignments = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
+        possible = 0 if alignments == align else alignments
+        padded_bits = scalars.atomic_bits(bits)
         return Type(
-            spelled,
+            spelling,
             bits,
             align,
             AGGREGATES[record.kind],
@@ -182,40 +190,44 @@ class Decoder:
             fields,
             None,
             count,
-            padded=wide,
+            padded=padded_bits,
             possible=possible,
         )
 
     def fields(self, record: Record, depth: int = 0) -> tuple[tuple[Field, ...], int]:
-        """The members of a struct or union, and how many fields that makes at all depths. Raises Damaged."""
-        fields, wide, count = [], [], 0
+        """Return the members of a struct or union, and their number at all depths. Raises Damaged."""
+        fields, padded_bits, count = [], [], 0
         for name, type_id, place in record.elements(3):
             kind = self.at(type_id, depth)
             member = self._field(record, self._blob.text(name, record.id) or None, kind, place)
             if member is not None:
                 fields.append(member)
-                wide.append(0 if member.is_bitfield else kind.padded)
+                padded_bits.append(0 if member.is_bitfield else kind.padded)
                 count += 1 + kind.field_count
         if count > _MOST_FIELDS:
             raise Damaged(f"type {record.id} claims {count} fields at all depths")
         if not self._is_kernel:
-            fields = self._unsized(fields, wide, record)
+            fields = self._clear_doubtful_sizes(fields, padded_bits, record)
         return tuple(fields), count
 
-    def _unsized(self, fields: list[Field], wide: list[int], record: Record) -> list[Field]:
-        """Members without the sizes of those that may be larger than they seem."""
+    def _clear_doubtful_sizes(
+        self, fields: list[Field], padded_bits: list[int], record: Record
+    ) -> list[Field]:
+        """Return the members, without sizes for those that may be larger."""
         bits, is_union = record.value * 8, record.kind == blob.UNION
-        doubtful = scalars.may_be_larger(fields, wide, bits, is_union) if any(wide) else [False] * len(fields)
-        if self._may_be_clangs:
+        doubtful = [False] * len(fields)
+        if any(padded_bits):
+            doubtful = scalars.may_be_larger(fields, padded_bits, bits, is_union)
+        if self._may_be_of_clang:
             straddling = scalars.may_straddle(fields, bits, is_union, states_aligned=False)
-            doubtful = [one or other for one, other in zip(doubtful, straddling, strict=True)]
+            doubtful = [any(doubts) for doubts in zip(doubtful, straddling, strict=True)]
         return [
-            replace(one, bit_size=None) if is_doubtful else one
-            for one, is_doubtful in zip(fields, doubtful, strict=True)
+            replace(field, bit_size=None) if is_doubtful else field
+            for field, is_doubtful in zip(fields, doubtful, strict=True)
         ]
 
     def _field(self, record: Record, name: str | None, kind: Type, place: int) -> Field | None:
-        """A member; None for an unnamed bit-field, which is padding."""
+        """Return a member; None for an unnamed bit-field, which is padding."""
         offset, bits = (place & 0xFFFFFF, place >> 24) if record.flag else (place, 0)
         if not bits and kind.part is not None:
             offset, bits = offset + kind.part[0], kind.part[1]
@@ -226,7 +238,7 @@ class Decoder:
         if name is None and (bits or not kind.members):
             return None
         if bits and record.kind == blob.UNION:
-            offset = 0  # where all members start; of some gcc states another place, and pahole hands it on
+            offset = 0  # for some bit-fields of unions, gcc states another offset, and pahole copies it
         size = bits or kind.bit_size
         if offset + (size or 0) > record.value * 8:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
@@ -237,18 +249,18 @@ class Decoder:
         )  # fmt: skip
 
     def spelled(self, type_id: int, depth: int = 0) -> CType:
-        """How a type is spelled; what it points to is not opened, so that this ends with the first name."""
+        """Return the spelling of a type; it stops at the first name, so that it ends."""
         if self._base is not None and 0 < type_id < self._blob.first_id:
             return self._base.spelled(type_id, depth)
-        known = self._spellings.get(type_id)
-        if known is None:
+        spelling = self._spellings.get(type_id)
+        if spelling is None:
             if depth > DEEPEST:
                 raise Damaged(f"type {type_id} and others refer to one another in a circle")
-            known = self._spell(type_id, depth + 1)
-            if len(known.left) + len(known.right) > _LONGEST:
+            spelling = self._spell(type_id, depth + 1)
+            if len(spelling.left) + len(spelling.right) > _LONGEST:
                 raise Damaged(f"the spelling of type {type_id} is longer than {_LONGEST} characters")
-            self._spellings[type_id] = known
-        return known
+            self._spellings[type_id] = spelling
+        return spelling
 
     def _spell(self, type_id: int, depth: int) -> CType:
         if type_id == 0:
@@ -280,13 +292,13 @@ class Decoder:
             counts.append(count)
             if len(counts) > DEEPEST:
                 raise Damaged(f"type {record.id} is an array of more than {DEEPEST} dimensions, or of itself")
-        spelled = self.spelled(element, depth)
+        spelling = self.spelled(element, depth)
         for length in reversed(counts):
-            spelled = array_of(spelled, length)
-        return spelled
+            spelling = array_of(spelling, length)
+        return spelling
 
     def _parameters(self, record: Record, depth: int) -> Iterator[str]:
-        """Spelled parameters; none for `()`, which is written as nothing but more arguments (`...`)."""
+        """Yield spelled parameters; none for `()`, which BTF stores as only `...`."""
         types = [type_id for _, type_id in record.elements(2)]
         if types == [0]:
             return
@@ -298,8 +310,8 @@ class Decoder:
 
 
 @lru_cache(maxsize=2)
-def _of_base(source: Blob, target: Target, is_kernel: bool) -> Decoder:
-    """The decoder of a base, which all modules of a folder have in common."""
+def _base_decoder(source: Blob, target: Target, is_kernel: bool) -> Decoder:
+    """Return the decoder of a base, shared by all modules of a folder."""
     return Decoder(source, target, is_kernel)
 
 
@@ -308,10 +320,10 @@ _KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, b
 
 def _keyword(record: Record) -> str:
     if record.kind == blob.FWD:
-        return _forward(record)
+        return _forward_aggregate(record)
     return AGGREGATES.get(record.kind, "enum")
 
 
-def _forward(record: Record) -> Aggregate:
-    """What a forward declaration declares (kind_flag: a union)."""
+def _forward_aggregate(record: Record) -> Aggregate:
+    """Return the kind that a forward declaration declares (kind_flag: a union)."""
     return "union" if record.flag else "struct"

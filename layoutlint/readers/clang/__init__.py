@@ -1,4 +1,6 @@
-"""C text through libclang: a file, a folder, a compile_commands.json, or a kernel tree (docs/readers.md)."""
+"""The reader of C source through libclang: a file, a folder, a compile_commands.json, or a kernel tree
+(docs/readers.md).
+"""
 
 from __future__ import annotations
 
@@ -16,38 +18,39 @@ _JSON = ".json"
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of a C header or source, a folder, a compilation database, or a kernel tree.
+    """Return the requested structs of a C header or source, a folder, a compilation database, or a kernel
+    tree.
 
-    Flags in `options` are the compiler's; `O=FOLDER` among them names the build folder of a kernel source
-    tree. Raises ReadError when there is no C, the kernel is not configured, or nothing can be parsed.
+    `options` has compiler flags; `O=FOLDER` among them names the build folder of a kernel source tree. Raises
+    ReadError if there is no C, the kernel is not configured, or nothing can be parsed.
     """
-    build, flags = kernel.build_folder(response_files.expanded(options.flags, os.getcwd()))
+    build, flags = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
     options = replace(options, flags=flags)
     if os.path.isdir(path):
-        told = _read_folder(path, build, wanted, options)
-        return replace(told, names=_names_below(path)) if wanted.names_only else told
+        reading = _read_folder(path, build, wanted, options)
+        return replace(reading, names=_names_below(path)) if wanted.names_only else reading
     if path.endswith(_JSON):
         return compdb.read(path, wanted.outside_kernels(), options)
     if not os.path.isfile(path):
         raise ReadError(path, "no such file or directory")
-    enclosing = tree.enclosing(path)
+    enclosing = tree.enclosing_tree(path)
     if enclosing is not None and not flags:
-        found = tree.find(enclosing, build)
-        if found is not None:
-            return kernel.read_file(found, path, path, wanted, options)
+        kernel_tree = tree.find(enclosing, build)
+        if kernel_tree is not None:
+            return kernel.read_file(kernel_tree, path, path, wanted, options)
     return text_inputs.read_file(path, wanted.outside_kernels(), options)
 
 
 def _names_below(path: str) -> frozenset[str]:
-    """What the C text of a folder seems to define; it takes too long to parse all of it."""
+    """Return the names that the C source of a folder seems to define; parsing all of it takes too long."""
     folders = [folder for _, below in tree.text_below(path) for folder in below]
-    return text_search.names(text_search.files(folders, text_inputs.HEADERS + text_inputs.SOURCES))
+    return text_search.names(text_search.files_below(folders, text_inputs.HEADERS + text_inputs.SOURCES))
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:
-    found = tree.find(path, build)
-    if found is not None:
-        return kernel.read(found, path, wanted, options)
+    kernel_tree = tree.find(path, build)
+    if kernel_tree is not None:
+        return kernel.read(kernel_tree, path, wanted, options)
     database = os.path.join(path, compdb.NAME)
     if os.path.isfile(database):
         return replace(compdb.read(database, wanted.outside_kernels(), options), path=path)

@@ -1,4 +1,4 @@
-"""Attributes that decide of layouts: which structs may be shuffled or are packed, how members are aligned."""
+"""Attributes that decide layouts: which structs may be shuffled or are packed, how members are aligned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from layoutlint.readers.clang.libclang import Cursor
 
 _MARK = re.compile(r"\b(no_)?randomize_layout\b")
 _ALIGNED = re.compile(r"\b(?:aligned|__aligned__|_Alignas)(?:(\()|(?=[],)]))")
-"""Not a member, or a file in the name of its type, that is called so."""
+"""Does not match a member, or a file in the name of its type, with that name."""
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\\"')
 _INNERMOST = re.compile(r"\{[^{}]*\}")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
@@ -29,31 +29,33 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What the attributes of one struct, or of one member, say."""
+    """The attributes of one struct, or of one member."""
 
     is_packed: bool = False
     is_randomised: bool = False
     is_kept: bool = False
     aligned: int | None = 0
-    """Bytes that it asks for; 0 for none, None when that cannot be told. Of members only."""
+    """The requested bytes; 0 for none, None if they cannot be computed. Members only."""
 
 
-def of(lib: Any, declaration: Cursor) -> Attributes:
-    """The attributes that stand in a declaration."""
-    kinds = _inside(lib, declaration)
+def read_attributes(lib: Any, declaration: Cursor) -> Attributes:
+    """Return the attributes of a declaration."""
+    kinds = _child_kinds(lib, declaration)
     is_packed, is_member = libclang.PACKED in kinds, declaration.kind == libclang.FIELD
     if not is_member and libclang.UNEXPOSED_ATTRIBUTE in kinds:
-        marks = [mark[1] for mark in _MARK.finditer(_without_members(libclang.printed(lib, declaration)))]
+        marks = [
+            mark[1] for mark in _MARK.finditer(_without_members(libclang.pretty_print(lib, declaration)))
+        ]
         return Attributes(is_packed, None in marks, any(marks))
     if is_member and libclang.ALIGNED in kinds:
-        stated = [_value(text) for text in _stated(libclang.printed(lib, declaration))]
-        known = [value for value in stated if value is not None]
-        return Attributes(is_packed, aligned=max(known) if known and len(known) == len(stated) else None)
+        stated = [_value(text) for text in _aligned_arguments(libclang.pretty_print(lib, declaration))]
+        values = [value for value in stated if value is not None]
+        return Attributes(is_packed, aligned=max(values) if values and len(values) == len(stated) else None)
     return Attributes(is_packed)
 
 
-def _inside(lib: Any, cursor: Cursor) -> set[int]:
-    """The kinds of what stands directly in a declaration."""
+def _child_kinds(lib: Any, cursor: Cursor) -> set[int]:
+    """Return the kinds of the direct children of a declaration."""
     kinds: set[int] = set()
 
     def take(child: Cursor, parent: Cursor) -> int:
@@ -65,58 +67,58 @@ def _inside(lib: Any, cursor: Cursor) -> set[int]:
 
 
 def _without_members(declaration: str) -> str:
-    """A struct without what stands in its braces, where structs with attributes of their own may be."""
-    declaration, found = _TEXT.sub("", declaration), 1
-    while found:
-        declaration, found = _INNERMOST.subn("", declaration)
+    """Return a struct without the text in its braces, where other structs can have attributes."""
+    declaration, count = _TEXT.sub("", declaration), 1
+    while count:
+        declaration, count = _INNERMOST.subn("", declaration)
     return declaration
 
 
-def _stated(declaration: str) -> Iterator[str]:
-    """What stands in the parentheses of each `aligned`; empty for one without."""
-    for found in _ALIGNED.finditer(declaration):
-        depth, end = 1, found.end()
-        while found[1] and depth and end < len(declaration):
+def _aligned_arguments(declaration: str) -> Iterator[str]:
+    """Yield the text in the parentheses of each `aligned`; empty for one without."""
+    for attribute in _ALIGNED.finditer(declaration):
+        depth, end = 1, attribute.end()
+        while attribute[1] and depth and end < len(declaration):
             depth += {"(": 1, ")": -1}.get(declaration[end], 0)
             end += 1
-        yield declaration[found.end() : end - 1] if found[1] else ""
+        yield declaration[attribute.end() : end - 1] if attribute[1] else ""
 
 
 def _value(text: str) -> int | None:
-    """A constant expression of integers, if it is an alignment."""
+    """Return the value of a constant integer expression, if it is an alignment; else None."""
     try:
-        value = _computed(ast.parse(_SUFFIX.sub(r"\1", text).replace("/", "//"), mode="eval").body)
+        value = _evaluate(ast.parse(_SUFFIX.sub(r"\1", text).replace("/", "//"), mode="eval").body)
     except (SyntaxError, ValueError, ArithmeticError, RecursionError):
         return None
     return value if 0 < value <= _LARGEST and not value & (value - 1) else None
 
 
-def _computed(node: ast.AST) -> int:
+def _evaluate(node: ast.AST) -> int:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_computed(node.left), _computed(node.right))
+        return _OPERATORS[type(node.op)](_evaluate(node.left), _evaluate(node.right))
     raise ValueError
 
 
 def pragmas(text: bytes) -> tuple[tuple[int, bytes], ...]:
-    """Each `#pragma pack` of a file: where it stands, and what it says; `?` for a `_Pragma`."""
-    return tuple((found.start(), b"".join((found[1] or b"?").split())) for found in _PRAGMA.finditer(text))
+    """Return the offset and text of each `#pragma pack` of a file; `?` for a `_Pragma`."""
+    return tuple((pragma.start(), b"".join((pragma[1] or b"?").split())) for pragma in _PRAGMA.finditer(text))
 
 
-def may_hold(several: Iterable[tuple[int, bytes]], offset: int) -> bool:
-    """Whether one of them may hold at a place, taken that all before it are compiled."""
-    held: list[bytes] = []
-    now = b""
-    for at, said in several:
+def may_hold(pragmas_in_file: Iterable[tuple[int, bytes]], offset: int) -> bool:
+    """Return whether a `#pragma pack` may be in force at an offset, if all earlier ones are compiled."""
+    stack: list[bytes] = []
+    current = b""
+    for at, text in pragmas_in_file:
         if at >= offset:
             break
-        words = said.split(b",")
+        words = text.split(b",")
         if words[0] == b"push":
-            held.append(now)
-            now = words[-1] if len(words) > 1 else now
+            stack.append(current)
+            current = words[-1] if len(words) > 1 else current
         elif words[0] == b"pop":
-            now = held.pop() if held else b""
+            current = stack.pop() if stack else b""
         else:
-            now = said
-    return bool(now) or bool(held)
+            current = text
+    return bool(current) or bool(stack)

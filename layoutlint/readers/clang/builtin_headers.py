@@ -1,4 +1,4 @@
-"""The headers that a compiler brings along (stddef.h, stdarg.h), which the libclang wheel lacks."""
+"""The builtin headers of a compiler (stddef.h, stdarg.h), which the libclang wheel lacks."""
 
 from __future__ import annotations
 
@@ -23,34 +23,38 @@ _PLACES = (
 
 @cache
 def flags() -> tuple[str, ...] | None:
-    """Flags that make the system's builtin headers known; None when there are none on this machine.
+    """Return the flags for the system's builtin headers; None if this machine has none.
 
-    Clang's own come first, then GCC's; no compiler is run. The newest are taken that are not newer than
-    libclang: they use what the compiler of their version predefines (`__INT32_C` since clang 20).
+    Clang's headers are preferred to GCC's; no compiler is run. The newest that are not newer than libclang
+    are used: they need what the compiler of their version predefines (`__INT32_C` since clang 20).
     """
     for pattern, is_clang in _PLACES:
-        having = [at for at in glob.glob(pattern) if os.path.exists(os.path.join(at, "stddef.h"))]
-        if having:
-            chosen = _nearest(having) if is_clang else max(having, key=_version)
-            return ("-resource-dir", os.path.dirname(chosen)) if is_clang else ("-idirafter", chosen)
+        folders = [
+            folder for folder in glob.glob(pattern) if os.path.exists(os.path.join(folder, "stddef.h"))
+        ]
+        if folders:
+            folder_used = _nearest(folders) if is_clang else max(folders, key=_version)
+            return (
+                ("-resource-dir", os.path.dirname(folder_used)) if is_clang else ("-idirafter", folder_used)
+            )
     return None
 
 
 def _nearest(folders: list[str]) -> str:
-    """The newest that is not newer than libclang, else the oldest."""
-    own = libclang.version(libclang.library())
-    fitting = [folder for folder in folders if _version(folder)[:1] <= (own,)]
+    """Return the newest folder that is not newer than libclang, else the oldest."""
+    own_version = libclang.version(libclang.library())
+    fitting = [folder for folder in folders if _version(folder)[:1] <= (own_version,)]
     return max(fitting, key=_version) if fitting else min(folders, key=_version)
 
 
 def include_folder() -> str | None:
-    """The folder itself, for a unit that is compiled with -nostdinc and names its builtin headers."""
-    found = flags()
-    if found is None:
+    """Return the folder of builtin headers, for a unit with -nostdinc that needs them; else None."""
+    words = flags()
+    if words is None:
         return None
-    return os.path.join(found[1], "include") if found[0] == "-resource-dir" else found[1]
+    return os.path.join(words[1], "include") if words[0] == "-resource-dir" else words[1]
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """The numbers of the folder above `include`: `/usr/lib/llvm-16/lib/clang/16/include` is of 16."""
+    """Return the numbers of the folder above `include`: 16 for `/usr/lib/llvm-16/lib/clang/16/include`."""
     return tuple(int(number) for number in re.findall(r"\d+", os.path.basename(os.path.dirname(path))))

@@ -1,4 +1,4 @@
-"""compile_commands.json (clang's JSON compilation database): which units can define what is wanted."""
+"""compile_commands.json (clang's JSON compilation database), and which units can define requested structs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from layoutlint import files as bounded
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
@@ -21,19 +21,19 @@ from layoutlint.readers.clang.parse import Unit
 NAME = "compile_commands.json"
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _LARGEST = 1 << 28
-"""Bytes; a database has about a thousand for each unit."""
+"""The most bytes; a database has about a thousand for each unit."""
 _MOST_OBJECTS = 2_000_000
-"""Of JSON in a database; each unit is an object and has at most one list."""
+"""The most JSON objects and lists; each unit is an object with at most one list."""
 _MOST_VALUES = 20_000_000
 _MOST_TRIED = 5_000_000
-"""Paths at which headers are looked for; those of all units of Linux are at most 400,000."""
+"""The most paths at which headers are searched; all units of Linux need at most 400,000."""
 
 _OF_MICROSOFT = re.compile(r"(?:cl|clang-cl|icl|icx-cl)(?:-\d+)?(?:\.exe)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How one file is compiled."""
+    """The compiler command for one file."""
 
     file: str
     directory: str
@@ -43,15 +43,15 @@ class Command:
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The wanted structs of the units that can define them, each under its own flags."""
-    here = os.getcwd()
+    """Return the requested structs of the units that can define them, each with its own flags."""
+    working_folder = os.getcwd()
     notes: list[str] = []
     parts = []
-    commands, unread = _whole(load(path))
-    chosen = list(_Chooser(wanted).chosen(commands))
-    for command in chosen or commands[:1]:
+    commands, unread = _expand_commands(load(path))
+    commands_used = list(_Chooser(wanted).select_commands(commands))
+    for command in commands_used or commands[:1]:
         try:
-            parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), here)))
+            parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), working_folder)))
         except text_inputs.NotC as error:
             notes.append(str(error))
         except ReadError as error:
@@ -61,39 +61,45 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not parts:
         raise ReadError(path, "names no C source that can be read")
     outcome = parallel.run(list(dict.fromkeys(parts)), wanted, options)
-    if not chosen:
+    if not commands_used:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.of_any()
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
-    notes += text_inputs.notes(text_inputs.asked(options)) if options.target else ()
-    told = parallel.reading(path, outcome, wanted, notes, is_configured=True)
+    notes += text_inputs.notes(text_inputs.command_line_flags(options)) if options.target else ()
+    reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
     if options.omissions:
-        told = replace(told, omissions=(*told.omissions, *_gone(commands)))
-    return replace(told, names=_names(commands)) if wanted.names_only else told
+        reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
+    return replace(reading, names=_names(commands)) if wanted.names_only else reading
 
 
-def _gone(commands: tuple[Command, ...]) -> Iterator[Omission]:
-    """Yield the sources that a database names and that are not there."""
-    paths = (os.path.join(one.directory, one.file) for one in commands)
-    gone = [path for path in dict.fromkeys(paths) if not os.path.exists(path)]
-    if gone:
-        count = "1 source that it names is" if len(gone) == 1 else f"{len(gone):,} sources that it names are"
-        yield Omission(f"{count} not there: {some_of(gone)}")
+def _missing_sources(commands: tuple[Command, ...]) -> Iterator[Omission]:
+    """Yield an omission for the sources that a database names and that do not exist."""
+    paths = (os.path.join(command.directory, command.file) for command in commands)
+    missing = [path for path in dict.fromkeys(paths) if not os.path.exists(path)]
+    if missing:
+        count = (
+            "1 source that it names is"
+            if len(missing) == 1
+            else f"{len(missing):,} sources that it names are"
+        )
+        yield Omission(f"{count} not there: {some_of(missing)}")
 
 
 def _names(commands: tuple[Command, ...]) -> frozenset[str]:
-    """What the text of all units seems to define."""
-    return text_search.names(dict.fromkeys(os.path.join(one.directory, one.file) for one in commands))
+    """Return the names that the text of all units seems to define."""
+    return text_search.names(
+        dict.fromkeys(os.path.join(command.directory, command.file) for command in commands)
+    )
 
 
 def load(path: str) -> tuple[Command, ...]:
-    """The commands of a database, in its order; raises ReadError naming the entry that is wrong."""
+    """Return the commands of a database, in order; raises ReadError with the number of a wrong entry."""
     try:
-        text = bounded.content(path, _LARGEST)
+        text = files.content(path, _LARGEST)
         _refuse_crowded(path, text)
         entries = json.loads(text)
     except OSError as error:
-        raise ReadError(path, bounded.why(error)) from error
+        raise ReadError(path, files.why(error)) from error
     except (ValueError, RecursionError) as error:
         raise ReadError(path, f"is no compilation database: {error}") from error
     if not isinstance(entries, list):
@@ -104,13 +110,13 @@ def load(path: str) -> tuple[Command, ...]:
 
 
 def _refuse_crowded(path: str, text: bytes) -> None:
-    """Raise ReadError for a text of many small values: `{},` takes 24 times as much memory as text."""
-    for what, count, most in (
+    """Raise ReadError for a text of many small values: `{},` needs 24 times as much memory as text."""
+    for things, count, most in (
         ("objects and lists", text.count(b"{") + text.count(b"["), _MOST_OBJECTS),
         ("values", text.count(b","), _MOST_VALUES),
     ):
         if count > most:
-            raise ReadError(path, f"may hold {count:,} {what}, more than the {most:,} that are read")
+            raise ReadError(path, f"may hold {count:,} {things}, more than the {most:,} that are read")
 
 
 def _command(path: str, number: int, entry: Any) -> Command:
@@ -132,24 +138,24 @@ def _command(path: str, number: int, entry: Any) -> Command:
     return Command(entry["file"], directory, tuple(words[1:]), words[0])
 
 
-def _whole(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
-    """The commands with response files read, and those whose flags cannot be had."""
+def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
+    """Return the commands with response files expanded, and those whose flags cannot be read."""
     expansion = response_files.Expansion()
-    found, unread = [], []
+    complete, unread = [], []
     for command in commands:
         reason = _refusal(command)
         try:
             words = expansion.expanded(command.words, command.directory)
             reason = reason or flags.too_many(words)
-            found += [] if reason else [replace(command, words=words)]
+            complete += [] if reason else [replace(command, words=words)]
         except ReadError as error:
             reason = str(error)
         unread += [Unread(command.file, reason)] if reason else []
-    return tuple(found), unread
+    return tuple(complete), unread
 
 
 def _refusal(command: Command) -> str | None:
-    """Why the flags of a command are not read: they are those of Microsoft's compiler."""
+    """Return why the flags of a command are not read: they are Microsoft's; else None."""
     names = (
         os.path.basename(word.replace("\\", "/")).lower() for word in (command.compiler, *command.words[:1])
     )
@@ -159,53 +165,53 @@ def _refusal(command: Command) -> str | None:
 
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    words = command.words + text_inputs.asked(options)
+    words = command.words + text_inputs.command_line_flags(options)
     return text_inputs.unit(command.file, words, command.directory, roots, options.marks)
 
 
 @dataclass(slots=True)
 class _Chooser:
-    """Follows #include lines in the text, without a preprocessor, to the files that define wanted structs."""
+    """Follows #include lines, without a preprocessor, to the files that define requested structs."""
 
     wanted: Wanted
     _texts: dict[str, tuple[bool, tuple[tuple[bool, str], ...]]] = field(default_factory=dict)
     _resolved: dict[tuple[str, bool, str, int], str | None] = field(default_factory=dict)
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """Of lists of folders, which can be long."""
+    """Numbers of lists of folders, which can be long."""
     _tried: int = 0
-    """Paths at which headers were looked for."""
+    """The number of paths at which headers were searched."""
 
-    def chosen(self, commands: tuple[Command, ...]) -> Iterator[Command]:
-        """The commands whose file, or what it includes, seems to define something wanted.
+    def select_commands(self, commands: tuple[Command, ...]) -> Iterator[Command]:
+        """Yield the commands whose file, or a header of it, seems to define a requested struct.
 
-        Where the search takes too long, all that are left.
+        If the search takes too long, yield all remaining ones.
         """
         for command in commands:
             if self.wanted.everything or self._tried > _MOST_TRIED or self._reaches(command):
                 yield command
 
     def _reaches(self, command: Command) -> bool:
-        read = flags.normalised(command.words)
-        folders = tuple(os.path.join(command.directory, folder) for folder in read.folders)
-        todo = [os.path.join(command.directory, name) for name in (command.file, *read.includes)]
-        seen = set(todo)
+        parsed_flags = flags.normalise(command.words)
+        folders = tuple(os.path.join(command.directory, folder) for folder in parsed_flags.folders)
+        pending = [os.path.join(command.directory, name) for name in (command.file, *parsed_flags.includes)]
+        visited = set(pending)
         number = self._numbers.setdefault(folders, len(self._numbers))
-        while todo:
-            file = todo.pop()
+        while pending:
+            file = pending.pop()
             defines, includes = self._text(file)
             if defines:
                 return True
             for is_quoted, name in includes:
                 if self._tried > _MOST_TRIED:
                     return True
-                at = self._resolve(os.path.dirname(file), is_quoted, name, folders, number)
-                if at is not None and at not in seen:
-                    seen.add(at)
-                    todo.append(at)
+                header = self._resolve(os.path.dirname(file), is_quoted, name, folders, number)
+                if header is not None and header not in visited:
+                    visited.add(header)
+                    pending.append(header)
         return False
 
     def _text(self, file: str) -> tuple[bool, tuple[tuple[bool, str], ...]]:
-        """Whether a file defines something wanted, and its #include lines."""
+        """Return whether a file defines a requested struct, and its #include lines."""
         if file not in self._texts:
             text = text_search.content(file)
             includes = tuple((kind == b'"', os.fsdecode(name)) for kind, name in _INCLUDE.findall(text))

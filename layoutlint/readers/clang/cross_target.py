@@ -1,4 +1,4 @@
-"""C text for other machines than this one: what clang calls them, and which headers there are for them."""
+"""C source for other machines than this one: clang's target names, and the headers for them."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ _TRIPLES = {
     "loongarch64": "loongarch64-linux-gnu", "sparc64": "sparc64-linux-gnu",
 }  # fmt: skip
 NAMES = tuple(_TRIPLES)
-"""The rows of TARGETS for which C text can be read."""
+"""The rows of TARGETS for which C source can be read."""
 _VENDORS = ("unknown", "pc", "none", "redhat", "suse", "ibm", "apple")
 _SAYS_WHICH = re.compile(r"-nostd(?:lib)?inc|--sysroot.*|-isysroot.*|-isystem.*|-ffreestanding")
-"""Flags with which somebody has already decided where the C library's headers are, or that there are none."""
+"""Flags that already state where the C library's headers are, or that there are none."""
 
 
 def target_flags(name: str | None) -> tuple[str, ...]:
-    """What makes clang compile for a machine of TARGETS; nothing for None."""
+    """Return the flags that make clang compile for a machine of TARGETS; none for None."""
     return () if name is None else (f"--target={_TRIPLES[name]}",)
 
 
 def stated(words: Iterable[str]) -> str | None:
-    """The triple that flags name, the last one; None when they leave the machine to clang."""
-    found, before = None, ""
+    """Return the last triple that flags name; None if they leave the target to clang."""
+    triple, previous = None, ""
     for word in words:
         if word.startswith("--target="):
-            found = word.partition("=")[2]
-        elif before == "-target":
-            found = word
-        before = word
-    return found
+            triple = word.partition("=")[2]
+        elif previous == "-target":
+            triple = word
+        previous = word
+    return triple
 
 
-def lacks_library(kept: tuple[str, ...]) -> bool:
-    """Whether flags compile for another machine, and this one has no C library's headers for it."""
-    if any(_SAYS_WHICH.fullmatch(word) for word in kept):
+def lacks_library(words: tuple[str, ...]) -> bool:
+    """Return whether flags compile for another machine, without C library headers for it on this one."""
+    if any(_SAYS_WHICH.fullmatch(word) for word in words):
         return False
-    triple = stated(kept)
+    triple = stated(words)
     if triple is None or "linux" not in triple:
         return False
-    here = flags.architecture(os.uname().machine, 64)
-    if flags.architecture(triple, 64) == here and "x32" not in triple:
+    own_machine = flags.architecture(os.uname().machine, 64)
+    if flags.architecture(triple, 64) == own_machine and "x32" not in triple:
         return False
     multiarch = "-".join(part for part in triple.split("-") if part not in _VENDORS)
     places = (f"/usr/include/{multiarch}/bits", f"/usr/{multiarch}/include", f"/usr/{triple}/include")
@@ -58,12 +58,12 @@ def lacks_library(kept: tuple[str, ...]) -> bool:
 
 _OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "freestanding")
 ALONE = ("-ffreestanding", "-nostdlibinc", "-isystem", _OWN)
-"""Clang's own headers (stdint.h, stddef.h, limits.h) are whole by themselves then, and this machine's C
-library, which is for another one, is not looked at."""
+"""With these, clang's own headers (stdint.h, stddef.h, limits.h) are complete without a C library, and the C
+library of this machine, which is for another target, is not used."""
 
 
 NOTE = (
     "no C library for its machine was found here: the compiler's own headers alone are known, such as "
     "stdint.h (`-ffreestanding`); `--sysroot` names others"
 )
-"""What a user must know where `ALONE` was added."""
+"""The note for users if `ALONE` was added."""

@@ -1,4 +1,4 @@
-"""What libclang complained about, and which structs a complaint makes unbelievable."""
+"""The diagnostics of libclang, and which structs each makes unreliable."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ _SPOILS = re.compile(
     r"|#pragma (?:pack|options align|ms_struct)|pragma pack|scalar_storage_order"
     r"|declaration does not declare anything"
 )
-"""Warnings that say that an attribute or pragma, or a whole member, had no effect on a layout."""
+"""Warnings that an attribute, a pragma or a whole member had no effect on a layout."""
 _PREPROCESSOR = ("Lexical or Preprocessor Issue", "User-Defined Issue")
 FLAGS = (
     "-Wno-everything", "-Wunknown-attributes", "-Wignored-attributes", "-Wignored-pragmas", "-Wpragma-pack",
     "-Wmissing-declarations", "-ferror-limit=0",
 )  # fmt: skip
-"""Only warnings that can tell of a lost layout, and all errors."""
+"""The warnings that can concern a lost layout, and all errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One complaint; `file` is libclang's handle, None for the command line."""
+    """One diagnostic; `file` is libclang's handle, None for the command line."""
 
     file: int | None
     offset: int
     text: str
-    """`file:line:col: error: what`."""
+    """`file:line:col: error: message`."""
     is_global: bool
-    """Whether everything behind it may read differently: a missing header, #error, a bad #if."""
+    """Whether it can affect all later text: a missing header, #error, a bad #if."""
     is_doubt: bool = False
-    """Whether the text is right, and what it means is not known."""
+    """Whether the text is correct but its meaning unknown."""
 
 
-def of(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:
-    """The complaints of a translation unit that can matter to a layout, in their order."""
-    found = []
+def read_diagnostics(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a translation unit that can concern a layout, in order."""
+    diagnostics = []
     for index in range(lib.clang_getNumDiagnostics(unit)):
         raw = lib.clang_getDiagnostic(unit, index)
         diagnostic = _read(lib, raw, places)
         lib.clang_disposeDiagnostic(raw)
         if diagnostic is not None:
-            found.append(diagnostic)
-    return tuple(found)
+            diagnostics.append(diagnostic)
+    return tuple(diagnostics)
 
 
 def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
-    said = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
-    if severity < libclang.WARNING or (severity == libclang.WARNING and not _SPOILS.search(said)):
+    message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
+    if severity < libclang.WARNING or (severity == libclang.WARNING and not _SPOILS.search(message)):
         return None
     spot = libclang.Spot(lib, lib.clang_getDiagnosticLocation(raw))
     word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
-    at = f"{places.shown(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
+    location = f"{places.shown(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
-    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in said
-    return Diagnostic(spot.file, spot.offset, f"{at}{word}: {said}", is_global)
+    is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
+    return Diagnostic(spot.file, spot.offset, f"{location}{word}: {message}", is_global)

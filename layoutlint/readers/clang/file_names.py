@@ -1,4 +1,4 @@
-"""Names of files as reports show them: relative to the tree or the working directory."""
+"""File names in reports: relative to the tree or the working folder."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from layoutlint.readers.clang import libclang
 
 @dataclass(slots=True)
 class Places:
-    """Turns libclang's locations into Sources; a file name is looked up once."""
+    """Converts libclang's locations to Sources; each file name is looked up once."""
 
     lib: Any
     directory: str
-    """What relative file names are relative to while a unit is parsed."""
+    """The folder to which relative file names refer while a unit is parsed."""
     roots: tuple[str, ...]
-    """Absolute folders; a file below one is shown relative to it."""
+    """Absolute folders; the name of a file below one is relative to it."""
     _names: dict[int | None, str] = field(default_factory=dict)
 
     def shown(self, file: int | None) -> str:
-        """The name of a file by its libclang handle."""
+        """Return the reported name of a file by its libclang handle."""
         if file not in self._names:
             raw = libclang.text(self.lib, self.lib.clang_getFileName(file)) if file else ""
             self._names[file] = self.relative(raw) if raw else "<command line>"
         return self._names[file]
 
     def relative(self, name: str) -> str:
-        """A file name relative to the first root that it is below, else absolute."""
+        """Return a file name relative to the first root that contains it, else absolute."""
         return relative_to(self.roots, os.path.join(self.directory, name))
 
     def source(self, cursor: libclang.Cursor) -> Source:
-        """Where the name of a declaration stands."""
+        """Return the location of a declaration's name."""
         spot = libclang.Spot(self.lib, self.lib.clang_getCursorLocation(cursor))
         return Source(self.shown(spot.file), spot.line or None)
 
 
 def relative_to(roots: tuple[str, ...], path: str) -> str:
-    """A normal form of `path`, relative to the first of the roots that it is below, else absolute."""
+    """Return the normal form of `path`, relative to the first root that contains it, else absolute."""
     path = os.path.abspath(path)
     for root in roots:
         if path.startswith(root.rstrip(os.sep) + os.sep):

@@ -1,5 +1,6 @@
-"""The flags of a compiler as libclang takes them: each one is passed, translated, known to be harmless, or
-makes layouts unknown; none of them can run a program, load code, write a file, or name a file of settings.
+"""Compiler flags for libclang: each is passed, translated, known to be harmless, or makes layouts unknown.
+
+None of them can run a program, load code, write a file, or name a file of settings.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _CHANGES_LAYOUT = re.compile(
     r"|-mshort|-mint8|-fplugin=.*|-fshort-double|-mlong-double-(?:32|40)"
 )
 _SHAPELESS_X = frozenset(("c", "c-header", "cpp-output", "none"))
-# What stands behind the processor in triples: vendors, systems and ABIs. None of them makes libclang's driver
+# The parts of triples after the processor: vendors, systems and ABIs. None of them makes libclang's driver
 # run a program, as it does for graphics processors (amdgpu-arch, nvptx-arch).
 _SYSTEM = re.compile(
     r"(?:pc|none|unknown|redhat|suse|ibm|apple|w64|poky|oe|buildroot|cros|wrs|linux|freebsd|netbsd"
@@ -32,35 +33,35 @@ _SYSTEM = re.compile(
 
 
 _MOST_WORDS = 20_000
-"""Of the command line of one file; those of large projects have hundreds. libclang takes 0.3 ms for each that
-it does not know, to find one of a similar name."""
+"""The most words of one file's command line; those of large projects have hundreds. libclang needs 0.3 ms for
+each unknown word, to suggest a similar one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Macros of which it is not known whether the compiler that was used has them as libclang does."""
+    """Macros that the build's compiler may define differently from libclang."""
 
     flag: str
     names: str
-    """An expression."""
+    """A regular expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Flags for libclang, and what is to be known of the others."""
+    """The flags for libclang, and the effects of the others."""
 
     kept: tuple[str, ...]
     problem: str | None = None
-    """A flag whose effect on layouts is not known: no layout of the unit can be believed."""
+    """A flag with an unknown effect on layouts: all layouts of the unit are unreliable."""
     language: str | None = None
     """The value of the last -x."""
     refusal: str | None = None
-    """Why nothing can be read under these flags."""
+    """Why nothing can be read with these flags."""
     doubts: tuple[Doubt, ...] = ()
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where headers are searched, in order; as written."""
+        """The include folders, in order; as written."""
         return tuple(
             value
             for option, value in _pairs(self.kept)
@@ -74,36 +75,37 @@ class Flags:
 
 
 def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:
-    """The words with relative paths of headers, sysroots, seeds, build folders and response files seen from a
-    folder."""
-    found: list[str] = []
+    """Return the words with relative paths of headers, sysroots, seeds, build folders and response files made
+    absolute.
+    """
+    result: list[str] = []
     queue = iter(words)
     for word in queue:
-        for option, value in _spelled(word, queue):
+        for option, value in _normal_spelling(word, queue):
             name, equals, path = option.partition("=")
             is_path = option in option_table.PATHS or option in ("-include", "-imacros", "-B")
             if value is not None and is_path:
                 value = os.path.join(folder, value)
                 is_joined = option == "--sysroot" or (word != option and word.startswith(option))
-                found += (
+                result += (
                     (f"{option}{'=' * (option == '--sysroot')}{value}",) if is_joined else (option, value)
                 )
             elif option.startswith("@"):
-                found.append("@" + os.path.join(folder, option[1:]))
+                result.append("@" + os.path.join(folder, option[1:]))
             elif equals and name in (
                 "-frandomize-layout-seed-file",
                 "O",
                 "--gcc-toolchain",
                 "--gcc-install-dir",
             ):
-                found.append(f"{name}={os.path.join(folder, path)}")
+                result.append(f"{name}={os.path.join(folder, path)}")
             else:
-                found += (word,) if value is None or word != option else (option, value)
-    return tuple(found)
+                result += (word,) if value is None or word != option else (option, value)
+    return tuple(result)
 
 
-def normalised(words: tuple[str, ...]) -> Flags:
-    """The words of a compiler's command line (without the compiler and the file) as libclang takes them."""
+def normalise(words: tuple[str, ...]) -> Flags:
+    """Return the words of a compiler's command line (without compiler and file) as libclang accepts them."""
     main = _Group()
     main.take(words)
     late = _Group(passed_by="-Wp")
@@ -111,58 +113,62 @@ def normalised(words: tuple[str, ...]) -> Flags:
     last = _Group(passed_by="-Xclang")
     last.take(tuple(main.frontend))
     groups = (main, late, last)
-    kept = [
+    passed = [
         *(word for group in groups for word in group.macros),
         *(word for group in groups for word in group.kept),
     ]
-    problem = next((group.problem for group in groups if group.problem), _precompiled(groups, kept))
+    problem = next((group.problem for group in groups if group.problem), _precompiled_problem(groups, passed))
     refusal = next((group.refusal for group in groups if group.refusal), None)
-    machine = next((word[9:] for word in reversed(kept) if word.startswith("--target=")), os.uname().machine)
+    machine = next(
+        (word[9:] for word in reversed(passed) if word.startswith("--target=")), os.uname().machine
+    )
     doubts = dict.fromkeys(doubt for group in groups for doubt in group.doubts(machine))
-    if machine.startswith("sparc") and "-m32" in kept:
+    if machine.startswith("sparc") and "-m32" in passed:
         problem = problem or "compiled with -m32 for SPARC, whose layouts are not known here"
-    features = _features(main.sanitizers, kept, machine)
+    features = _features(main.sanitizers, passed, machine)
     if len(features) < len(main.sanitizers):
         doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", option_table.SANITIZER_NAMES)] = None
-    return Flags((*kept, *features), problem, main.language, refusal, tuple(doubts))
+    return Flags((*passed, *features), problem, main.language, refusal, tuple(doubts))
 
 
 def too_many(words: Sequence[str]) -> str | None:
-    """Why the words of one file are not read: there are too many; None where there are not."""
+    """Return why the words of one file are not read, if there are too many; else None."""
     if len(words) <= _MOST_WORDS:
         return None
     return f"is compiled with {len(words):,} flags, more than the {_MOST_WORDS:,} that are read"
 
 
-def _precompiled(groups: tuple[_Group, ...], kept: list[str]) -> str | None:
-    """The problem with a precompiled header, unless its text is included as well, as CMake has it."""
-    texts = {value for option, value in _pairs(tuple(kept)) if option == "-include"}
+def _precompiled_problem(groups: tuple[_Group, ...], words: list[str]) -> str | None:
+    """Return the problem of a precompiled header, unless its text is included as well, as CMake does; else
+    None.
+    """
+    texts = {value for option, value in _pairs(tuple(words)) if option == "-include"}
     for file in (file for group in groups for file in group.precompiled):
         if os.path.splitext(file)[0] not in texts:
             return f"compiled with -include-pch {file}: precompiled headers are not read"
     return None
 
 
-def _features(sanitizers: Iterable[str], kept: list[str], machine: str) -> tuple[str, ...]:
-    """What makes `__has_feature(address_sanitizer)` true."""
-    if not option_table.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(kept):
+def _features(sanitizers: Iterable[str], words: list[str], machine: str) -> tuple[str, ...]:
+    """Return the flags for which `__has_feature(address_sanitizer)` is true."""
+    if not option_table.FEATURED_MACHINES.match(machine) or {"-m32", "-mx32", "-m16"}.intersection(words):
         return ()
     return tuple(f"-fsanitize={name}" for name in sanitizers if name in option_table.FEATURED)
 
 
 @dataclass(slots=True)
 class _Group:
-    """Flags that reach the compiler proper by one way, in their order."""
+    """The flags that reach the compiler proper in one way, in order."""
 
     passed_by: str | None = None
     """The flag with which they are passed on; None for those of the command line itself."""
     kept: list[str] = field(default_factory=list)
     macros: list[str] = field(default_factory=list)
-    """Definitions that stand before those of the command line, as those of a compiler do."""
+    """Definitions that precede those of the command line, as a compiler's own do."""
     preprocessor: list[str] = field(default_factory=list)
     frontend: list[str] = field(default_factory=list)
     sanitizers: dict[str, None] = field(default_factory=dict)
-    """Each once, in their order."""
+    """Each once, in order."""
     precompiled: list[str] = field(default_factory=list)
     single: list[str] = field(default_factory=list)
     problem: str | None = None
@@ -170,14 +176,14 @@ class _Group:
     language: str | None = None
 
     def doubts(self, machine: str) -> Iterator[Doubt]:
-        """What is not known of macros under the options."""
+        """Yield the doubtful macros of the flags."""
         for word in self.single:
             names = option_table.doubts(word, machine)
             if names is not None:
                 yield Doubt(word, names)
 
     def take(self, words: tuple[str, ...]) -> None:
-        """Sort words in."""
+        """Classify words."""
         self.refusal = too_many(words)
         queue = iter(() if self.refusal else words)
         for word in queue:
@@ -190,21 +196,21 @@ class _Group:
             elif word == "-include-pch":
                 self.precompiled.append(next(queue, ""))
             else:
-                for option, value in _spelled(word, queue):
+                for option, value in _normal_spelling(word, queue):
                     self._option(option, value)
 
     def _option(self, option: str, value: str | None) -> None:
         if option in option_table.SEPARATE and value is None:
-            self._wrong(f"the flag {option} lacks its value")
+            self._set_problem(f"the flag {option} lacks its value")
         elif value is not None and option in option_table.VALUED:
-            self._valued(option, value)
+            self._take_with_value(option, value)
         elif value is not None:
             if not option_table.is_harmless(option):
                 self._unknown(f"{option} {value}")
         else:
             self._single(option)
 
-    def _valued(self, option: str, value: str) -> None:
+    def _take_with_value(self, option: str, value: str) -> None:
         if option == "-x":
             self.language = value
         elif option in ("-target", "-arch"):
@@ -234,7 +240,7 @@ class _Group:
             self.macros += option_table.MACROS.get(word, ())
             self.kept += option_table.RENAMED.get(word, ())
         elif _CHANGES_LAYOUT.fullmatch(word):
-            self._wrong(_effect(word))
+            self._set_problem(_effect(word))
         elif option_table.is_passed(word):
             self.kept.append(word)
         elif not option_table.is_native(word) and not option_table.is_harmless(word):
@@ -247,26 +253,26 @@ class _Group:
 
     def _unknown(self, flag: str) -> None:
         if flag.startswith("@"):
-            self._wrong(f"the response file {flag[1:]} is not there")
+            self._set_problem(f"the response file {flag[1:]} is not there")
         else:
-            shown = f"{self.passed_by} {flag}" if self.passed_by else flag
-            self._wrong(f"compiled with {shown}, which is not known here and may change layouts")
+            spelling = f"{self.passed_by} {flag}" if self.passed_by else flag
+            self._set_problem(f"compiled with {spelling}, which is not known here and may change layouts")
 
-    def _wrong(self, problem: str | None) -> None:
+    def _set_problem(self, problem: str | None) -> None:
         self.problem = self.problem or problem
 
 
-def _spelled(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]]:
-    """One option in the words that GCC and clang share, with its value where it has one of its own."""
-    first, *rest = option_table.short(word)
-    if rest:
-        yield first, rest[0]
-    elif first in option_table.SEPARATE:
-        yield first, next(queue, None)
-    elif first.startswith("--sysroot="):
-        yield "--sysroot", first[len("--sysroot=") :]
+def _normal_spelling(word: str, queue: Iterator[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield an option in the spelling that GCC and clang share, with its value if it has one of its own."""
+    option, *value = option_table.short(word)
+    if value:
+        yield option, value[0]
+    elif option in option_table.SEPARATE:
+        yield option, next(queue, None)
+    elif option.startswith("--sysroot="):
+        yield "--sysroot", option[len("--sysroot=") :]
     else:
-        yield next(_joint(first), (first, None))
+        yield next(_joint(option), (option, None))
 
 
 _JOINT = sorted(
@@ -277,7 +283,7 @@ _JOINT = sorted(
 
 
 def _joint(word: str) -> Iterator[tuple[str, str | None]]:
-    """An option and the value right behind it."""
+    """Yield an option and the value joined to it."""
     for option in _JOINT:
         if word.startswith(option) and not word.startswith(
             ("-include-pch", "-Xclang", "-Ansi", "-Bstatic", "-Bdynamic", "-Bsymbolic")
@@ -286,7 +292,7 @@ def _joint(word: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Each option that stands before its value, with that."""
+    """Yield each option that precedes its value, with the value."""
     queue = iter(words)
     for word in queue:
         if word in option_table.VALUED:
@@ -294,41 +300,43 @@ def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def for_driver(words: Iterable[str]) -> tuple[str, ...]:
-    """Words as libclang's driver gets them: headers that come first go past it to the compiler proper.
+    """Return words for libclang's driver: headers that come first are passed to the compiler proper.
 
-    For `-include x.h` the driver takes `x.h.pch` or `x.h.gch` instead where there is one, whatever is in it.
+    For `-include x.h` the driver would use `x.h.pch` or `x.h.gch` instead if it exists, whatever it contains.
     """
-    found: list[str] = []
+    result: list[str] = []
     queue = iter(words)
     for word in queue:
         if word in ("-include", "-imacros"):
-            found += ("-Xclang", word, "-Xclang", next(queue, ""))
+            result += ("-Xclang", word, "-Xclang", next(queue, ""))
         elif word in option_table.VALUED:
-            found += (word, next(queue, ""))
+            result += (word, next(queue, ""))
         else:
-            found.append(word)
-    return tuple(found)
+            result.append(word)
+    return tuple(result)
 
 
-def refused(words: tuple[str, ...], takes: Callable[[tuple[str, ...]], bool]) -> str | None:
-    """The first of some flags, with its value, that a compiler does not take; None when it takes them all.
+def first_rejected(words: tuple[str, ...], accepts: Callable[[tuple[str, ...]], bool]) -> str | None:
+    """Return the first flag, with its value, that a compiler rejects; None if it accepts all.
 
-    `takes` tries some of them. The machine comes first, on which others depend.
+    `takes` tries some of them. The target comes first, because other flags depend on it.
     """
     groups = sorted(_groups(words), key=lambda group: not group[0].startswith(("--target", "-target")))
-    number = bisect_left(range(len(groups) + 1), True, key=lambda n: not takes(tuple(chain(*groups[:n]))))
+    number = bisect_left(
+        range(len(groups) + 1), True, key=lambda count: not accepts(tuple(chain(*groups[:count])))
+    )
     return " ".join(groups[number - 1]) if 0 < number <= len(groups) else None
 
 
 def _groups(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Each flag with its value."""
+    """Yield each flag with its value."""
     queue = iter(words)
     for word in queue:
         yield (word, next(queue, "")) if word in (*option_table.VALUED, "-resource-dir") else (word,)
 
 
 def _effect(word: str) -> str | None:
-    """What is lost when a flag is dropped that may change layouts; None for a plugin known not to."""
+    """Return the problem of dropping a flag that may change layouts; None for a harmless plugin."""
     if word.startswith("-fplugin=") and option_table.NEUTRAL_PLUGINS.search(os.path.basename(word)):
         return None
     if "randomize_layout" in word:
@@ -337,7 +345,7 @@ def _effect(word: str) -> str | None:
 
 
 def is_target(triple: str) -> bool:
-    """Whether a target triple is of a machine, and of a system, that are known."""
+    """Return whether machine and system of a target triple are known."""
     _, *rest = triple.split("-")
     try:
         target_named(architecture(triple, 64))
@@ -347,7 +355,7 @@ def is_target(triple: str) -> bool:
 
 
 def architecture(triple: str, pointer_bits: int) -> str:
-    """The name in TARGETS of a target triple, or of its family of unknown machines."""
+    """Return the name in TARGETS of a target triple, or of its family of unknown machines."""
     arch = triple.partition("-")[0]
     if re.fullmatch(r"i[3-9]86", arch):
         return "i386"

@@ -1,7 +1,7 @@
 """The part of libclang's C interface (clang-c/Index.h) that layouts need.
 
-Bound here once more, and not taken from clang.cindex, because that wraps every cursor and type in Python
-objects with checks: a kernel header has 30 thousand declarations, and the checks take longer than the parse.
+clang.cindex is not used, because it wraps every cursor and type in Python objects with checks. A kernel
+header has 30 thousand declarations, and the checks take longer than the parse.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNEXPOSED_ATTRIBUTE, ANNOTATE, PACKED, ALIGNED = 400, 406, 408, 441
 _TERSE = 24
 """CXPrintingPolicy_TerseOutput: without the bodies of structs."""
 PREFERRED_OPTIONS = 0x40 | 0x200
-"""CXTranslationUnit_SkipFunctionBodies, and KeepGoing: errors behind a missing header are told as well."""
+"""CXTranslationUnit_SkipFunctionBodies, and KeepGoing, which reports errors after a missing header."""
 WARNING, ERROR, FATAL = 2, 3, 4
 BREAK, CONTINUE, RECURSE = 0, 1, 2
 
@@ -59,7 +59,7 @@ class String(Structure):
     _fields_ = (("data", c_void_p), ("flags", c_uint))
 
 
-class Unsaved(Structure):
+class UnsavedFile(Structure):
     """CXUnsavedFile: the text of a file that is not on disk."""
 
     _fields_ = (("name", c_char_p), ("contents", c_char_p), ("length", c_ulong))
@@ -73,7 +73,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_createIndex": (c_void_p, c_int, c_int),
     "clang_disposeIndex": (None, c_void_p),
     "clang_parseTranslationUnit2FullArgv": (
-        c_int, c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(Unsaved), c_uint, c_uint,
+        c_int, c_void_p, c_char_p, POINTER(c_char_p), c_int, POINTER(UnsavedFile), c_uint, c_uint,
         POINTER(c_void_p),
     ),
     "clang_disposeTranslationUnit": (None, c_void_p),
@@ -146,7 +146,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 @cache
 def library() -> Any:
-    """libclang with the types of its functions; raises ReadError when it cannot be loaded."""
+    """Return libclang with the types of its functions; raises ReadError if it cannot be loaded."""
     try:
         from clang.cindex import LibclangError, conf
     except ImportError as error:
@@ -162,11 +162,11 @@ def library() -> Any:
 
 
 def _load(file: str) -> Any:
-    """Load libclang, and what it needs, with a working folder that is as trusted as libclang itself.
+    """Load libclang and its libraries from a working folder that is as trusted as libclang itself.
 
-    The RPATH of libclang's wheels ends in an empty element, which stands for the working folder (ld.so(8)): a
-    `librt.so.1` there would be loaded and run. Nothing is loaded by that path afterwards: what libclang needs
-    is known in whole when it is loaded, and the flags that load plugins never reach it (see flags.py).
+    The RPATH of libclang's wheels ends in an empty element, which means the working folder (ld.so(8)): a
+    `librt.so.1` there would be loaded and run. Nothing is loaded by that path later: all libraries are known
+    when libclang is loaded, and flags that load plugins never reach it (see flags.py).
     """
     if os.sep in file:
         file = os.path.abspath(file)
@@ -176,44 +176,46 @@ def _load(file: str) -> Any:
 
 @contextmanager
 def _working_in(folder: str) -> Iterator[None]:
-    """Change the working folder of the process for a while."""
-    before = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY))
+    """Change the working folder of the process temporarily."""
+    previous = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY))
     try:
         os.chdir(folder)
         try:
             yield
         finally:
-            os.fchdir(before)
+            os.fchdir(previous)
     finally:
-        os.close(before)
+        os.close(previous)
 
 
 def driver(lib: Any) -> str:
-    """The name under which libclang's driver runs: absolute, since it looks for tools and files beside it."""
+    """Return the absolute name of libclang's driver, which looks for tools and files next to it."""
     folder = os.path.dirname(os.path.abspath(lib._name)) if os.sep in lib._name else os.sep
     return os.path.join(folder, "clang")
 
 
 def text(lib: Any, string: String) -> str:
-    """The text of a CXString, which is disposed of."""
+    """Return the text of a CXString, and dispose of it."""
     raw: bytes | None = lib.clang_getCString(string)
     lib.clang_disposeString(string)
     return "" if raw is None else raw.decode("utf-8", "replace")
 
 
 def version(lib: Any) -> int:
-    """The first number of libclang's version; 0 when it gives none."""
-    found = re.search(r"\d+", text(lib, lib.clang_getClangVersion()))
-    return int(found[0]) if found else 0
+    """Return the first number of libclang's version; 0 if it states none."""
+    number = re.search(r"\d+", text(lib, lib.clang_getClangVersion()))
+    return int(number[0]) if number else 0
 
 
 def spelling(lib: Any, cursor: Cursor) -> str:
-    """The name of what a cursor declares; empty when it has none."""
+    """Return the declared name of a cursor; empty if it has none."""
     return text(lib, lib.clang_getCursorSpelling(cursor))
 
 
-def printed(lib: Any, cursor: Cursor) -> str:
-    """A declaration as clang prints it: with attributes, macros replaced, and members of structs (in C)."""
+def pretty_print(lib: Any, cursor: Cursor) -> str:
+    """Return a declaration as clang prints it: with attributes, expanded macros, and members of structs (in
+    C).
+    """
     policy = lib.clang_getCursorPrintingPolicy(cursor)
     lib.clang_PrintingPolicy_setProperty(policy, _TERSE, 1)
     written = text(lib, lib.clang_getCursorPrettyPrinted(cursor, policy))
@@ -223,35 +225,35 @@ def printed(lib: Any, cursor: Cursor) -> str:
 
 def visit(lib: Any, cursor: Cursor, take: Callable[[Cursor, Cursor], int]) -> None:
     """Call `take(child, parent)` for the children of a cursor; it returns BREAK, CONTINUE or RECURSE."""
-    failed: list[BaseException] = []
+    exceptions: list[BaseException] = []
 
     def visitor(child: Cursor, parent: Cursor, _: object) -> int:
         # An exception must not pass through C: ctypes would print it and go on.
         try:
             return take(child, parent)
         except BaseException as error:
-            failed.append(error)
+            exceptions.append(error)
             return BREAK
 
     lib.clang_visitChildren(cursor, ChildVisitor(visitor), None)
-    if failed:
-        raise failed[0]
+    if exceptions:
+        raise exceptions[0]
 
 
 def fields_of(lib: Any, record: Type) -> list[Cursor]:
-    """The field declarations of a struct or union, anonymous members and unnamed bit-fields among them."""
-    found: list[Cursor] = []
+    """Return the field declarations of a struct or union, also anonymous members and unnamed bit-fields."""
+    fields: list[Cursor] = []
 
     def visitor(field: Cursor, _: object) -> int:
-        found.append(field)
+        fields.append(field)
         return CONTINUE
 
     lib.clang_Type_visitFields(record, FieldVisitor(visitor), None)
-    return found
+    return fields
 
 
 class Spot:
-    """Where a location stands in its file: the libclang handle of the file, line, column and byte offset."""
+    """A location in a file: the libclang handle of the file, line, column and byte offset."""
 
     __slots__ = ("column", "file", "line", "offset")
 
@@ -262,19 +264,19 @@ class Spot:
 
 
 def contents(lib: Any, unit: int, file: int) -> bytes:
-    """A file as libclang read it."""
+    """Return a file as libclang read it."""
     size = c_size_t()
     at = lib.clang_getFileContents(unit, file, byref(size))
     return ctypes.string_at(at, size.value) if at else b""
 
 
 def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:
-    """Each file that a unit includes, as often as it does, with where the directive stands."""
-    found: list[tuple[int, Spot]] = []
+    """Return each inclusion of a unit: the file, and the location of the directive."""
+    result: list[tuple[int, Spot]] = []
 
     def visitor(file: int, stack: Any, depth: int, _: object) -> None:
         if depth:
-            found.append((file, Spot(lib, stack[0])))
+            result.append((file, Spot(lib, stack[0])))
 
     lib.clang_getInclusions(unit, InclusionVisitor(visitor), None)
-    return found
+    return result

@@ -1,7 +1,7 @@
-"""Structs in the text of a unit that its parse does not give: local to functions, or left out by `#if`.
+"""Structs in the text of a unit that its parse omits: local to functions, or excluded by `#if`.
 
-Function bodies are not parsed. So the text is searched for definitions, and each is held against the
-declarations that libclang met.
+Function bodies are not parsed. So the text is searched for definitions, and each is compared with the
+declarations that libclang reported.
 """
 
 from __future__ import annotations
@@ -23,55 +23,55 @@ FUNCTION: Final = 8
 _MOST: Final = 3
 _BRACE: Final = re.compile(r"[{}]")
 _ENDS: Final = re.compile(r"\)\s*;")
-"""The end of a declaration; the parameters of old functions end in semicolons as well, behind names."""
+"""The end of a declaration; parameters of K&R functions end in semicolons as well, after names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
-    """One definition in the text of a unit that its parse does not give."""
+class HiddenStruct:
+    """One definition in the text of a unit that its parse omits."""
 
     name: str
     place: str
     is_local: bool
-    """Whether it stands in a function; else `#if` leaves it out."""
+    """Whether it is inside a function; otherwise `#if` excludes it."""
 
 
-def hidden(
-    lib: Any, unit: int, main: int, places: Places, wanted: Wanted, met: Iterable[Cursor]
-) -> Iterator[Hidden]:
-    """Yield the wanted structs that a unit hides.
+def find_hidden(
+    lib: Any, unit: int, main: int, places: Places, wanted: Wanted, declarations: Iterable[Cursor]
+) -> Iterator[HiddenStruct]:
+    """Yield the requested structs that a unit hides.
 
-    `main` is the handle of its file, and `met` are the structs, typedefs and functions at file scope. In
-    included files only structs that are asked for by name are looked for in functions.
+    `main` is the handle of its file, `declarations` are the structs, typedefs and functions at file scope. In
+    included files, only structs requested by name are searched in functions.
     """
-    named = Wanted(wanted.names | wanted.held, tuple(p for p in wanted.patterns if p.strip("*")))
-    texts = {main: _defined(libclang.contents(lib, unit, main), wanted)}
+    by_name = Wanted(wanted.names | wanted.held, tuple(p for p in wanted.patterns if p.strip("*")))
+    texts = {main: _definitions(libclang.contents(lib, unit, main), wanted)}
     for file in dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit)):
-        texts[file] = _defined(libclang.contents(lib, unit, file), named)
-    found = {file: definitions for file, definitions in texts.items() if definitions}
-    if not found:
+        texts[file] = _definitions(libclang.contents(lib, unit, file), by_name)
+    with_definitions = {file: definitions for file, definitions in texts.items() if definitions}
+    if not with_definitions:
         return
-    scope = _Scope(lib, set(found), met)
-    for file in found:
+    scope = _Scope(lib, set(with_definitions), declarations)
+    for file in with_definitions:
         text = blanked(libclang.contents(lib, unit, file).decode("latin-1"))
-        for name, offset in _defined(text.encode("latin-1"), wanted):
+        for name, offset in _definitions(text.encode("latin-1"), wanted):
             if (file, offset) in scope.starts:
                 continue
             is_local = any(start <= offset < _end(text, start) for start in scope.functions.get(file, ()))
             if is_local or (file == main and name not in scope.names):
                 line = text.count("\n", 0, offset) + 1
-                yield Hidden(name, f"{places.shown(file)}:{line}", is_local)
+                yield HiddenStruct(name, f"{places.shown(file)}:{line}", is_local)
 
 
 class _Scope:
-    """Where the declarations at file scope start in some files."""
+    """The start offsets of file-scope declarations in some files."""
 
-    def __init__(self, lib: Any, files: set[int], met: Iterable[Cursor]) -> None:
+    def __init__(self, lib: Any, files: set[int], declarations: Iterable[Cursor]) -> None:
         self.starts: set[tuple[int | None, int]] = set()
         self.functions: dict[int | None, list[int]] = {}
         self.names: set[str] = set()
-        """Those of all structs and typedefs."""
-        for cursor in met:
+        """The names of all structs and typedefs."""
+        for cursor in declarations:
             if cursor.kind != FUNCTION:
                 if not lib.clang_isCursorDefinition(cursor):
                     continue
@@ -86,7 +86,7 @@ class _Scope:
 
 
 def _end(text: str, start: int) -> int:
-    """Return where the body of a function ends that is declared at `start`, which is `start` without one.
+    """Return the end of the body of a function declared at `start`; `start` if it has none.
 
     The text has no comments and strings.
     """
@@ -101,27 +101,29 @@ def _end(text: str, start: int) -> int:
     return len(text)
 
 
-def _defined(text: bytes, wanted: Wanted) -> list[tuple[str, int]]:
-    """Return the wanted structs that a text defines, and where each definition starts."""
+def _definitions(text: bytes, wanted: Wanted) -> list[tuple[str, int]]:
+    """Return the requested structs that a text defines, with the offset of each definition."""
     return [(name, offset) for name, offset in text_search.definitions_in(text) if wanted.matches(name)]
 
 
-def omissions(found: Iterable[Hidden], is_configured: bool) -> Iterator[Omission]:
-    """Yield what units hide; what `#if` leaves out is not hidden where the configuration is known."""
-    each = sorted(set(found), key=lambda one: (one.name, one.place))
-    local = [one for one in each if one.is_local]
+def report_hidden(hidden_structs: Iterable[HiddenStruct], is_configured: bool) -> Iterator[Omission]:
+    """Yield the structs that units hide; with a known configuration, without those that `#if` excludes."""
+    unique = sorted(set(hidden_structs), key=lambda struct: (struct.name, struct.place))
+    local = [struct for struct in unique if struct.is_local]
     if local:
-        what = "struct" if len(local) == 1 else "structs"
-        reason = f"{len(local):,} {what} local to functions, which layoutlint does not judge"
-        yield Omission(f"{reason}: {_listed(local)}", frozenset(one.name for one in local), is_shared=False)
-    left_out = [] if is_configured else [one for one in each if not one.is_local]
+        noun = "struct" if len(local) == 1 else "structs"
+        reason = f"{len(local):,} {noun} local to functions, which layoutlint does not judge"
+        yield Omission(
+            f"{reason}: {_list_places(local)}", frozenset(struct.name for struct in local), is_shared=False
+        )
+    left_out = [] if is_configured else [struct for struct in unique if not struct.is_local]
     if left_out:
-        what = "struct that `#if` leaves" if len(left_out) == 1 else "structs that `#if` leaves"
+        noun = "struct that `#if` leaves" if len(left_out) == 1 else "structs that `#if` leaves"
         remedy = "pass the flags of the build, such as `-- -DNAME`"
-        reason = f"{len(left_out):,} {what} out: {_listed(left_out)}; {remedy}"
-        yield Omission(reason, frozenset(one.name for one in left_out))
+        reason = f"{len(left_out):,} {noun} out: {_list_places(left_out)}; {remedy}"
+        yield Omission(reason, frozenset(struct.name for struct in left_out))
 
 
-def _listed(several: list[Hidden]) -> str:
-    more = f" and {len(several) - _MOST:,} more" if len(several) > _MOST else ""
-    return ", ".join(f"{one.name} at {one.place}" for one in several[:_MOST]) + more
+def _list_places(structs: list[HiddenStruct]) -> str:
+    rest = f" and {len(structs) - _MOST:,} more" if len(structs) > _MOST else ""
+    return ", ".join(f"{struct.name} at {struct.place}" for struct in structs[:_MOST]) + rest

@@ -1,4 +1,4 @@
-"""One translation unit: parsed by libclang, and the wanted structs taken from it."""
+"""Parsing of one translation unit by libclang, and the requested structs in it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import scalars
 from layoutlint.readers.clang import compiler_macros, declarations, diagnostics, flags, libclang
-from layoutlint.readers.clang.annotation_tags import Annotations, mentioned
+from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Type
-from layoutlint.readers.clang.omissions import FUNCTION, Hidden, hidden
+from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
     ARRAYS,
@@ -36,65 +36,65 @@ from layoutlint.readers.clang.types import (
 )
 
 _LARGEST = 1 << 27
-"""Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
+"""The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is to be parsed."""
+    """One translation unit to parse."""
 
     main: str
     """Absolute path of the C file."""
     flags: tuple[str, ...]
     directory: str
-    """Where the compiler would run."""
+    """The folder in which the compiler would run."""
     roots: tuple[str, ...]
-    """Folders that reported paths are relative to."""
+    """The folders to which reported paths are relative."""
     origin: str
-    """What reports call it."""
+    """Its name in reports."""
     text: str | None = None
-    """The content of `main` where that is not on disk."""
+    """The content of `main` if that is not on disk."""
     problem: str | None = None
-    """Why nothing that it says can be believed, known beforehand."""
+    """Why all its layouts are unreliable, known beforehand."""
     doubts: tuple[Doubt, ...] = ()
-    """Macros whose definitions are not known: nothing can be believed of a text that mentions one."""
+    """Macros with unknown definitions: a struct whose text mentions one is unreliable."""
     shuffled_by: str | None = None
-    """What shuffles the fields of marked structs at build time, where something does."""
+    """The option that shuffles the fields of marked structs in the build; None if there is none."""
     with_marks: bool = False
-    """Whether attributes that decide of randomised layouts are looked for."""
+    """Whether to look for attributes that decide randomised layouts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a unit gave."""
+class ParsedUnit:
+    """The result of a unit."""
 
     unit: Unit
     target: Target
     structs: tuple[Struct, ...]
-    """Wanted definitions, then wanted names that are only declared (bit_size None)."""
+    """Requested definitions, then requested names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order."""
     blamed: tuple[tuple[str, int], ...]
-    """For each error its file, and where in `main` the directive stands that led there (-1: nowhere)."""
+    """For each error its file, and the offset in `main` of the directive that leads there (-1: none)."""
     declared: frozenset[Declared] | None = None
     lost: tuple[str, ...] = ()
-    """Those of the errors that can hide structs with annotations, where such were asked for."""
+    """The errors that can hide structs with annotations, if such structs were requested."""
     names: frozenset[str] = frozenset()
-    """What its structs are called, and typedefs that stand for some, where that is all that is asked for."""
-    hidden: tuple[Hidden, ...] = ()
-    """Wanted structs that stand in its text and were not parsed, where such are looked for."""
+    """The names of its structs, and of typedefs that refer to one, if only names were requested."""
+    hidden: tuple[HiddenStruct, ...] = ()
+    """Requested structs in its text that were not parsed, if these were searched for."""
 
 
-def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> Parsed:
-    """Parse a unit and take the wanted structs; raises ReadError when libclang cannot parse it at all."""
+def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUnit:
+    """Parse a unit and return the requested structs; raises ReadError if libclang cannot parse it at all."""
     if unit.text is None:
         _refuse_endless(unit)
     lib = libclang.library()
-    with _parsed(lib, unit) as handle:
+    with _parse(lib, unit) as handle:
         places = Places(lib, unit.directory, unit.roots)
-        complaints = (
-            *diagnostics.of(lib, handle, places),
-            *compiler_macros.of(lib, handle, unit.main, unit.flags, unit.doubts, places),
+        found_diagnostics = (
+            *diagnostics.read_diagnostics(lib, handle, places),
+            *compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places),
         )
         target = _target(lib, handle, unit)
         annotations = Annotations(lib, handle, places) if _is_annotated(lib, handle, unit, wanted) else None
@@ -102,25 +102,31 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> Parsed:
         libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, handle, places, unit.with_marks)
         problems = Problems(
-            lib, handle, places, types, complaints, tuple(listing.variables), unit.shuffled_by
+            lib, handle, places, types, found_diagnostics, tuple(listing.variables), unit.shuffled_by
         )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
-        blamed = problems.blamed() if complaints else ()
-        declared = declarations.declared(types, listing.typedefs) if unit.with_marks else None
-        lost = () if annotations is None else tuple(annotations.lost(complaints))
+        blamed = problems.blamed() if found_diagnostics else ()
+        declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
+        lost = () if annotations is None else tuple(annotations.lost(found_diagnostics))
         names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
         main = lib.clang_getFile(handle, os.fsencode(unit.main))
-        met = (*listing.records, *listing.typedefs, *listing.functions)
-        hides = hidden(lib, handle, main, places, wanted, met) if looks_for_hidden else ()
-        found = tuple(hides)
-    known = () if unit.problem is None else (unit.problem,)
-    told = (complaint.text for complaint in complaints if not complaint.is_doubt or complaint.is_global)
-    lost = (*known, *lost) if wanted.annotated else lost
-    return Parsed(unit, target, structs, (*known, *told), blamed, declared, lost, names, found)
+        file_scope = (*listing.records, *listing.typedefs, *listing.functions)
+        hidden_structs = (
+            find_hidden(lib, handle, main, places, wanted, file_scope) if looks_for_hidden else ()
+        )
+        hidden_tuple = tuple(hidden_structs)
+    beforehand = () if unit.problem is None else (unit.problem,)
+    messages = (
+        diagnostic.text for diagnostic in found_diagnostics if not diagnostic.is_doubt or diagnostic.is_global
+    )
+    lost = (*beforehand, *lost) if wanted.annotated else lost
+    return ParsedUnit(
+        unit, target, structs, (*beforehand, *messages), blamed, declared, lost, names, hidden_tuple
+    )
 
 
 def _refuse_endless(unit: Unit) -> None:
-    """libclang waits for the other end of a pipe, and reads files of any size into memory."""
+    """Raise ReadError for a pipe, on which libclang would wait, and for a file too large for memory."""
     try:
         files.opened(unit.main, _LARGEST).close()
     except OSError as error:
@@ -130,11 +136,11 @@ def _refuse_endless(unit: Unit) -> None:
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
     if not wanted.annotated:
         return False
-    return mentioned(lib, handle, lib.clang_getFile(handle, os.fsencode(unit.main)))
+    return mentions_annotations(lib, handle, lib.clang_getFile(handle, os.fsencode(unit.main)))
 
 
 @contextmanager
-def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
+def _parse(lib: Any, unit: Unit) -> Iterator[int]:
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
     text = None if unit.text is None else unit.text.encode(errors="surrogateescape")
@@ -153,16 +159,16 @@ def _parsed(lib: Any, unit: Unit) -> Iterator[int]:
 def _translate(
     lib: Any, index: int, main: str, words: tuple[str, ...], text: bytes | None, handle: ctypes.c_void_p
 ) -> int:
-    """Parse a file, or a text in its stead, under some flags; one of `_FAILURES`, or 0."""
-    every = (libclang.driver(lib), *diagnostics.FLAGS, *words)
-    arguments = (ctypes.c_char_p * len(every))(*map(os.fsencode, every))
-    unsaved = None if text is None else libclang.Unsaved(os.fsencode(main), text, len(text))
-    failed: int = lib.clang_parseTranslationUnit2FullArgv(
-        index, os.fsencode(main), arguments, len(every),
+    """Parse a file, or a text in its place, with some flags; return 0, or a key of `_FAILURES`."""
+    words_of_driver = (libclang.driver(lib), *diagnostics.FLAGS, *words)
+    arguments = (ctypes.c_char_p * len(words_of_driver))(*map(os.fsencode, words_of_driver))
+    unsaved = None if text is None else libclang.UnsavedFile(os.fsencode(main), text, len(text))
+    status: int = lib.clang_parseTranslationUnit2FullArgv(
+        index, os.fsencode(main), arguments, len(words_of_driver),
         None if unsaved is None else ctypes.byref(unsaved), 0 if unsaved is None else 1,
         libclang.PREFERRED_OPTIONS, ctypes.byref(handle),
     )  # fmt: skip
-    return failed
+    return status
 
 
 _FAILURES = {1: "it failed", 2: "it crashed", 3: "invalid arguments", 4: "a broken syntax tree"}
@@ -170,21 +176,23 @@ _FAILURES = {1: "it failed", 2: "it crashed", 3: "invalid arguments", 4: "a brok
 _CRASHED = 2
 
 
-def _why(lib: Any, index: int, failed: int, words: tuple[str, ...]) -> str:
-    """What to say of a text that libclang gave nothing for: which flag it does not take, if it is that."""
-    refused = None if failed == _CRASHED else flags.refused(words, lambda few: _takes(lib, index, few))
-    if refused is not None:
-        return f"libclang does not take `{refused}`"
-    return f"libclang cannot parse it ({_FAILURES.get(failed, 'no reason given')})"
+def _why(lib: Any, index: int, status: int, words: tuple[str, ...]) -> str:
+    """Return why libclang gave no result for a text, with the flag that it rejects if that is the cause."""
+    flag = (
+        None if status == _CRASHED else flags.first_rejected(words, lambda some: _accepts(lib, index, some))
+    )
+    if flag is not None:
+        return f"libclang does not take `{flag}`"
+    return f"libclang cannot parse it ({_FAILURES.get(status, 'no reason given')})"
 
 
-def _takes(lib: Any, index: int, words: tuple[str, ...]) -> bool:
-    """Whether libclang parses an empty text under some flags."""
+def _accepts(lib: Any, index: int, words: tuple[str, ...]) -> bool:
+    """Return whether libclang parses an empty text with some flags."""
     handle = ctypes.c_void_p()
-    failed = _translate(lib, index, "layoutlint-empty.c", words, b"", handle)
+    status = _translate(lib, index, "layoutlint-empty.c", words, b"", handle)
     if handle.value is not None:
         lib.clang_disposeTranslationUnit(handle)
-    return not failed
+    return not status
 
 
 def _target(lib: Any, handle: int, unit: Unit) -> Target:
@@ -198,7 +206,7 @@ def _target(lib: Any, handle: int, unit: Unit) -> Target:
         raise ReadError(unit.origin, f"the target {triple} is not known here") from None
 
 
-_Named = dict[int | None, list[Cursor]]
+_TypedefsByStruct = dict[int | None, list[Cursor]]
 
 
 class _Listing:
@@ -212,12 +220,12 @@ class _Listing:
         self.functions: list[Cursor] = []
 
     def take(self, child: Cursor, parent: Cursor) -> int:
-        """Keep a declaration that may matter; look inside structs, since C gives nested tags file scope."""
+        """Record a declaration; descend into structs, since C gives nested tags file scope."""
         kind = child.kind
         if self.annotations is not None:
             self.annotations.take(child, parent)
             if parent.kind == libclang.FIELD:
-                return libclang.CONTINUE  # its struct was met before it
+                return libclang.CONTINUE  # its struct was visited before
             if kind == libclang.FIELD:
                 return libclang.RECURSE
         if kind in (libclang.STRUCT, libclang.UNION):
@@ -231,9 +239,9 @@ class _Listing:
             self.functions.append(child)
         return libclang.CONTINUE
 
-    def named(self) -> _Named:
-        """The wanted typedefs of structs, by the identity of the struct, in the order of the text."""
-        lib, found = self.lib, dict[int | None, list[Cursor]]()
+    def requested_typedefs(self) -> _TypedefsByStruct:
+        """Return the requested typedefs of structs, by the identity of the struct, in text order."""
+        lib, by_struct = self.lib, dict[int | None, list[Cursor]]()
         for typedef in self.typedefs:
             name = libclang.spelling(lib, typedef)
             is_wanted = self.wanted.matches(name)
@@ -245,11 +253,11 @@ class _Listing:
             if canonical.kind == RECORD:
                 record = lib.clang_getTypeDeclaration(canonical)
                 if is_wanted or self.may_be_annotated(record):
-                    found.setdefault(record.data[0], []).append(typedef)
-        return found
+                    by_struct.setdefault(record.data[0], []).append(typedef)
+        return by_struct
 
     def names(self) -> Iterator[str]:
-        """The tags of structs that are defined, and the typedefs that stand for a struct."""
+        """Yield the tags of structs that are defined, and the typedefs that refer to a struct."""
         lib = self.lib
         for record in self.records:
             if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
@@ -259,13 +267,13 @@ class _Listing:
                 yield libclang.spelling(lib, typedef)
 
     def may_be_annotated(self, record: Cursor) -> bool:
-        """Whether a struct may have annotations that are looked for."""
+        """Return whether a struct may have annotations that are requested."""
         return self.annotations is not None and self.annotations.may_be_at(record)
 
 
 @dataclass(slots=True)
 class _Taker:
-    """Makes Structs of the records that are wanted."""
+    """Makes Structs of the requested records."""
 
     listing: _Listing
     types: Types
@@ -274,27 +282,27 @@ class _Taker:
     target: Target
 
     def structs(self) -> Iterator[Struct]:
-        """Definitions in the order of the text, then names that are asked for and only declared."""
-        named = self.listing.named()
+        """Yield definitions in the order of the text, then requested names that are only declared."""
+        typedefs = self.listing.requested_typedefs()
         declared: dict[str, Struct] = {}
         defined: set[str] = set()
         for record in self.listing.records:
-            found = self._name(record, named)
-            if found is None:
+            names = self._name(record, typedefs)
+            if names is None:
                 continue
-            name, aliases = found
+            name, aliases = names
             if self.listing.lib.clang_isCursorDefinition(record):
                 defined.add(name)
-                yield from self._realigned(self._defined(record, name, aliases), record, named)
+                yield from self._with_typedefs(self._definition(record, name, aliases), record, typedefs)
             elif name in self.listing.wanted.names or aliases:
-                declared.setdefault(name, self._declared(record, name, aliases))
+                declared.setdefault(name, self._declaration(record, name, aliases))
         yield from (struct for name, struct in declared.items() if name not in defined)
 
-    def _name(self, record: Cursor, named: _Named) -> tuple[str, tuple[str, ...]] | None:
-        """The name of a wanted struct and the typedef names asked for; None for others."""
+    def _name(self, record: Cursor, typedefs_of: _TypedefsByStruct) -> tuple[str, tuple[str, ...]] | None:
+        """Return the name of a requested struct and its requested typedefs; None for others."""
         lib, wanted = self.listing.lib, self.listing.wanted
-        typedefs = named.get(_identity(lib, record), ()) if named else ()
-        names = tuple(dict.fromkeys(libclang.spelling(lib, one) for one in typedefs))
+        typedefs = typedefs_of.get(_identity(lib, record), ()) if typedefs_of else ()
+        names = tuple(dict.fromkeys(libclang.spelling(lib, typedef) for typedef in typedefs))
         is_wanted = wanted.matches(libclang.spelling(lib, record)) or self.listing.may_be_annotated(record)
         if not names and not is_wanted:
             return None
@@ -304,9 +312,9 @@ class _Taker:
         name = tag or names[0]
         return name, tuple(n for n in names if n in wanted.names and n != name)
 
-    def _defined(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
+    def _definition(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
         shape = self.types.shape(self.types.lib.clang_getCursorType(record))
-        declared = self._declared(record, name, aliases)
+        declared = self._declaration(record, name, aliases)
         annotations, fields = self.listing.annotations, self.types.members(record)
         return replace(
             declared,
@@ -315,103 +323,123 @@ class _Taker:
             align=shape.align,
             fields=fields,
             annotations=() if annotations is None else tuple(annotations.of(declared.source, fields)),
-            problem=self.unit.problem or self.problems.of(record) or self._disputed(record, fields),
+            problem=self.unit.problem
+            or self.problems.of(record)
+            or self._compiler_difference(record, fields),
             is_randomisable=not self.unit.with_marks and self.problems.is_marked(record),
         )
 
-    def _disputed(self, record: Cursor, fields: tuple[Field, ...]) -> str | None:
-        """What gcc and clang lay out differently of the same text under the same flags; None for nothing."""
+    def _compiler_difference(self, record: Cursor, fields: tuple[Field, ...]) -> str | None:
+        """Return the difference between the layouts of gcc and clang for the same text and flags; None if
+        there is none.
+        """
         if self.target.name == "i386" and "-malign-double" in self.unit.flags:
-            found = _long_double(fields)
-            if found is not None:
-                return f"under -malign-double gcc aligns `{found}`, a long double, to 4 and clang to 8"
-        found = self._atomic(record, 0) if self.types.has_atomics else None
-        return None if found is None else f"gcc and clang lay out `{found}`, an atomic type, differently"
+            field = _long_double(fields)
+            if field is not None:
+                return f"under -malign-double gcc aligns `{field}`, a long double, to 4 and clang to 8"
+        field = self._disputed_atomic(record, 0) if self.types.has_atomics else None
+        return None if field is None else f"gcc and clang lay out `{field}`, an atomic type, differently"
 
-    def _atomic(self, record: Cursor, depth: int) -> str | None:
-        """A member of an atomic type that has another size or alignment for gcc; None for none."""
+    def _disputed_atomic(self, record: Cursor, depth: int) -> str | None:
+        """Return a member of an atomic type to which gcc gives another size or alignment; None if there is
+        none.
+        """
         lib = self.types.lib
         for cursor in libclang.fields_of(lib, lib.clang_getCursorType(record)) if depth < DEEPEST else ():
-            name, of = libclang.spelling(lib, cursor), _element(lib, lib.clang_getCursorType(cursor))
-            if of.kind == ATOMIC and self._is_disputed(of):
+            name, field_type = libclang.spelling(lib, cursor), _element(lib, lib.clang_getCursorType(cursor))
+            if field_type.kind == ATOMIC and self._is_disputed(field_type):
                 return name
-            inner = _element(lib, lib.clang_Type_getValueType(of)) if of.kind == ATOMIC else of
+            inner = (
+                _element(lib, lib.clang_Type_getValueType(field_type))
+                if field_type.kind == ATOMIC
+                else field_type
+            )
             if inner.kind == RECORD:
-                below = self._atomic(lib.clang_getTypeDeclaration(inner), depth + 1)
-                if below is not None:
-                    return f"{name}.{below}" if name else below
+                nested = self._disputed_atomic(lib.clang_getTypeDeclaration(inner), depth + 1)
+                if nested is not None:
+                    return f"{name}.{nested}" if name else nested
         return None
 
     def _is_disputed(self, atomic: Type) -> bool:
         lib = self.types.lib
-        of = lib.clang_Type_getValueType(atomic)
-        ours, inner = (
-            (lib.clang_Type_getSizeOf(one) * 8, lib.clang_Type_getAlignOf(one)) for one in (atomic, of)
+        value_type = lib.clang_Type_getValueType(atomic)
+        by_clang, inner = (
+            (lib.clang_Type_getSizeOf(ctype) * 8, lib.clang_Type_getAlignOf(ctype))
+            for ctype in (atomic, value_type)
         )
-        theirs = scalars.atomic(self.target, *inner, 0, is_rounded=False)
-        return bool(theirs.possible) or ours != theirs[:2]
+        by_gcc = scalars.atomic(self.target, *inner, 0, is_rounded=False)
+        return bool(by_gcc.possible) or by_clang != by_gcc[:2]
 
-    def _realigned(self, struct: Struct, record: Cursor, named: _Named) -> Iterator[Struct]:
-        """A definition, and what typedefs make of it that give it an alignment, or a size, of their own."""
+    def _with_typedefs(
+        self, struct: Struct, record: Cursor, typedefs_of: _TypedefsByStruct
+    ) -> Iterator[Struct]:
+        """Yield a definition, and the types of typedefs that give it their own alignment or size."""
         lib = self.types.lib
-        typedefs = {libclang.spelling(lib, one): one for one in named.get(_identity(lib, record), ())}
-        shapes = {name: self.types.shape(lib.clang_getCursorType(one)) for name, one in typedefs.items()}
+        typedefs = {
+            libclang.spelling(lib, typedef): typedef
+            for typedef in typedefs_of.get(_identity(lib, record), ())
+        }
+        shapes = {
+            name: self.types.shape(lib.clang_getCursorType(typedef)) for name, typedef in typedefs.items()
+        }
         own = shapes.get(struct.name) if not struct.is_tagged else None
         align, size = (own.align, own.bit_size) if own is not None else (struct.align, struct.bit_size)
-        others = {
+        differing = {
             name: (shapes[name].align, shapes[name].bit_size)
             for name in struct.aliases
             if (shapes[name].align, shapes[name].bit_size) != (align, size)
         }
-        alike = tuple(name for name in struct.aliases if name not in others)
-        if alike or not others or self.listing.wanted.matches(struct.name):
-            yield replace(struct, align=align, bit_size=size, aliases=alike)
-        for key in dict.fromkeys(others.values()):
-            first, *more = (name for name, other in others.items() if other == key)
+        equal = tuple(name for name in struct.aliases if name not in differing)
+        if equal or not differing or self.listing.wanted.matches(struct.name):
+            yield replace(struct, align=align, bit_size=size, aliases=equal)
+        for key in dict.fromkeys(differing.values()):
+            first, *more = (name for name, other in differing.items() if other == key)
             yield replace(
                 struct, name=first, align=key[0], bit_size=key[1], aliases=tuple(more), is_tagged=False,
                 realigned=struct.name,
             )  # fmt: skip
 
-    def _declared(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
+    def _declaration(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
         aggregate: Aggregate = "union" if record.kind == libclang.UNION else "struct"
         source = self.types.places.source(record)
         return Struct(name, aggregate, None, None, (), self.target, source, self.unit.origin, aliases)
 
 
 def _long_double(fields: tuple[Field, ...]) -> str | None:
-    """The first field at any depth that is a `long double`, or an array or complex number of them."""
+    """Return the first field at any depth that is a `long double`, or an array or complex number of them."""
     for field in fields:
-        written = (field.stands_for or (field.type,))[-1]
-        if "long double" in written.left and "*" not in written.left:
+        type_spelling = (field.stands_for or (field.type,))[-1]
+        if "long double" in type_spelling.left and "*" not in type_spelling.left:
             return field.name or ""
-        below = _long_double(field.members)
-        if below is not None:
-            return f"{field.name}.{below}" if field.name else below
+        nested = _long_double(field.members)
+        if nested is not None:
+            return f"{field.name}.{nested}" if field.name else nested
     return None
 
 
-def _element(lib: Any, of: Type) -> Type:
-    """What typedefs stand for, of arrays their elements; typedefs inside of an atomic type stay."""
+def _element(lib: Any, ctype: Type) -> Type:
+    """Return the type that typedefs refer to, of arrays their elements; typedefs inside an atomic type
+    remain.
+    """
     while True:
-        if of.kind in ARRAYS:
-            of = lib.clang_getElementType(of)
-        elif of.kind == ELABORATED:
-            of = lib.clang_Type_getNamedType(of)
-        elif of.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-            of = lib.clang_Type_getModifiedType(of)
-        elif of.kind == TYPEDEF:
-            of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
-        elif of.kind in (RECORD, ATOMIC):
-            return of
+        if ctype.kind in ARRAYS:
+            ctype = lib.clang_getElementType(ctype)
+        elif ctype.kind == ELABORATED:
+            ctype = lib.clang_Type_getNamedType(ctype)
+        elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+            ctype = lib.clang_Type_getModifiedType(ctype)
+        elif ctype.kind == TYPEDEF:
+            ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
+        elif ctype.kind in (RECORD, ATOMIC):
+            return ctype
         else:
-            canonical = lib.clang_getCanonicalType(of)
-            if canonical.kind == of.kind:
-                return of
-            of = canonical  # `typeof` and the like
+            canonical = lib.clang_getCanonicalType(ctype)
+            if canonical.kind == ctype.kind:
+                return ctype
+            ctype = canonical  # `typeof` and the like
 
 
 def _identity(lib: Any, record: Cursor) -> int | None:
-    """What tells a struct from others, wherever it is declared."""
-    found: int | None = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0]
-    return found
+    """Return the identity of a struct, wherever it is declared."""
+    identity: int | None = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0]
+    return identity

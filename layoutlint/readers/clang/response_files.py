@@ -1,4 +1,4 @@
-"""Response files: flags in a file, which `@file` stands for on the command line of a compiler."""
+"""Response files: flags in a file, to which `@file` on a compiler's command line refers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 
 _DEEPEST = 16
-"""Response files inside one another."""
+"""The most levels of nested response files."""
 _MOST_BYTES = 1 << 22
-"""Bytes of all response files of one command, each counted as often as it is named."""
+"""The most bytes of all response files of one command, each counted as often as it is named."""
 _MOST_OF_ALL = 1 << 28
-"""The same, of all commands of a database."""
+"""The most bytes of the response files of all commands in a database."""
 _PIECES = re.compile(r"""(\s+)|\\(.)|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(.)""", re.DOTALL)
 
 
-def expanded(words: Iterable[str], directory: str) -> tuple[str, ...]:
-    """The words with response files read, from a folder; one that is not there stays as it is.
+def expand(words: Iterable[str], directory: str) -> tuple[str, ...]:
+    """Return the words with response files expanded, from a folder; a missing one stays as it is.
 
     Raises ReadError for files that include themselves, or are too large.
     """
@@ -29,16 +29,16 @@ def expanded(words: Iterable[str], directory: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Expansion:
-    """Reads the response files of commands, with bounds on each command and on all of them."""
+    """Expands the response files of commands, with limits for each command and for all of them."""
 
     directory: str = ""
     read: int = 0
-    """Bytes for this command."""
+    """Bytes read for this command."""
     read_before: int = 0
-    """Bytes for others."""
+    """Bytes read for earlier commands."""
 
     def expanded(self, words: Iterable[str], directory: str) -> tuple[str, ...]:
-        """The words with response files read, from a folder. Raises ReadError."""
+        """Return the words with response files expanded, from a folder. Raises ReadError."""
         words = tuple(words)
         if not any(word.startswith("@") for word in words):
             return words
@@ -46,7 +46,7 @@ class Expansion:
         return tuple(self._words(words, ()))
 
     def _words(self, words: Iterable[str], inside: tuple[str, ...]) -> Iterator[str]:
-        """The words of a command line, or of a response file inside others."""
+        """Yield the words of a command line, or of a response file inside others."""
         for word in words:
             path = os.path.join(self.directory, word[1:]) if word.startswith("@") else ""
             text = self._text(path, inside) if path else None
@@ -65,7 +65,7 @@ class Expansion:
         try:
             text = files.content(path, _MOST_BYTES)
         except FileNotFoundError:
-            return None  # GCC takes the word for a file then
+            return None  # GCC then treats the word as a file
         except OSError as error:
             raise ReadError(path, f"{files.why(error)}, and is named as a response file") from error
         self.read += len(text)
@@ -76,15 +76,16 @@ class Expansion:
 
 
 def split(text: str) -> list[str]:
-    """The words of a response file: quotes of both kinds, and a backslash before any character (libiberty,
-    buildargv)."""
-    found: list[str] = []
+    """Split a response file into words: quotes of both kinds, backslash before any character (libiberty,
+    buildargv).
+    """
+    words: list[str] = []
     word: str | None = None
-    for blank, escaped, double, single, other in _PIECES.findall(text):
+    for blank, escaped, double, single, character in _PIECES.findall(text):
         if blank:
-            found += () if word is None else (word,)
+            words += () if word is None else (word,)
             word = None
         else:
             quoted = re.sub(r"\\(.)", r"\1", double or single, flags=re.DOTALL)
-            word = (word or "") + (escaped or quoted or other)
-    return found if word is None else [*found, word]
+            word = (word or "") + (escaped or quoted or character)
+    return words if word is None else [*words, word]

@@ -1,4 +1,4 @@
-"""One C header or source, or a folder of them, with the flags of the command line."""
+"""Reading one C header or source, or a folder of them, with the flags of the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADERS, SOURCES = (".h",), (".c",)
 CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
 ASSEMBLER = (".S", ".s", ".asm", ".sx")
 LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
-"""Values of -x of C, and of what is beside it in a database without structs."""
+"""Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
 _DATABASE = "compile_commands.json"
 NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
 
@@ -31,26 +31,35 @@ class NotC(ReadError):
 def unit(
     path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...], with_marks: bool = False
 ) -> Unit:
-    """The unit that a C file is under some flags; raises ReadError for C++."""
-    read = flags.normalised(words)
-    shown = relative_to(roots, os.path.join(directory, path))
+    """Return the unit of a C file with some flags; raises ReadError for C++."""
+    parsed_flags = flags.normalise(words)
+    name = relative_to(roots, os.path.join(directory, path))
     if path.endswith(ASSEMBLER):
-        raise NotC(shown, "is assembler, which defines no structs")
-    if path.endswith(CPLUSPLUS) or (read.language or "c").startswith("c++"):
-        raise NotC(shown, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
-    if read.refusal is not None or (read.language or "c") not in LANGUAGES:
-        raise ReadError(shown, read.refusal or f"is compiled as {read.language}; layoutlint reads C")
-    own = () if "-nostdinc" in read.kept else builtin_headers.flags() or ()
-    alone = cross_target.ALONE if cross_target.lacks_library(read.kept) else ()
+        raise NotC(name, "is assembler, which defines no structs")
+    if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
+        raise NotC(name, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
+    if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
+        raise ReadError(
+            name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
+        )
+    builtin = () if "-nostdinc" in parsed_flags.kept else builtin_headers.flags() or ()
+    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.kept) else ()
     main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *read.kept, *own, *alone)
+    words = ("-xc", *parsed_flags.kept, *builtin, *freestanding)
     return Unit(
-        main, words, directory, roots, shown, problem=read.problem, doubts=read.doubts, with_marks=with_marks
+        main,
+        words,
+        directory,
+        roots,
+        name,
+        problem=parsed_flags.problem,
+        doubts=parsed_flags.doubts,
+        with_marks=with_marks,
     )
 
 
-def asked(options: ReadOptions) -> tuple[str, ...]:
-    """The compiler flags that were given, behind those for the target and configuration asked for."""
+def command_line_flags(options: ReadOptions) -> tuple[str, ...]:
+    """Return the requested compiler flags, after those for the requested target and configuration."""
     on = (option for option in options.config or () if not option.startswith("!"))
     return (
         *cross_target.target_flags(options.target),
@@ -60,48 +69,48 @@ def asked(options: ReadOptions) -> tuple[str, ...]:
 
 
 def notes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """What a user must know of how files are read on this machine."""
-    found = () if "-nostdinc" in words or builtin_headers.flags() else (NO_BUILTIN,)
-    return (*found, cross_target.NOTE) if cross_target.lacks_library(flags.normalised(words).kept) else found
+    """Return what users must know about how files are read on this machine."""
+    result = () if "-nostdinc" in words or builtin_headers.flags() else (NO_BUILTIN,)
+    return (*result, cross_target.NOTE) if cross_target.lacks_library(flags.normalise(words).kept) else result
 
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """One header or source, all by itself."""
-    here, words = os.getcwd(), asked(options)
-    one = unit(path, words, here, (here,), options.marks)
-    return parallel.reading(path, parallel.run([one], wanted, options), wanted, notes(words))
+    """Return the requested structs of one header or source."""
+    folder, words = os.getcwd(), command_line_flags(options)
+    single_unit = unit(path, words, folder, (folder,), options.marks)
+    return parallel.reading(path, parallel.run([single_unit], wanted, options), wanted, notes(words))
 
 
 def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
-    """The headers and sources of a folder that define what is wanted; raises ReadError when it has no C."""
-    here, words = os.getcwd(), asked(options)
-    paths = list(text_search.files([path], HEADERS + SOURCES))
+    """Return the requested structs of a folder's headers and sources; raises ReadError if it has no C."""
+    folder, words = os.getcwd(), command_line_flags(options)
+    paths = list(text_search.files_below([path], HEADERS + SOURCES))
     if not paths:
         raise ReadError(
             path, "holds no C headers or sources, no compile_commands.json, and is no configured kernel tree"
         )
-    found = text_search.definitions(paths, wanted, stop_when_found=False)
-    chosen = sorted({file for files in found.values() for file in files})
-    if not chosen:
-        # One unit all the same: it tells the target, and that nothing is there.
-        chosen = paths[:1]
-    parts = [unit(file, words, here, (here,), options.marks) for file in chosen]
+    files_by_name = text_search.definitions(paths, wanted, stop_when_found=False)
+    selected = sorted({file for files in files_by_name.values() for file in files})
+    if not selected:
+        # Parse one unit anyway: it shows the target, and that nothing was found.
+        selected = paths[:1]
+    parts = [unit(file, words, folder, (folder,), options.marks) for file in selected]
     outcome = parallel.run(parts, wanted, options)
-    if not found:
+    if not files_by_name:
         outcome = outcome.of_any()
-    told = parallel.reading(path, outcome, wanted, notes(words))
-    told = told if found else _nothing(told, path, len(paths))
+    reading = parallel.reading(path, outcome, wanted, notes(words))
+    reading = reading if files_by_name else _with_note(reading, path, len(paths))
     if not options.omissions:
-        return told
-    omitted = (*_omissions(path, wanted), *_unsearched(paths), *_databases(path, paths, chosen))
-    return replace(told, omissions=(*told.omissions, *omitted))
+        return reading
+    omitted = (*_omissions(path, wanted), *_unreadable_files(paths), *_databases(path, paths, selected))
+    return replace(reading, omissions=(*reading.omissions, *omitted))
 
 
-def _unsearched(paths: list[str]) -> Iterator[Omission]:
-    """Yield the files whose text cannot be read, or not to its end; links to nothing are left out."""
-    there = [path for path in paths[: text_search.MOST_FILES] if os.path.exists(path)]
-    closed = [path for path in there if not os.path.isfile(path) or not os.access(path, os.R_OK)]
-    large = [path for path in there if os.path.getsize(path) > text_search.MOST_BYTES]
+def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
+    """Yield the files whose text cannot be read, or not to its end; dangling links are left out."""
+    existing = [path for path in paths[: text_search.MOST_FILES] if os.path.exists(path)]
+    closed = [path for path in existing if not os.path.isfile(path) or not os.access(path, os.R_OK)]
+    large = [path for path in existing if os.path.getsize(path) > text_search.MOST_BYTES]
     if closed:
         yield Omission(f"cannot read {some_of(closed)}")
     if large:
@@ -113,9 +122,9 @@ def _unsearched(paths: list[str]) -> Iterator[Omission]:
 def _databases(path: str, paths: list[str], chosen: list[str]) -> Iterator[Omission]:
     """Yield the compilation databases below a folder that can have the flags of files that were read.
 
-    `paths` are all C files below it. A folder without any is one of a build, beside its sources.
+    `paths` are all C files below it. A folder without any is a build folder, next to its sources.
     """
-    for database in text_search.files([path], (_DATABASE,)):
+    for database in text_search.files_below([path], (_DATABASE,)):
         folder = os.path.dirname(database)
         is_of_build = not any(file.startswith(f"{folder}{os.sep}") for file in paths)
         top = os.path.dirname(folder) if is_of_build else folder
@@ -124,22 +133,24 @@ def _databases(path: str, paths: list[str], chosen: list[str]) -> Iterator[Omiss
 
 
 def _omissions(path: str, wanted: Wanted) -> Iterator[Omission]:
-    """Yield what of a folder is not read: files that define wanted structs, and folders without access."""
+    """Yield the parts of a folder that are not read: files that define requested structs, and unlistable
+    folders.
+    """
     unlisted: list[OSError] = []
-    others = list(text_search.others(path, HEADERS + SOURCES, unlisted))
-    found = text_search.definitions(others, wanted, stop_when_found=False)
-    left_out = sorted({file for several in found.values() for file in several})
+    others = list(text_search.skipped_files(path, HEADERS + SOURCES, unlisted))
+    files_by_name = text_search.definitions(others, wanted, stop_when_found=False)
+    left_out = sorted({file for paths in files_by_name.values() for file in paths})
     if left_out:
-        several = "1 file that defines" if len(left_out) == 1 else f"{len(left_out):,} files that define"
+        paths = "1 file that defines" if len(left_out) == 1 else f"{len(left_out):,} files that define"
         shown = some_of([os.path.relpath(file, path) for file in left_out])
-        why = "of a folder, .h and .c files outside of hidden and linked folders are read"
-        what = f"not read: {several} struct {some_of(sorted(found))}: {shown} ({why})"
-        yield Omission(what, frozenset(found))
+        limits = "of a folder, .h and .c files outside of hidden and linked folders are read"
+        reason = f"not read: {paths} struct {some_of(sorted(files_by_name))}: {shown} ({limits})"
+        yield Omission(reason, frozenset(files_by_name))
     if unlisted:
         folders = some_of(sorted(str(error.filename) for error in unlisted))
         yield Omission(f"cannot list {folders}: {files.why(unlisted[0])}")
 
 
-def _nothing(told: Reading, path: str, count: int) -> Reading:
+def _with_note(reading: Reading, path: str, count: int) -> Reading:
     note = f"no text of the {count} C files below {path} defines a wanted struct"
-    return Reading(told.path, told.reader, told.target, (), unread=(), notes=(*told.notes, note))
+    return Reading(reading.path, reading.reader, reading.target, (), unread=(), notes=(*reading.notes, note))

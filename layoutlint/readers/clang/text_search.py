@@ -1,4 +1,6 @@
-"""Which files define a struct, found in their text: one pass over the files, bounded, and no parser."""
+"""Search for the files that define a struct, in their text: one bounded pass over the files, without a
+parser.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +10,36 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from layoutlint import files as bounded
+from layoutlint import files
 from layoutlint.model.wanted import Wanted
 
 MOST_FILES = 60_000
-"""Files searched at most; Linux v7.2 has 26 thousand headers and 37 thousand sources."""
-_OF_VERSIONS = frozenset((".git", ".hg", ".svn", ".bzr"))
+"""The most files that are searched; Linux v7.2 has 26 thousand headers and 37 thousand sources."""
+_VERSION_CONTROL = frozenset((".git", ".hg", ".svn", ".bzr"))
 _OTHER_SUFFIXES = (
     ".inc", ".def", ".inl", ".tbl", ".ipp", ".tcc", ".hpp", ".hh", ".hxx", ".h++", ".H", ".cc", ".cpp",
     ".cxx", ".c++", ".C", ".cu", ".cuh", ".m", ".mm", ".i", ".y", ".l", ".h.in", ".c.in", ".inc.in",
 )  # fmt: skip
-"""Files that are not read as C of their own, and often have definitions of C structs."""
+"""Files that are not read as C on their own, and often contain definitions of C structs."""
 MOST_BYTES = 4 << 20
-"""Larger files are generated register tables, which define no struct of interest."""
+"""The most bytes of a file that are searched; larger files are generated register tables."""
 
 # `struct name {`, also with attributes between (`struct __packed name {`), and macros that open a definition
 # and take its name first, such as context_lock_struct(rw_semaphore) { of Linux v7.0.
-# Spaces and words match in one way only: else a strange text takes the square of its length.
+# Spaces and words match in one way only, so that no text takes quadratic time.
 _OPENS = re.compile(
     rb"\b(?:struct|union)\b"
     rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|[A-Za-z_]\w*+(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
     rb"\s++([A-Za-z_]\w*+)\s*+\{"
     rb"|\b(?>\w*?(?:struct|union))\w*+\s*+\(\s*+([A-Za-z_]\w*+)\s*+(?:,[^{};]{0,200})?\)\s*+\{"
 )
-# Declarations of names: a typedef up to its body or end, and what stands behind a body at the margin.
+# Declarations of names: a typedef up to its body or end, and the names after a body that ends at the margin.
 _TYPEDEF = re.compile(rb"\btypedef\b([^;{}]{0,400})([;{])")
 _CLOSES = re.compile(rb"^\}[ \t]*([^\s;{}=][^;{}=]{0,400});", re.MULTILINE)
 _BRACE = re.compile(rb"[{}]")
 _DECLARATORS = re.compile(rb"([^;{}]{0,400});")
 _LONGEST_BODY, _DEEPEST_BODY = 1 << 16, 32
-"""Bytes, and braces inside one another; what exceeds them is taken for a brace that never closes."""
+"""The most bytes, and levels of braces, of a body; a longer one is taken for an unclosed brace."""
 _NO_NAMES = re.compile(
     rb"/\*.*?\*/|//[^\n]*|\[[^\]]*\]|\b(?:struct|union|enum)\s+\w+"
     rb"|\b\w+\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)",
@@ -49,41 +51,41 @@ _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
 
 def defined_in(text: bytes) -> set[str]:
-    """The tags that a text seems to define, and the typedef names that it seems to declare.
+    """Return the tags that a text seems to define, and the typedef names that it seems to declare.
 
-    Rather too many than too few: the name of an attribute behind a brace is among them.
+    Returns too many rather than too few: an attribute after a brace counts as a name.
     """
-    found = {(match[1] or match[2]).decode() for match in _OPENS.finditer(text)}
+    names = {(match[1] or match[2]).decode() for match in _OPENS.finditer(text)}
     for match in _CLOSES.finditer(text):
-        found.update(_names(match[1]))
+        names.update(_names(match[1]))
     for match in _TYPEDEF.finditer(text):
-        declared = match[1] if match[2] == b";" else _behind(text, match.end())
-        found.update(_names(declared))
-    return found
+        declarators = match[1] if match[2] == b";" else _declarators_after_body(text, match.end())
+        names.update(_names(declarators))
+    return names
 
 
 def definitions_in(text: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the name of each struct whose body stands in a text, by tag or typedef, and where it starts.
+    """Yield the name of each struct whose body is in a text, by tag or typedef, and the body's offset.
 
-    Unlike `defined_in` rather too few than too many: macros that open a definition are left out.
+    Unlike `defined_in`, yields too few rather than too many: macros that open a definition are left out.
     """
     for match in _OPENS.finditer(text):
         if match[1]:
             yield match[1].decode(), match.start()
     for match in _TYPEDEF.finditer(text):
         if match[2] == b"{" and _AGGREGATE.search(match[1]):
-            for name in _names(_behind(text, match.end())):
+            for name in _names(_declarators_after_body(text, match.end())):
                 yield name, match.start()
 
 
-def _behind(text: bytes, start: int) -> bytes:
-    """What stands between a body, whose `{` ends at `start`, and the semicolon; empty when there is none."""
+def _declarators_after_body(text: bytes, start: int) -> bytes:
+    """Return the text between a body, whose `{` ends at `start`, and the semicolon; else empty."""
     depth = 1
     for brace in _BRACE.finditer(text, start, start + _LONGEST_BODY):
         depth += 1 if brace[0] == b"{" else -1
         if depth == 0:
-            declared = _DECLARATORS.match(text, brace.end())
-            return declared[1] if declared else b""
+            declarators = _DECLARATORS.match(text, brace.end())
+            return declarators[1] if declarators else b""
         if depth > _DEEPEST_BODY:
             break
     return b""
@@ -94,44 +96,44 @@ def _names(declared: bytes) -> Iterator[str]:
 
 
 def wanted_in(text: bytes, wanted: Wanted) -> set[str]:
-    """The wanted names among those that a text seems to define."""
+    """Return the requested names among those that a text seems to define."""
     by_name = not wanted.everything and not wanted.patterns
-    # Most files hold none of the names at all, which is faster to see.
+    # Most files contain none of the names, which is faster to check.
     if by_name and not any(name.encode(errors="surrogateescape") in text for name in wanted.names):
         return set()
     return {name for name in defined_in(text) if wanted.matches(name)}
 
 
-def files(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Files with one of the suffixes below the roots, in a fixed order; hidden folders are left out."""
+def files_below(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
+    """Yield files with one of the suffixes below the roots, in a fixed order, without hidden folders."""
     for root in roots:
         for folder, below, names in os.walk(root):
             below[:] = sorted(name for name in below if not name.startswith("."))
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes))
 
 
-def others(root: str, suffixes: tuple[str, ...], unlisted: list[OSError]) -> Iterator[str]:
-    """Yield the files below a folder that `files` leaves out, and that can have definitions of C structs.
+def skipped_files(root: str, suffixes: tuple[str, ...], unlisted: list[OSError]) -> Iterator[str]:
+    """Yield the files below a folder that `files_below` leaves out and that can define C structs.
 
-    These are files with other suffixes of C, and whatever stands in hidden folders and in folders that links
-    lead to, outside of the root. `unlisted` takes the errors of folders that cannot be listed.
+    These are files with other suffixes of C, and all files in hidden folders and in folders outside of the
+    root that links lead to. `unlisted` collects the errors of folders that cannot be listed.
     """
-    top, seen = os.path.realpath(root), set[str]()
-    todo = [(root, False)]
-    while todo:
-        start, is_left_out = todo.pop()
-        real = os.path.realpath(start)
-        if real in seen:
+    top, visited = os.path.realpath(root), set[str]()
+    pending = [(root, False)]
+    while pending:
+        start, is_left_out = pending.pop()
+        real_path = os.path.realpath(start)
+        if real_path in visited:
             continue
-        seen.add(real)
+        visited.add(real_path)
         for folder, below, names in os.walk(start, onerror=unlisted.append):
             links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
-            todo += [(link, True) for link in links if not _is_inside(os.path.realpath(link), top)]
-            hidden = [name for name in below if name.startswith(".") and name not in _OF_VERSIONS]
-            todo += [(os.path.join(folder, name), True) for name in hidden]
+            pending += [(link, True) for link in links if not _is_inside(os.path.realpath(link), top)]
+            hidden = [name for name in below if name.startswith(".") and name not in _VERSION_CONTROL]
+            pending += [(os.path.join(folder, name), True) for name in hidden]
             below[:] = sorted(name for name in below if not name.startswith("."))
-            known = _OTHER_SUFFIXES + (suffixes if is_left_out else ())
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(known))
+            all_suffixes = _OTHER_SUFFIXES + (suffixes if is_left_out else ())
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(all_suffixes))
 
 
 def _is_inside(path: str, top: str) -> bool:
@@ -139,65 +141,68 @@ def _is_inside(path: str, top: str) -> bool:
 
 
 def content(path: str) -> bytes:
-    """The bytes of a file; empty when it cannot be read or is too large to be a header."""
+    """Return the content of a file; empty if it cannot be read or is too large for a header."""
     try:
-        return bounded.start(path, MOST_BYTES)
+        return files.start(path, MOST_BYTES)
     except OSError:
         return b""
 
 
-_Told = tuple[frozenset[str], frozenset[str]]
-_told: dict[tuple[int, int, int, int], _Told] = {}
-"""By what a file was when it was searched: for which names, and those of them that it seems to define."""
+_SearchedNames = tuple[frozenset[str], frozenset[str]]
+_searched_names: dict[tuple[int, int, int, int], _SearchedNames] = {}
+"""By the state of a file when it was searched: the names searched for, and those that it seems to define."""
 
 
-def _defined(path: str, wanted: Wanted) -> Iterable[str]:
-    """The wanted names that a file seems to define.
+def _requested_definitions(path: str, wanted: Wanted) -> Iterable[str]:
+    """Return the requested names that a file seems to define.
 
     A file is read once for each name: the builds of a matrix search the same tree.
     """
     if wanted.everything or wanted.patterns:
         return wanted_in(content(path), wanted)
     try:
-        seen = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ()
-    key = seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns
-    sought, found = _told.get(key, (frozenset(), frozenset()))
+    key = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    sought, defined = _searched_names.get(key, (frozenset(), frozenset()))
     if not wanted.names <= sought:
         new = wanted_in(content(path), Wanted(wanted.names - sought))
-        sought, found = _told[key] = _both(sought, wanted.names), found.union(new) if new else found
-    return found & wanted.names
+        sought, defined = _searched_names[key] = (
+            _union(sought, wanted.names),
+            defined.union(new) if new else defined,
+        )
+    return defined & wanted.names
 
 
 @lru_cache(maxsize=256)
-def _both(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """All names of two sets, as one object for the thousands of files of which it is true."""
-    return one | other
+def _union(names: frozenset[str], more_names: frozenset[str]) -> frozenset[str]:
+    """Return the union of two sets, as one object that thousands of files share."""
+    return names | more_names
 
 
 def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = True) -> dict[str, list[str]]:
-    """For each wanted name that is defined in one of the files, the files, in the order given.
+    """Return for each requested name the files that define it, in the order given.
 
     With `stop_when_found` the search ends as soon as every name has a file.
     """
-    found: dict[str, list[str]] = {}
+    paths_by_name: dict[str, list[str]] = {}
     missing = set(wanted.names)
     by_name_only = stop_when_found and not wanted.patterns and not wanted.everything
     for count, path in enumerate(paths):
         if count >= MOST_FILES or (by_name_only and not missing):
             break
-        for name in sorted(_defined(path, wanted)):
-            found.setdefault(name, []).append(path)
+        for name in sorted(_requested_definitions(path, wanted)):
+            paths_by_name.setdefault(name, []).append(path)
             missing.discard(name)
-    return found
+    return paths_by_name
 
 
 def names(paths: Iterable[str]) -> frozenset[str]:
-    """All names that files seem to define."""
+    """Return all names that files seem to define."""
     return frozenset(definitions(paths, Wanted(everything=True)))
 
 
 def is_wanted(name: str, wanted: Wanted) -> bool:
-    """Whether a name is asked for by itself and not only by a pattern."""
+    """Return whether a name is requested by itself and not only by a pattern."""
     return name in wanted.names or any(fnmatchcase(name, pattern) for pattern in wanted.patterns)

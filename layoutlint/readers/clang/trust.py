@@ -1,4 +1,4 @@
-"""Which structs cannot be believed: an error, or a macro that was not there, where a layout is decided."""
+"""Which structs are unreliable: those with an error, or an undefined macro, that can affect their layout."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from layoutlint.readers.clang.libclang import Cursor, Spot
 from layoutlint.readers.clang.types import RECORD, Types
 
 _ATTRIBUTE_LIKE = re.compile(r"__|.*(?:aligned|packed|cache_?line|randomi[sz]e)", re.IGNORECASE)
-"""Names that are meant as attributes, and declare a variable when no macro of that name is defined."""
+"""Names that are meant as attributes, and declare a variable if no macro of that name is defined."""
 _MARKED = re.compile(rb"\b(?:__randomize_layout|randomized_struct_fields_start)\b")
 _MARK = re.compile(rb"\b(?:__)?randomize_layout(?:__)?\b")
 _INNER = re.compile(rb"\brandomized_struct_fields_start\b")
 ENUM_CONSTANT = 7
 FIRST_EXPRESSION, LAST_EXPRESSION = 100, 199
 _TAIL = 2000
-"""Bytes searched behind a closing brace for the end of the declaration."""
+"""The bytes after a closing brace that are searched for the end of the declaration."""
 
 
 class Extent(NamedTuple):
-    """A stretch of one file, in bytes; `end` is None for the whole file."""
+    """A range of one file, in bytes; `end` is None for the whole file."""
 
     file: int | None
     start: int
     end: int | None
 
     def has(self, file: int | None, offset: int) -> bool:
-        """Whether a place lies in it, its last character included."""
+        """Return whether it contains an offset; its last character is included."""
         return file == self.file and self.start <= offset and (self.end is None or offset <= self.end)
 
 
 @dataclass
 class Problems:
-    """The complaints of one translation unit, held against its structs."""
+    """The diagnostics of one translation unit, attributed to its structs."""
 
     lib: Any
     unit: int
@@ -48,13 +48,13 @@ class Problems:
     variables: tuple[Cursor, ...] = ()
     """Variables at file scope."""
     shuffled_by: str | None = None
-    """What shuffles fields at build time, where something does."""
+    """The option that shuffles fields in the build; None if there is none."""
     _local: dict[int, str | None] = field(default_factory=dict)
     _texts: dict[int, bytes] = field(default_factory=dict)
     _leading: dict[int | None, tuple[int, ...]] = field(default_factory=dict)
 
     def of(self, record: Cursor) -> str | None:
-        """Why the layout of a struct cannot be believed; None when nothing speaks against it."""
+        """Return why the layout of a struct is unreliable; None if it is reliable."""
         if not self.diagnostics and not self._would_be_attributes and self.shuffled_by is None:
             return None
         declarations = self._dependencies.of(record)
@@ -71,7 +71,7 @@ class Problems:
         return self.diagnostics[0].text if is_invalid and self.diagnostics else None
 
     def is_marked(self, record: Cursor) -> bool:
-        """Whether a struct is marked to be shuffled: by the attribute, or by a macro that may be empty."""
+        """Return whether a struct is marked for shuffling, by the attribute or a macro that may be empty."""
         extent = self._extent(record)
         if record.kind != libclang.STRUCT or extent.file is None or extent.end is None:
             return False
@@ -80,18 +80,20 @@ class Problems:
         return bool(_MARK.search(text, extent.end, end) or _INNER.search(text, extent.start, extent.end))
 
     def _find(self, declaration: Cursor) -> str | None:
-        """What is wrong inside one declaration."""
+        """Return the problem inside one declaration; None if there is none."""
         for stretch in self._stretches(declaration):
             for diagnostic in self._by_file.get(stretch.file, ()):
                 if stretch.has(diagnostic.file, diagnostic.offset):
                     return diagnostic.text
         variable = self._would_be_attributes.get(self._extent(declaration)[:2])
         if variable is not None:
-            return self._undefined(variable, declaration)
-        return self._shuffled(declaration) if self.shuffled_by is not None else None
+            return self._undefined_macro(variable, declaration)
+        return self._shuffling_problem(declaration) if self.shuffled_by is not None else None
 
-    def _shuffled(self, declaration: Cursor) -> str | None:
-        """Whether a struct is marked to be shuffled, or has function pointers only (scripts/gcc-plugins)."""
+    def _shuffling_problem(self, declaration: Cursor) -> str | None:
+        """Return the problem of a struct that is marked for shuffling, or has only function pointers
+        (scripts/gcc-plugins).
+        """
         extent = self._to_semicolon(self._extent(declaration))
         if declaration.kind != libclang.STRUCT or extent.file is None:
             return None
@@ -106,35 +108,38 @@ class Problems:
 
     @cached_property
     def _by_file(self) -> dict[int | None, list[Diagnostic]]:
-        found: dict[int | None, list[Diagnostic]] = {}
+        by_file: dict[int | None, list[Diagnostic]] = {}
         for diagnostic in self.diagnostics:
-            found.setdefault(diagnostic.file, []).append(diagnostic)
-        return found
+            by_file.setdefault(diagnostic.file, []).append(diagnostic)
+        return by_file
 
     @cached_property
     def _dependencies(self) -> _Dependencies:
         return _Dependencies(self.lib)
 
-    def _undefined(self, variable: Cursor, record: Cursor) -> str:
+    def _undefined_macro(self, variable: Cursor, record: Cursor) -> str:
         spot = Spot(self.lib, self.lib.clang_getCursorLocation(variable))
         name = libclang.spelling(self.lib, variable)
-        what = libclang.text(self.lib, self.lib.clang_getTypeSpelling(self.lib.clang_getCursorType(record)))
-        where = f"{self.places.shown(spot.file)}:{spot.line}:{spot.column}"
-        return f"{where}: error: no macro `{name}` is defined here: it declares a variable of type `{what}`"
+        type_name = libclang.text(
+            self.lib, self.lib.clang_getTypeSpelling(self.lib.clang_getCursorType(record))
+        )
+        location = f"{self.places.shown(spot.file)}:{spot.line}:{spot.column}"
+        reason = f"no macro `{name}` is defined here: it declares a variable of type `{type_name}`"
+        return f"{location}: error: {reason}"
 
     @cached_property
     def _would_be_attributes(self) -> dict[tuple[int | None, int], Cursor]:
         """Variables named like an attribute, by the start of the struct that their declaration defines."""
         lib = self.lib
-        found: dict[tuple[int | None, int], Cursor] = {}
+        variables: dict[tuple[int | None, int], Cursor] = {}
         for variable in self.variables:
-            of = lib.clang_getCanonicalType(lib.clang_getCursorType(variable))
-            if of.kind != RECORD or not _ATTRIBUTE_LIKE.match(libclang.spelling(lib, variable)):
+            canonical = lib.clang_getCanonicalType(lib.clang_getCursorType(variable))
+            if canonical.kind != RECORD or not _ATTRIBUTE_LIKE.match(libclang.spelling(lib, variable)):
                 continue
             start = self._extent(variable)[:2]
-            if start == self._extent(lib.clang_getTypeDeclaration(of))[:2]:
-                found.setdefault(start, variable)
-        return found
+            if start == self._extent(lib.clang_getTypeDeclaration(canonical))[:2]:
+                variables.setdefault(start, variable)
+        return variables
 
     def _extent(self, cursor: Cursor) -> Extent:
         whole = self.lib.clang_getCursorExtent(cursor)
@@ -143,24 +148,24 @@ class Problems:
         return Extent(start.file, start.offset, end.offset if end.file == start.file else None)
 
     def _stretches(self, declaration: Cursor) -> list[Extent]:
-        """A declaration up to its semicolon, and the files that are included inside it."""
-        found = [self._to_semicolon(self._extent(declaration))]
-        for stretch in found:
-            for file, at in self._included_by.get(stretch.file, ()):
-                if stretch.has(at.file, at.offset):
-                    found.append(Extent(file, 0, None))
-        return found
+        """Return the extents of a declaration up to its semicolon, and of the files included inside it."""
+        extents = [self._to_semicolon(self._extent(declaration))]
+        for stretch in extents:
+            for file, directive in self._included_by.get(stretch.file, ()):
+                if stretch.has(directive.file, directive.offset):
+                    extents.append(Extent(file, 0, None))
+        return extents
 
     @cached_property
     def _included_by(self) -> dict[int | None, list[tuple[int, Spot]]]:
-        """What each file includes that another has not included before."""
-        found: dict[int | None, list[tuple[int, Spot]]] = {}
-        seen: set[int] = set()
-        for file, at in self._inclusions:
-            if file not in seen:
-                seen.add(file)
-                found.setdefault(at.file, []).append((file, at))
-        return found
+        """The files that each file is the first to include."""
+        by_includer: dict[int | None, list[tuple[int, Spot]]] = {}
+        included: set[int] = set()
+        for file, directive in self._inclusions:
+            if file not in included:
+                included.add(file)
+                by_includer.setdefault(directive.file, []).append((file, directive))
+        return by_includer
 
     def _to_semicolon(self, extent: Extent) -> Extent:
         is_needed = extent.file in self._by_file or self.shuffled_by is not None
@@ -180,90 +185,94 @@ class Problems:
 
     @cached_property
     def _includers(self) -> dict[int | None, Spot]:
-        """Where each file is included first."""
+        """The location of the first inclusion of each file."""
         return dict(reversed(self._inclusions))
 
     def _is_before(self, record: Cursor, diagnostic: Diagnostic) -> bool:
-        """Whether a struct ends before a place, in the order in which the compiler reads files."""
+        """Return whether a struct ends before a diagnostic, in the compiler's reading order."""
         extent = self._extent(record)
         if diagnostic.file is None or extent.file is None or extent.end is None:
             return False
         return self._position(extent.file, extent.end) < self._position(diagnostic.file, diagnostic.offset)
 
     def _position(self, file: int | None, offset: int) -> tuple[int, ...]:
-        """Offsets of the #include directives that lead to a place, from the unit's own file inwards."""
+        """Return the offsets of the #include directives that lead to an offset, from the unit's own file
+        inwards.
+        """
         if file not in self._leading:
             self._leading[file] = self._lead(file)
         return (*self._leading[file], offset)
 
     def _lead(self, file: int | None) -> tuple[int, ...]:
         offsets: list[int] = []
-        seen = set()
-        while file in self._includers and file not in seen:
-            seen.add(file)
-            at = self._includers[file]
-            offsets.append(at.offset)
-            file = at.file
-        # What -include names is read before the unit's file, from a buffer without a name.
+        visited = set()
+        while file in self._includers and file not in visited:
+            visited.add(file)
+            directive = self._includers[file]
+            offsets.append(directive.offset)
+            file = directive.file
+        # -include names headers that are read before the unit's file, from an unnamed buffer.
         return (0 if file is None else 1, *reversed(offsets))
 
     def blamed(self) -> tuple[tuple[str, int], ...]:
-        """For each diagnostic its file, and the offset in the unit's own file that leads there (-1: none)."""
+        """Return for each diagnostic its file, and the offset in the unit's own file that leads there (-1:
+        none).
+        """
         places = [(d.file, self._position(d.file, d.offset)) for d in self.diagnostics]
         return tuple((self.places.shown(file), at[1] if at[0] else -1) for file, at in places)
 
 
 @dataclass(slots=True)
 class _Dependencies:
-    """Which declarations decide a struct's layout: itself, and what it takes by value or counts with."""
+    """The declarations that decide a struct's layout: itself, and those that it embeds or computes with."""
 
     lib: Any
     _direct: dict[int, list[Cursor]] = field(default_factory=dict)
 
     def of(self, record: Cursor) -> list[Cursor]:
-        """The definition of a struct, first, and all that it depends on."""
-        found = {record.data[0]: record}
-        todo = [record]
-        while todo:
-            for dependency in self._of_one(todo.pop()):
-                if dependency.data[0] not in found:
-                    found[dependency.data[0]] = dependency
-                    todo.append(dependency)
-        return list(found.values())
+        """Return the definition of a struct, and then all declarations that it depends on."""
+        dependencies = {record.data[0]: record}
+        pending = [record]
+        while pending:
+            for dependency in self._direct_dependencies(pending.pop()):
+                if dependency.data[0] not in dependencies:
+                    dependencies[dependency.data[0]] = dependency
+                    pending.append(dependency)
+        return list(dependencies.values())
 
-    def _of_one(self, declaration: Cursor) -> list[Cursor]:
+    def _direct_dependencies(self, declaration: Cursor) -> list[Cursor]:
         key = declaration.data[0]
         if key not in self._direct:
-            found: list[Cursor] = []
+            cursors: list[Cursor] = []
 
             def take(child: Cursor, parent: Cursor) -> int:
-                found.extend(self._meant(child, parent))
+                cursors.extend(self._referenced(child, parent))
                 return libclang.RECURSE
 
             libclang.visit(self.lib, declaration, take)
-            self._direct[key] = [cursor for cursor in found if cursor.data[0] is not None]
+            self._direct[key] = [cursor for cursor in cursors if cursor.data[0] is not None]
         return self._direct[key]
 
-    def _meant(self, child: Cursor, parent: Cursor) -> list[Cursor]:
-        """The declarations that one part of a declaration depends on."""
+    def _referenced(self, child: Cursor, parent: Cursor) -> list[Cursor]:
+        """Return the declarations that one part of a declaration depends on."""
         lib = self.lib
         if child.kind == libclang.FIELD:
             return self._record(lib.clang_getCursorType(child))
         if child.kind == libclang.TYPE_REF:
-            meant = lib.clang_getCursorReferenced(child)
-            if meant.kind in (libclang.TYPEDEF, libclang.ENUM):
-                return [meant, *self._record(lib.clang_getCursorType(meant))]
+            target = lib.clang_getCursorReferenced(child)
+            if target.kind in (libclang.TYPEDEF, libclang.ENUM):
+                return [target, *self._record(lib.clang_getCursorType(target))]
             if FIRST_EXPRESSION <= parent.kind <= LAST_EXPRESSION:
-                return [lib.clang_getCursorDefinition(meant)]
+                return [lib.clang_getCursorDefinition(target)]
         if child.kind == libclang.DECL_REF:
-            meant = lib.clang_getCursorReferenced(child)
-            is_constant = meant.kind == ENUM_CONSTANT
-            return [lib.clang_getCursorSemanticParent(meant) if is_constant else meant]
+            target = lib.clang_getCursorReferenced(child)
+            is_constant = target.kind == ENUM_CONSTANT
+            return [lib.clang_getCursorSemanticParent(target) if is_constant else target]
         return []
 
-    def _record(self, of: libclang.Type) -> list[Cursor]:
-        """The struct that a type is, or is an array of; not what it points to."""
-        element, _ = Types.element(self.lib, of)
+    def _record(self, ctype: libclang.Type) -> list[Cursor]:
+        """Return the struct that a type is, or is an array of; nothing for a pointer."""
+        element, _ = Types.element(self.lib, ctype)
         if element.kind != RECORD:
             return []
         return [self.lib.clang_getCursorDefinition(self.lib.clang_getTypeDeclaration(element))]

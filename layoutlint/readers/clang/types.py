@@ -1,4 +1,4 @@
-"""libclang's types and declarations as the model's words: CType, Field, sizes and offsets in bits."""
+"""Conversion of libclang's types and declarations to CType and Field, with sizes and offsets in bits."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ CONSTANT_ARRAY, VECTOR, INCOMPLETE_ARRAY, VARIABLE_ARRAY = 112, 113, 114, 115
 ELABORATED, ATTRIBUTED, EXT_VECTOR, ATOMIC, TAG_ATTRIBUTED = 119, 163, 176, 177, 178
 ARRAYS = (CONSTANT_ARRAY, INCOMPLETE_ARRAY, VARIABLE_ARRAY)
 _MOST_TYPEDEFS = 256
-"""Typedefs that stand for one another; libclang takes a time for each that grows with those behind it."""
+"""The longest chain of typedefs; libclang's time for each grows with those after it."""
 _MOST_FIELDS = 10_000
-"""Members of a struct; libclang takes a time for the offset of each that grows with their number."""
+"""The most members of a struct; libclang's time for the offset of each grows with their number."""
 DEEPEST = 64
-"""Types nested deeper are spelled by libclang, structs refused: no C that is written by hand goes so far."""
+"""The deepest nesting: deeper types are spelled by libclang, deeper structs refused. No hand-written C comes
+close."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a type is made of: its size, alignment, and what an element of it contains."""
+    """The structure of a type: its size, alignment, and the members of an element."""
 
     bit_size: int | None
     align: int | None
@@ -47,82 +48,86 @@ class Shape:
 
 @dataclass(slots=True)
 class Types:
-    """The types of one translation unit; each is described once."""
+    """The types of one translation unit; each is converted once."""
 
     lib: Any
     unit: int
     places: Places
     with_marks: bool = False
-    """Whether `declared` is filled, which takes time."""
+    """Whether to fill `declared`, which takes time."""
     has_atomics: bool = False
-    """Whether an atomic type was met."""
+    """Whether an atomic type was converted."""
     declared: dict[int, tuple[Cursor, Declared]] = field(default_factory=dict)
-    """The structs whose members were looked at, without names, by their identity."""
-    _spelled: dict[int, CType] = field(default_factory=dict)
+    """The structs whose members were read, without names, by their identity."""
+    _spellings: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
     _members: dict[int, tuple[Field, ...]] = field(default_factory=dict)
     _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
 
-    def spelled(self, of: Type, depth: int = 0) -> CType:
-        """How a type is written, built from its structure."""
-        key = of.data[0]
-        if key not in self._spelled:
-            inner = self._unqualified(of, depth)
-            for qualifier in self._qualifiers(of):
+    def spelled(self, ctype: Type, depth: int = 0) -> CType:
+        """Return the spelling of a type, built from its structure."""
+        key = ctype.data[0]
+        if key not in self._spellings:
+            inner = self._spell_unqualified(ctype, depth)
+            for qualifier in self._qualifiers(ctype):
                 inner = qualified(inner, qualifier)
-            self._spelled[key] = inner
-        return self._spelled[key]
+            self._spellings[key] = inner
+        return self._spellings[key]
 
-    def _qualifiers(self, of: Type) -> list[str]:
-        """Innermost first; `const` comes last and so stands first: GCC writes `const volatile int`."""
+    def _qualifiers(self, ctype: Type) -> list[str]:
+        """Return the qualifiers of a type, innermost first; `const` is last and so printed first: `const
+        volatile int`.
+        """
         lib = self.lib
-        asked = (
+        tests = (
             ("restrict", lib.clang_isRestrictQualifiedType),
             ("volatile", lib.clang_isVolatileQualifiedType),
             ("const", lib.clang_isConstQualifiedType),
         )
-        return [name for name, is_qualified in asked if is_qualified(of)]
+        return [name for name, is_qualified in tests if is_qualified(ctype)]
 
-    def _unqualified(self, of: Type, depth: int) -> CType:
-        kind, lib = of.kind, self.lib
+    def _spell_unqualified(self, ctype: Type, depth: int) -> CType:
+        kind, lib = ctype.kind, self.lib
         if kind in BASE_TYPES:
             return CType(BASE_TYPES[kind])
         if kind in (RECORD, ENUM, TYPEDEF):
-            return CType(self._tag(of, kind))
+            return CType(self._tag(ctype, kind))
         if depth > DEEPEST:
-            return CType(libclang.text(lib, lib.clang_getTypeSpelling(of)))
+            return CType(libclang.text(lib, lib.clang_getTypeSpelling(ctype)))
         if kind in (POINTER, BLOCK_POINTER):
-            return pointer_to(self.spelled(lib.clang_getPointeeType(of), depth + 1))
+            return pointer_to(self.spelled(lib.clang_getPointeeType(ctype), depth + 1))
         if kind in (*ARRAYS, VECTOR, EXT_VECTOR):
-            element = self.spelled(lib.clang_getElementType(of), depth + 1)
-            count = _count(lib, of)
+            element = self.spelled(lib.clang_getElementType(ctype), depth + 1)
+            count = _count(lib, ctype)
             if kind in ARRAYS:
                 return array_of(element, count)
             return CType(f"__attribute__((__vector_size__({count} * sizeof({element})))) {element}")
         if kind in (PROTOTYPE, UNPROTOTYPED):
-            return self._function(of, depth)
+            return self._function(ctype, depth)
         if kind == ELABORATED:
-            return self.spelled(lib.clang_Type_getNamedType(of), depth + 1)
-        return self._rare(of, depth)
+            return self.spelled(lib.clang_Type_getNamedType(ctype), depth + 1)
+        return self._rare(ctype, depth)
 
-    def _rare(self, of: Type, depth: int) -> CType:
-        """Atomic, complex and attributed types, and those that libclang does not open (`typeof`)."""
+    def _rare(self, ctype: Type, depth: int) -> CType:
+        """Return the spelling of atomic, complex and attributed types, and of those that libclang does not
+        resolve (`typeof`).
+        """
         lib = self.lib
-        if of.kind == ATOMIC:
+        if ctype.kind == ATOMIC:
             self.has_atomics = True
-            return qualified(self.spelled(lib.clang_Type_getValueType(of), depth + 1), "_Atomic")
-        if of.kind == COMPLEX:
-            return CType(f"complex {self.spelled(lib.clang_getElementType(of), depth + 1)}")
-        if of.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-            return self.spelled(lib.clang_Type_getModifiedType(of), depth + 1)
-        canonical = lib.clang_getCanonicalType(of)
-        if canonical.kind != of.kind:
-            return self._unqualified(canonical, depth + 1)
-        return CType(libclang.text(lib, lib.clang_getTypeSpelling(of)))
+            return qualified(self.spelled(lib.clang_Type_getValueType(ctype), depth + 1), "_Atomic")
+        if ctype.kind == COMPLEX:
+            return CType(f"complex {self.spelled(lib.clang_getElementType(ctype), depth + 1)}")
+        if ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+            return self.spelled(lib.clang_Type_getModifiedType(ctype), depth + 1)
+        canonical = lib.clang_getCanonicalType(ctype)
+        if canonical.kind != ctype.kind:
+            return self._spell_unqualified(canonical, depth + 1)
+        return CType(libclang.text(lib, lib.clang_getTypeSpelling(ctype)))
 
-    def _tag(self, of: Type, kind: int) -> str:
-        declaration = self.lib.clang_getTypeDeclaration(of)
+    def _tag(self, ctype: Type, kind: int) -> str:
+        declaration = self.lib.clang_getTypeDeclaration(ctype)
         if kind == TYPEDEF:
             return libclang.spelling(self.lib, declaration)
         word = {libclang.STRUCT: "struct", libclang.UNION: "union"}.get(declaration.kind, "enum")
@@ -130,56 +135,58 @@ class Types:
         return f"{word} {name}" if name else f"{word} {{...}}"
 
     def tag(self, declaration: Cursor) -> str:
-        """The tag of a struct, union or enum; empty when it has none, even if a typedef names it."""
+        """Return the tag of a struct, union or enum; empty if it has none, even if a typedef names it."""
         lib = self.lib
         if lib.clang_Cursor_isAnonymous(declaration):
             return ""
         # Only a typedef's name for an untagged one is spelled without `struct`.
-        written = libclang.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(declaration)))
-        return libclang.spelling(lib, declaration) if " " in written else ""
+        type_spelling = libclang.text(lib, lib.clang_getTypeSpelling(lib.clang_getCursorType(declaration)))
+        return libclang.spelling(lib, declaration) if " " in type_spelling else ""
 
-    def _function(self, of: Type, depth: int) -> CType:
+    def _function(self, ctype: Type, depth: int) -> CType:
         lib = self.lib
-        result = self.spelled(lib.clang_getResultType(of), depth + 1)
-        if of.kind == UNPROTOTYPED:
+        result = self.spelled(lib.clang_getResultType(ctype), depth + 1)
+        if ctype.kind == UNPROTOTYPED:
             return function_of(result, ())
-        count = lib.clang_getNumArgTypes(of)
-        words = [str(self._parameter(lib.clang_getArgType(of, i), depth + 1)) for i in range(count)]
-        if lib.clang_isFunctionTypeVariadic(of):
+        count = lib.clang_getNumArgTypes(ctype)
+        words = [str(self._parameter(lib.clang_getArgType(ctype, i), depth + 1)) for i in range(count)]
+        if lib.clang_isFunctionTypeVariadic(ctype):
             words.append("...")
         return function_of(result, tuple(words) or ("void",))
 
-    def _parameter(self, of: Type, depth: int) -> CType:
-        """A parameter's type adjusted (C11 6.7.6.3p7): libclang gives arrays and functions as written."""
+    def _parameter(self, ctype: Type, depth: int) -> CType:
+        """Return a parameter's type as adjusted by C11 6.7.6.3p7: libclang gives arrays and functions as
+        written.
+        """
         lib = self.lib
-        kind = lib.clang_getCanonicalType(of).kind
+        kind = lib.clang_getCanonicalType(ctype).kind
         if kind in (PROTOTYPE, UNPROTOTYPED):
-            return pointer_to(self.spelled(of, depth))
+            return pointer_to(self.spelled(ctype, depth))
         if kind not in ARRAYS:
-            return self.spelled(of, depth)
+            return self.spelled(ctype, depth)
         outer: list[str] = []
-        while of.kind in (ELABORATED, TYPEDEF):
-            outer += self._qualifiers(of)
-            if of.kind == TYPEDEF:
-                of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
+        while ctype.kind in (ELABORATED, TYPEDEF):
+            outer += self._qualifiers(ctype)
+            if ctype.kind == TYPEDEF:
+                ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
             else:
-                of = lib.clang_Type_getNamedType(of)
-        element = self.spelled(lib.clang_getElementType(of), depth)
+                ctype = lib.clang_Type_getNamedType(ctype)
+        element = self.spelled(lib.clang_getElementType(ctype), depth)
         for qualifier in outer:
             element = qualified(element, qualifier)
         return pointer_to(element)
 
-    def shape(self, of: Type) -> Shape:
-        """Size, alignment, dimensions and members of a type, seen through its typedefs."""
-        key = of.data[0]
+    def shape(self, ctype: Type) -> Shape:
+        """Return size, alignment, dimensions and members of a type, through its typedefs."""
+        key = ctype.data[0]
         if key not in self._shapes:
-            self._shapes[key] = self._shape(of)
+            self._shapes[key] = self._shape(ctype)
         return self._shapes[key]
 
-    def _shape(self, of: Type) -> Shape:
+    def _shape(self, ctype: Type) -> Shape:
         lib = self.lib
-        size, align = lib.clang_Type_getSizeOf(of), lib.clang_Type_getAlignOf(of)
-        element, dims = self.element(lib, of)
+        size, align = lib.clang_Type_getSizeOf(ctype), lib.clang_Type_getAlignOf(ctype)
+        element, dims = self.element(lib, ctype)
         aggregate: Aggregate | None = None
         members: tuple[Field, ...] = ()
         if element.kind == RECORD:
@@ -191,20 +198,20 @@ class Types:
         return Shape(size * 8 if size >= 0 else None, align if align > 0 else None, aggregate, dims, members)
 
     @staticmethod
-    def element(lib: Any, of: Type) -> tuple[Type, tuple[int | None, ...]]:
-        """What the elements of a (typedef of a) many-dimensional array are, and its dimensions."""
+    def element(lib: Any, ctype: Type) -> tuple[Type, tuple[int | None, ...]]:
+        """Return the element type of a multi-dimensional array, through typedefs, and its dimensions."""
         dims: list[int | None] = []
-        of = lib.clang_getCanonicalType(of)
-        while of.kind in ARRAYS or of.kind == ATOMIC:
-            if of.kind == ATOMIC:
-                of = lib.clang_getCanonicalType(lib.clang_Type_getValueType(of))
+        ctype = lib.clang_getCanonicalType(ctype)
+        while ctype.kind in ARRAYS or ctype.kind == ATOMIC:
+            if ctype.kind == ATOMIC:
+                ctype = lib.clang_getCanonicalType(lib.clang_Type_getValueType(ctype))
                 continue
-            dims.append(_count(lib, of))
-            of = lib.clang_getCanonicalType(lib.clang_getElementType(of))
-        return of, tuple(dims)
+            dims.append(_count(lib, ctype))
+            ctype = lib.clang_getCanonicalType(lib.clang_getElementType(ctype))
+        return ctype, tuple(dims)
 
     def members(self, record: Cursor) -> tuple[Field, ...]:
-        """The fields of a struct or union's definition, in declared order, without unnamed bit-fields."""
+        """Return the fields of a struct or union in declared order, without unnamed bit-fields."""
         key = record.data[0]
         if key is None:
             return ()
@@ -219,26 +226,34 @@ class Types:
                 raise ReadError(
                     place.file, f"line {place.line}: a struct has more than {_MOST_FIELDS:,} fields"
                 )
-            found = [self._field(cursor) for cursor in cursors]
+            fields = [self._field(cursor) for cursor in cursors]
             self._depth -= 1
-            self._members[key] = tuple(member for member in found if member is not None)
+            self._members[key] = tuple(member for member in fields if member is not None)
             if self.with_marks:
-                self.declared[key] = record, self._declared(record, cursors, found)
+                self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
 
-    def _declared(self, record: Cursor, cursors: list[Cursor], found: list[Field | None]) -> Declared:
-        """A struct with the attributes that debug information does not show."""
-        has = attributes.of(self.lib, record)
-        members = [self._member(cursor, has.is_packed) for cursor in cursors]
-        positions = iter(range(len(found)))
-        fields = tuple(None if one is None else next(positions) for one in found)
+    def _declaration(self, record: Cursor, cursors: list[Cursor], converted: list[Field | None]) -> Declared:
+        """Return the declaration of a struct, with the attributes that debug information omits."""
+        attributes_of_record = attributes.read_attributes(self.lib, record)
+        members = [self._member(cursor, attributes_of_record.is_packed) for cursor in cursors]
+        positions = iter(range(len(converted)))
+        fields = tuple(None if member_field is None else next(positions) for member_field in converted)
         align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(record))
-        known = align if align > 0 else None
+        stated_align = align if align > 0 else None
         packs = self._packs(record)
-        return Declared("", known, fields, tuple(members), has.is_randomised, has.is_kept, packs)
+        return Declared(
+            "",
+            stated_align,
+            fields,
+            tuple(members),
+            attributes_of_record.is_randomised,
+            attributes_of_record.is_kept,
+            packs,
+        )
 
     def _packs(self, record: Cursor) -> bool:
-        """Whether a `#pragma pack` may hold where a struct ends."""
+        """Return whether a `#pragma pack` may be in force where a struct ends."""
         lib = self.lib
         end = Spot(lib, lib.clang_getRangeEnd(lib.clang_getCursorExtent(record)))
         if end.file is None:
@@ -249,94 +264,98 @@ class Types:
 
     def _member(self, cursor: Cursor, is_packed: bool) -> Member:
         lib = self.lib
-        has = attributes.of(lib, cursor)
+        own_attributes = attributes.read_attributes(lib, cursor)
         shape = self.shape(lib.clang_getCursorType(cursor))
         size, unit = shape.bit_size, 0
         if lib.clang_Cursor_isBitField(cursor):
             size, unit = lib.clang_getFieldDeclBitWidth(cursor), (shape.bit_size or 0) // 8
         name = libclang.spelling(lib, cursor) or None
-        return Member(name, size, shape.align, has.aligned, unit, is_packed or has.is_packed)
+        return Member(
+            name, size, shape.align, own_attributes.aligned, unit, is_packed or own_attributes.is_packed
+        )
 
     def _field(self, cursor: Cursor) -> Field | None:
         lib = self.lib
         name = libclang.spelling(lib, cursor)
-        of = lib.clang_getCursorType(cursor)
+        ctype = lib.clang_getCursorType(cursor)
         is_bits = bool(lib.clang_Cursor_isBitField(cursor))
         if is_bits and not name:
             return None
-        shape = self.shape(of)
+        shape = self.shape(ctype)
         size = lib.clang_getFieldDeclBitWidth(cursor) if is_bits else shape.bit_size
         is_named = bool(name) and not name.endswith(")")
         return Field(
             name=name if is_named else None,
-            type=self.spelled(of) if is_named else self._unnamed(cursor, of),
+            type=self.spelled(ctype) if is_named else self._anonymous_type(cursor, ctype),
             bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
             bit_size=size,
             is_bitfield=is_bits,
             aggregate=shape.aggregate,
             dims=shape.dims,
             members=shape.members,
-            align=shape.align if is_bits else self._aligned(cursor, shape.align),
+            align=shape.align if is_bits else self._member_alignment(cursor, shape.align),
             source=self.places.source(cursor),
-            is_function_pointer=self._is_function_pointer(of),
-            stands_for=self._stands_for(of, cursor),
+            is_function_pointer=self._is_function_pointer(ctype),
+            stands_for=self._underlying_types(ctype, cursor),
         )
 
-    def _aligned(self, member: Cursor, of_type: int | None) -> int | None:
-        """The alignment of a member that is no bit-field: its type's, or what its own `aligned` makes it."""
+    def _member_alignment(self, member: Cursor, of_type: int | None) -> int | None:
+        """Return the alignment of a member other than a bit-field: its type's, or its own by `aligned`."""
         if not self.lib.clang_Cursor_hasAttrs(member):
             return of_type
-        has = attributes.of(self.lib, member)
-        if has.aligned is None or (has.aligned and has.is_packed):
-            return has.aligned
-        return of_type and max(of_type, has.aligned)
+        own_attributes = attributes.read_attributes(self.lib, member)
+        if own_attributes.aligned is None or (own_attributes.aligned and own_attributes.is_packed):
+            return own_attributes.aligned
+        return of_type and max(of_type, own_attributes.aligned)
 
-    def _stands_for(self, of: Type, member: Cursor) -> tuple[CType, ...]:
-        """What the type of a member, or of an array's elements, is a typedef of, outermost first."""
-        lib, found = self.lib, list[CType]()
+    def _underlying_types(self, ctype: Type, member: Cursor) -> tuple[CType, ...]:
+        """Return the types that the typedef of a member, or of its array elements, refers to, outermost
+        first.
+        """
+        lib, typedefs = self.lib, list[CType]()
         while True:
-            if of.kind in ARRAYS:
-                of = lib.clang_getElementType(of)
-            elif of.kind == ELABORATED:
-                of = lib.clang_Type_getNamedType(of)
-            elif of.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-                of = lib.clang_Type_getModifiedType(of)
-            elif of.kind == ATOMIC:
-                of = lib.clang_Type_getValueType(of)
-            elif of.kind == TYPEDEF:
-                of = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(of))
-                found.append(self.spelled(of))
-                if len(found) > _MOST_TYPEDEFS:
+            if ctype.kind in ARRAYS:
+                ctype = lib.clang_getElementType(ctype)
+            elif ctype.kind == ELABORATED:
+                ctype = lib.clang_Type_getNamedType(ctype)
+            elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+                ctype = lib.clang_Type_getModifiedType(ctype)
+            elif ctype.kind == ATOMIC:
+                ctype = lib.clang_Type_getValueType(ctype)
+            elif ctype.kind == TYPEDEF:
+                ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
+                typedefs.append(self.spelled(ctype))
+                if len(typedefs) > _MOST_TYPEDEFS:
                     place = self.places.source(member)
                     reason = (
                         f"its type stands for more than {_MOST_TYPEDEFS:,} typedefs, one behind the other"
                     )
                     raise ReadError(place.file, f"line {place.line}: {reason}")
             else:
-                return tuple(found)
+                return tuple(typedefs)
 
-    def _is_function_pointer(self, of: Type) -> bool:
+    def _is_function_pointer(self, ctype: Type) -> bool:
         lib = self.lib
-        element, _ = self.element(lib, of)
+        element, _ = self.element(lib, ctype)
         if element.kind != POINTER:
             return False
         pointee = lib.clang_getCanonicalType(lib.clang_getPointeeType(element))
         return pointee.kind in (PROTOTYPE, UNPROTOTYPED)
 
-    def _unnamed(self, field: Cursor, of: Type) -> CType:
-        """The type of an anonymous member; libclang leaves out the qualifiers that stand before it."""
+    def _anonymous_type(self, field: Cursor, ctype: Type) -> CType:
+        """Return the type of an anonymous member, with the qualifiers before it, which libclang omits."""
         lib = self.lib
-        spelled = self.spelled(of)
-        record = lib.clang_getCursorExtent(lib.clang_getTypeDeclaration(of))
+        spelling = self.spelled(ctype)
+        record = lib.clang_getCursorExtent(lib.clang_getTypeDeclaration(ctype))
         start = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(field)))
         end = Spot(lib, lib.clang_getRangeStart(record))
         if start.file is None or start.file != end.file or start.offset >= end.offset:
-            return spelled
-        written = libclang.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
+            return spelling
+        words = libclang.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
         for qualifier in ("volatile", "const"):
-            if qualifier.encode() in written:
-                spelled = qualified(spelled, qualifier)
-        return spelled
+            if qualifier.encode() in words:
+                spelling = qualified(spelling, qualifier)
+        return spelling
 
 
 def _count(lib: Any, array: Type) -> int | None:

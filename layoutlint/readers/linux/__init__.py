@@ -1,1 +1,1 @@
-"""What a Linux kernel tells of itself: version, configuration, symbols."""
+"""Facts that a Linux kernel states about itself: version, configuration, symbols."""

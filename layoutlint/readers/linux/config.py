@@ -1,4 +1,4 @@
-"""The configuration of a built kernel: from its own IKCONFIG, or a file beside it that fits its banner."""
+"""The configuration of a built kernel: its own IKCONFIG, or a file of its package that fits its banner."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _HEADING = re.compile(r"^# Linux/\S+ (\d\S*) Kernel Configuration$", re.MULTILIN
 _COMPILER = re.compile(r'^CONFIG_CC_VERSION_TEXT="(.*)"$', re.MULTILINE)
 _LOCAL = re.compile(r'^CONFIG_LOCALVERSION="(.*)"$', re.MULTILINE)
 _LAST_MENU = "\n# end of Kernel hacking\n"
-"""Closes the last menu of a `.config`, since Linux 5.3; a few options can follow. auto.conf has no menus."""
+"""The end of the last menu of a `.config`, since Linux 5.3; a few options can follow. auto.conf has no
+menus."""
 _LARGEST = 1 << 24
-"""Bytes of a configuration; those of Linux v7.2 have up to 300 thousand."""
+"""The most bytes of a configuration; those of Linux v7.2 have up to 300 thousand."""
 _START, _END = b"IKCFG_ST\x1f\x8b", b"IKCFG_ED"
 _DEBUG, _RUNNING = "/usr/lib/debug/", "/sys/kernel/btf"
 _HOMES = ("/boot/", "/usr/lib/modules/", "/lib/modules/")
@@ -32,7 +33,7 @@ _HOMES = ("/boot/", "/usr/lib/modules/", "/lib/modules/")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A configuration, and where it stands."""
+    """A configuration, and where it comes from."""
 
     on: frozenset[str]
     """Options that are `y` or `m`, without CONFIG_."""
@@ -45,15 +46,15 @@ def options_on(text: str) -> frozenset[str]:
 
 
 def with_release(reading: Reading, release: Release | None, image: Image | None) -> Reading:
-    """Return the reading of a kernel with its version, configuration, and options that the banner states.
+    """Return the reading of a kernel with its version, configuration, and the options of its banner.
 
     `image` holds the code of an ELF file, None for the running kernel's BTF. A configuration that is damaged
-    or of another build is left out, with a note. Raises ReadError where the section for it is damaged.
+    or of another build is left out, with a note. Raises ReadError if its section is damaged.
     """
     notes: list[str] = []
     config = None if image is None else _built_in(image, notes)
     if config is None and release is not None:
-        config = _beside(reading.path, release, notes)
+        config = _from_file(reading.path, release, notes)
     if config is not None:
         notes.append(f"its configuration comes from {config.place}")
     return replace(
@@ -66,7 +67,7 @@ def with_release(reading: Reading, release: Release | None, image: Image | None)
 
 
 def _built_in(image: Image, notes: list[str]) -> Config | None:
-    """Return the configuration that vmlinux carries under CONFIG_IKCONFIG (kernel/configs.c)."""
+    """Return the configuration that vmlinux contains under CONFIG_IKCONFIG (kernel/configs.c)."""
     span = image.span(".rodata")
     at = span.find(_START)
     if at < 0:
@@ -74,13 +75,13 @@ def _built_in(image: Image, notes: list[str]) -> Config | None:
     start = span.start + at + len(_START) - 2
     content = bytes(span.text[start : min(start + _LARGEST, span.end)])
     try:
-        return _parse(_unzipped(content), "its IKCONFIG", None, notes)
+        return _parse(_decompress(content), "its IKCONFIG", None, notes)
     except (zlib.error, ValueError) as error:
         notes.append(f"its IKCONFIG cannot be decompressed: {error}")
         return None
 
 
-def _unzipped(content: bytes) -> str:
+def _decompress(content: bytes) -> str:
     """Return the text of one gzip stream; raises zlib.error or ValueError for a damaged or endless one."""
     stream = zlib.decompressobj(wbits=31)
     text = stream.decompress(content, _LARGEST)
@@ -90,7 +91,7 @@ def _unzipped(content: bytes) -> str:
 
 
 def _parse(text: str, place: str, release: Release | None, notes: list[str]) -> Config | None:
-    """Return a configuration if it is whole and of that release; else None, and a note says why."""
+    """Return a configuration if it is complete and of that release; else None, and a note says why."""
     reason = _misfit(text, release)
     if reason is not None:
         notes.append(f"{place} is not its configuration: {reason}")
@@ -99,7 +100,7 @@ def _parse(text: str, place: str, release: Release | None, notes: list[str]) -> 
 
 
 def _misfit(text: str, release: Release | None) -> str | None:
-    """Return why a text is not the configuration of a release; None where nothing speaks against it."""
+    """Return why a text is not the configuration of a release; None if nothing contradicts it."""
     heading = _HEADING.search(text[:4096])
     if heading is None:
         return "it has no line `# Linux/ARCH VERSION Kernel Configuration`"
@@ -107,25 +108,25 @@ def _misfit(text: str, release: Release | None) -> str | None:
         return "it is truncated"
     if release is None:
         return None
-    version, known = of_release(heading[1]) or (), len(release.version)
-    if version[:known] != release.version:
+    version, length = of_release(heading[1]) or (), len(release.version)
+    if version[:length] != release.version:
         return f"it is of Linux {heading[1]}, and the banner says {'.'.join(map(str, release.version))}"
     return _other_build(text, release)
 
 
 def _other_build(text: str, release: Release) -> str | None:
-    """Return what a configuration of the same version has otherwise than the banner."""
+    """Return the difference between the banner and a configuration of the same version."""
     compiler, local = _COMPILER.search(text), _LOCAL.search(text)
     if compiler and release.banner and compiler[1] not in release.banner:
         return f"it is for {compiler[1]}, which the banner does not name"
     if local and local[1] not in release.name:
         return f"its CONFIG_LOCALVERSION is {local[1]}, and the release {release.name}"
     on = options_on(text)
-    wrong = sorted(o for o in release.options if (o.removeprefix("!") in on) == o.startswith("!"))
-    return f"the banner says {wrong[0].replace('!', 'no ')}, and it does not" if wrong else None
+    contradicted = sorted(o for o in release.options if (o.removeprefix("!") in on) == o.startswith("!"))
+    return f"the banner says {contradicted[0].replace('!', 'no ')}, and it does not" if contradicted else None
 
 
-def _beside(path: str, release: Release, notes: list[str]) -> Config | None:
+def _from_file(path: str, release: Release, notes: list[str]) -> Config | None:
     """Return the first configuration that fits among the files where packages and builds leave it."""
     for place in _places(os.path.realpath(path), release.name):
         text = _content(place)
@@ -136,7 +137,7 @@ def _beside(path: str, release: Release, notes: list[str]) -> Config | None:
 
 
 def _places(path: str, release: str) -> Iterator[str]:
-    """Yield where the configuration of a kernel or module can be: of its package, its build, its headers."""
+    """Yield where the configuration of a kernel or module can be: in its package, its build, its headers."""
     if path.startswith(_RUNNING):
         yield "/proc/config.gz"
     folder = os.path.dirname(path)
@@ -155,15 +156,15 @@ def _places(path: str, release: str) -> Iterator[str]:
 
 
 def package_files(path: str, name: str) -> tuple[str, ...]:
-    """Return where the package of a kernel leaves a file, such as `System.map-6.1.0-50-amd64`."""
+    """Return where the package of a kernel installs a file, such as `System.map-6.1.0-50-amd64`."""
     real = os.path.realpath(path)
     root = _root(real)
-    beside = os.path.join(os.path.dirname(real), name)
-    return (beside,) if root is None else (beside, f"{root}/boot/{name}")
+    sibling = os.path.join(os.path.dirname(real), name)
+    return (sibling,) if root is None else (sibling, f"{root}/boot/{name}")
 
 
 def _root(path: str) -> str | None:
-    """Return the folder below which a system is installed or unpacked that the path is part of."""
+    """Return the folder in which the system of a path is installed or unpacked."""
     if path.startswith(_RUNNING):
         return ""
     if _DEBUG in path:
@@ -173,9 +174,9 @@ def _root(path: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _content(path: str) -> str | None:
-    """Return the text of a file, also of a compressed one; None where it cannot be had."""
+    """Return the text of a file, also of a compressed one; None if it cannot be read."""
     try:
         content = files.content(path, _LARGEST)
-        return _unzipped(content) if path.endswith(".gz") else content.decode("utf-8", "replace")
+        return _decompress(content) if path.endswith(".gz") else content.decode("utf-8", "replace")
     except (OSError, ValueError, zlib.error):
         return None

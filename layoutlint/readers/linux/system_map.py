@@ -1,6 +1,6 @@
 """Addresses of a kernel's variables from the System.map of its package, for a vmlinux without symbols.
 
-System.map is `nm -n vmlinux` without what only tools need (scripts/mksysmap): addresses, and no sizes.
+System.map is `nm -n vmlinux` without symbols that only tools need (scripts/mksysmap): addresses, no sizes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
 _LARGEST = 1 << 26
-"""Bytes; that of Linux v7.2 has 8 million."""
+"""The most bytes of a System.map; that of Linux v7.2 has 8 million."""
 _LINE = re.compile(rb"^([0-9a-f]{8,16}) ([A-Za-z]) ([^\s]+)$", re.MULTILINE)
 _BANNER = b"linux_banner"
 _TEXT = b"Linux version "
@@ -29,23 +29,25 @@ class SystemMap:
 
     path: str
     symbols: tuple[tuple[int, str], ...]
-    """Addresses and names of what is no code, in the order of the file."""
+    """Addresses and names of symbols other than code, in the order of the file."""
 
 
 def of_image(image: Image) -> SystemMap | None:
-    """Return the System.map beside a vmlinux, if it has the banner where that file says; else None."""
+    """Return the System.map of a vmlinux, if the banner is at the address in that file; else None."""
     release = version.of_image(image)
     if release is None or not release.banner or "/" in release.name:
         return None
-    # Up to the number of the build, which init/version.c puts into one of two banners only.
+    # Up to the build number, which init/version.c puts into one of two banners only.
     text = _TEXT + release.banner.partition(" #")[0].encode("latin-1")
     for path in _places(image.path, release.name):
         try:
             content = files.content(path, _LARGEST)
         except OSError:
             continue
-        found = {name: int(at, 16) for at, _, name in _LINE.findall(content) if name == _BANNER}
-        if _BANNER in found and _bytes_at(image, found[_BANNER], len(text)) == text:
+        banner_address = {
+            name: int(address, 16) for address, _, name in _LINE.findall(content) if name == _BANNER
+        }
+        if _BANNER in banner_address and _bytes_at(image, banner_address[_BANNER], len(text)) == text:
             return SystemMap(path, tuple(_data_symbols(content)))
     return None
 
@@ -62,7 +64,7 @@ def _data_symbols(content: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _bytes_at(image: Image, address: int, length: int) -> bytes:
-    """Return what a linked file has at an address; nothing where no section holds it."""
+    """Return the bytes of a linked file at an address; none if no section holds it."""
     for header in image.headers:
         start = address - header.address
         if header.address and start >= 0 and start + length <= header.size and image.holds_content(header):

@@ -1,4 +1,4 @@
-"""Which Linux an input is, where it says so: its release, its version, and options that these state."""
+"""The Linux version of an input, if it states it: its release, its version, and options that these state."""
 
 from __future__ import annotations
 
@@ -24,31 +24,32 @@ _RUNNING = "/sys/kernel/btf"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The release that a kernel or module states, and what its banner says besides."""
+    """The release that a kernel or module states, and the other facts of its banner."""
 
     name: str
     """As `uname -r` prints it: `6.1.0-50-amd64`."""
     version: Version
-    """The numbers of Linux itself; two where the third is a distribution's, and none gives Linux's."""
+    """The numbers of Linux itself; two if the third is a distribution's, and nothing states Linux's."""
     options: frozenset[str] = frozenset()
     """Configuration options that are on (`SMP`) or off (`!SMP`)."""
     banner: str = ""
-    """The whole banner, which also names the compiler; empty where a module states the release."""
+    """The whole banner, which also names the compiler; empty if a module states the release."""
 
 
 def of_release(text: str) -> Version | None:
     """Return the numbers that a release (`6.12.107+deb13-amd64`) starts with; None for another text."""
-    found = _NUMBERS.match(text)
-    return tuple(int(number) for number in found.groups(default="0")) if found else None
+    numbers = _NUMBERS.match(text)
+    return tuple(int(number) for number in numbers.groups(default="0")) if numbers else None
 
 
 def of_image(image: Image) -> Release | None:
-    """Return what an ELF file of Linux states: `linux_banner` of vmlinux, or `vermagic` of a module.
+    """Return the release that an ELF file of Linux states: `linux_banner` of vmlinux, or `vermagic` of a
+    module.
 
-    None where it states nothing, as a file of debug information alone. Raises ReadError for a damaged file.
+    None if it states nothing, as a file with only debug information. Raises ReadError for a damaged file.
     Source: init/version-timestamp.c and include/linux/vermagic.h.
     """
-    return _stated(image, ".modinfo", _VERMAGIC) or _stated(image, ".rodata", _BANNER)
+    return _search_release(image, ".modinfo", _VERMAGIC) or _search_release(image, ".rodata", _BANNER)
 
 
 def of_blob(path: str) -> Release | None:
@@ -62,8 +63,8 @@ def of_blob(path: str) -> Release | None:
     return _parse_banner(banner.removeprefix(_BANNER.decode())) or _parse_banner(os.uname().release)
 
 
-def _stated(image: Image, section: str, mark: bytes) -> Release | None:
-    """Return what stands behind the first `mark` of a section that has a release there: formats have none."""
+def _search_release(image: Image, section: str, mark: bytes) -> Release | None:
+    """Return the release after the first `mark` of a section that has one there; format strings have none."""
     span = image.span(section)
     at = span.find(mark)
     for _ in range(_MOST_BANNERS):
@@ -71,15 +72,17 @@ def _stated(image: Image, section: str, mark: bytes) -> Release | None:
             return None
         start = span.start + at + len(mark)
         text = bytes(span.text[start : min(start + _LONGEST, span.end)]).partition(b"\0")[0].decode("latin-1")
-        found = _parse_banner(text) if mark == _BANNER else _parse_vermagic(text)
-        if found is not None:
-            return found
+        release = _parse_banner(text) if mark == _BANNER else _parse_vermagic(text)
+        if release is not None:
+            return release
         at = span.find(mark, at + 1)
     return None
 
 
 def _parse_banner(text: str) -> Release | None:
-    """Return what stands behind `Linux version `: release, builder, compiler, and UTS_VERSION behind `#`."""
+    """Return the release in the text after `Linux version `: release, builder, compiler, and UTS_VERSION
+    after `#`.
+    """
     version = of_release(text)
     if version is None:
         return None
@@ -94,9 +97,9 @@ def _upstream(name: str, version: Version, words: list[str]) -> Version:
     if _PLACEHOLDER.match(name) is None:
         return version
     for word in words:
-        found = of_release(word)
-        if found is not None and found[:2] == version[:2] and word.count(".") > 1:
-            return found
+        upstream = of_release(word)
+        if upstream is not None and upstream[:2] == version[:2] and word.count(".") > 1:
+            return upstream
     return version[:2]
 
 
@@ -107,11 +110,11 @@ def _banner_options(words: list[str]) -> frozenset[str]:
     flags = [word for word in words[1:4] if word == "SMP" or word == "RT" or word.startswith("PREEMPT")]
     shown = {"SMP": "SMP" in flags, "PREEMPT_RT": "PREEMPT_RT" in flags or "RT" in flags}
     shown |= {flag: True for flag in flags if flag == "PREEMPT_DYNAMIC"}
-    return _signed(shown)
+    return _with_signs(shown)
 
 
 def _parse_vermagic(text: str) -> Release | None:
-    """Return what a module's vermagic states: `6.1.55 SMP preempt mod_unload modversions`."""
+    """Return the release that a module's vermagic states: `6.1.55 SMP preempt mod_unload modversions`."""
     version = of_release(text)
     if version is None:
         return None
@@ -120,8 +123,8 @@ def _parse_vermagic(text: str) -> Release | None:
         "SMP": "SMP" in words, "PREEMPT_RT": "preempt_rt" in words,
         "MODULE_UNLOAD": "mod_unload" in words, "MODVERSIONS": "modversions" in words,
     }  # fmt: skip
-    return Release(name, _upstream(name, version, []), _signed(shown))
+    return Release(name, _upstream(name, version, []), _with_signs(shown))
 
 
-def _signed(shown: dict[str, bool]) -> frozenset[str]:
+def _with_signs(shown: dict[str, bool]) -> frozenset[str]:
     return frozenset(option if is_on else f"!{option}" for option, is_on in shown.items())

@@ -1,4 +1,4 @@
-"""Folders of kernel modules, as distributions install them, and of raw BTF, as in /sys/kernel/btf."""
+"""Search for folders of kernel modules, as distributions install them, or of raw BTF (/sys/kernel/btf)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from layoutlint.model.reading import DEBUG_DIR, Unread
 _MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
 _VMLINUX = re.compile(r"vmlinux(-.*)?$")
 _SOURCE = (".c", ".h")
-_OF_SOURCES = ("Makefile", "GNUmakefile", "Kbuild", "Kconfig", "compile_commands.json", "include/linux")
-"""What stands at the top of a tree that is built; such a folder is read through its sources."""
+_SOURCE_TREE_MARKS = (
+    "Makefile",
+    "GNUmakefile",
+    "Kbuild",
+    "Kconfig",
+    "compile_commands.json",
+    "include/linux",
+)
+"""Files at the top of a source tree; such a folder is read through its sources."""
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 _RELEASE = re.compile(r"/modules/([^/]+)/")
 _RUNNING = "/sys/kernel/btf/vmlinux"
@@ -26,22 +33,22 @@ class Folder:
 
     path: str
     files: tuple[str, ...]
-    """Modules and vmlinux, below `path`, sorted by their path."""
+    """Modules and vmlinux below `path`, sorted by path."""
     unread: tuple[Unread, ...] = ()
     """Folders in it that cannot be listed."""
     notes: tuple[str, ...] = ()
 
 
 def find(path: str) -> Folder | None:
-    """The modules in a folder, at any depth; None for a folder without, or one with C sources.
+    """Return the modules in a folder, at any depth; None for a folder without modules, or with C sources.
 
-    A folder of raw BTF blobs and nothing else counts as well.
+    A folder that holds only raw BTF blobs counts as well.
     """
-    if any(os.path.exists(os.path.join(path, name)) for name in _OF_SOURCES):
+    if any(os.path.exists(os.path.join(path, name)) for name in _SOURCE_TREE_MARKS):
         return None
     files: list[str] = []
     unread: list[Unread] = []
-    for folder, folders, names in os.walk(path, onerror=lambda error: unread.append(_unlisted(error))):
+    for folder, folders, names in os.walk(path, onerror=lambda error: unread.append(_listing_failure(error))):
         if any(name.endswith(_SOURCE) for name in names):
             return None
         folders.sort()
@@ -55,29 +62,29 @@ def find(path: str) -> Folder | None:
 
 
 def bases(folder: Folder) -> dict[str, str | None]:
-    """For each file the vmlinux that its BTF builds on if it is split, where distributions put it.
+    """Return for each file the vmlinux of its split BTF, at the places where distributions install it.
 
-    The running kernel's only where the path names the same release; None when there is none.
+    The running kernel's is used only if the path names the same release; None if there is none.
     """
     top = os.path.realpath(folder.path)
     releases = {
         file: _release(os.path.join(top, os.path.relpath(file, folder.path))) for file in folder.files
     }
-    found = {
+    vmlinux_of = {
         release: next((place for place in _places(top, release) if os.path.isfile(place)), None)
         for release in set(releases.values())
     }
-    return {file: found[release] for file, release in releases.items()}
+    return {file: vmlinux_of[release] for file, release in releases.items()}
 
 
 def _release(path: str) -> str:
-    """The path up to the release that it names; empty when it names none."""
+    """Return the path up to the release that it names; empty if it names none."""
     match = _RELEASE.search(path)
     return path[: match.end(1)] if match else ""
 
 
 def _places(path: str, release: str) -> Iterator[str]:
-    """Where the vmlinux of modules in a folder can be; `release` is a folder, or empty."""
+    """Yield where the vmlinux of modules in a folder can be; `release` is a folder, or empty."""
     for above in (path, os.path.dirname(path), os.path.dirname(os.path.dirname(path))):
         yield os.path.join(above, "vmlinux")
     if not release:
@@ -93,12 +100,12 @@ def _places(path: str, release: str) -> Iterator[str]:
         yield _RUNNING
 
 
-def _unlisted(error: OSError) -> Unread:
+def _listing_failure(error: OSError) -> Unread:
     return Unread(str(error.filename), f"cannot be listed: {files.why(error)}")
 
 
 def _blobs(path: str) -> tuple[str, ...]:
-    """The files of a folder that has nothing but raw BTF."""
+    """Return the files of a folder that holds only raw BTF."""
     try:
         files = [entry.path for entry in os.scandir(path) if entry.is_file()]
         is_btf = bool(files) and all(_start(file) in _BTF_MAGIC for file in files)
@@ -112,12 +119,12 @@ def _start(path: str) -> bytes:
 
 
 def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:
-    """Each file once, and how many links lead out of the folder.
+    """Return each file once, and the number of links out of the folder.
 
-    A link to vmlinux is followed wherever it leads: debug packages put it into /usr/lib/debug/boot.
+    Links to vmlinux are followed anywhere: debug packages put it into /usr/lib/debug/boot.
     """
     top = os.path.realpath(path)
-    seen: dict[str, str] = {}
+    by_real_path: dict[str, str] = {}
     outside = 0
     for file in sorted(files, key=os.path.islink):
         real = os.path.realpath(file)
@@ -125,5 +132,5 @@ def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:
         if leads_out and not _VMLINUX.match(os.path.basename(file)):
             outside += 1
         else:
-            seen.setdefault(real, file)
-    return tuple(sorted(seen.values())), outside
+            by_real_path.setdefault(real, file)
+    return tuple(sorted(by_real_path.values())), outside

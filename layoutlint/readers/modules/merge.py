@@ -1,7 +1,7 @@
-"""Folders of kernel modules: what many of their files have comes out once.
+"""Merging of the files of a module folder: a definition that many files share is returned once.
 
-A process that reads files of a folder sends a definition the first time that it meets it, and its number from
-then on: thousands of modules include the same headers.
+A process that reads files of a folder sends each definition once, and its number from then on: thousands of
+modules include the same headers.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import ordered, processors
 
 _MOST_TEXTS = 50
-"""Different reasons, or notes, that are shown of one folder."""
+"""The most different reasons, or notes, that are shown for one folder."""
 _FOR_BASE = -1
 
 
 def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
-    """One Reading for each target that files of the folder are made for, or why there is none."""
+    """Return one Reading for each target of the files in a folder, or why there is none."""
     bases = find.bases(folder)
     if options.btf_base is not None:
         bases = dict.fromkeys(folder.files, options.btf_base)
-    merged = _Merged(folder)
+    merged = _MergedFolder(folder)
     quiet = replace(options, progress=no_progress, jobs=1)
     try:
         with closing(_parts(bases, names, quiet, options.jobs or processors())) as parts:
@@ -50,7 +50,7 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
                 options.progress(f"reading {folder.path}", number + 1, len(folder.files))
     except ReadError as error:
         return [Unread(folder.path, error.reason)]
-    # The structs of a base are the modules' as well, which have only what it lacks.
+    # Modules have only the types that their base lacks, so its structs are theirs as well.
     of_base = _Worker(names, replace(quiet, reader="btf"), _FOR_BASE)
     for base in merged.other_bases():
         merged.add(of_base.part(base, None))
@@ -58,28 +58,28 @@ def read(folder: Folder, names: Wanted, options: ReadOptions) -> list[Reading | 
 
 
 class Definitions:
-    """Distinct definitions, numbered as they come; where one was read does not tell it from another."""
+    """Distinct definitions, numbered in order; the place where one was read does not distinguish it."""
 
     def __init__(self) -> None:
         self.structs: list[Struct] = []
         self._numbers: dict[Hashable, list[int]] = {}
 
     def number(self, struct: Struct) -> int:
-        """The number of a definition, the next one if it is new."""
+        """Return the number of a definition, the next one if it is new."""
         plain = replace(struct, origin="", aliases=())
         key = plain.name, plain.aggregate, plain.bit_size, plain.source, len(plain.fields)
-        same = self._numbers.setdefault(key, [])
-        for number in same:
+        candidates = self._numbers.setdefault(key, [])
+        for number in candidates:
             if self.structs[number] == plain:
                 return number
-        same.append(len(self.structs))
+        candidates.append(len(self.structs))
         self.structs.append(plain)
-        return same[-1]
+        return candidates[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
-    """One definition in one file, by the number that the worker gave it."""
+    """One definition in one file, by the number that the worker assigned."""
 
     number: int
     origin: str
@@ -88,11 +88,11 @@ class _Sighting:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one file of a folder gave."""
+    """The result of one file of a folder."""
 
     path: str
     worker: int
-    """Who read it: the id of the process, else `_FOR_BASE`."""
+    """The id of the process that read it, else `_FOR_BASE`."""
     result: Reading | Unread
     """Without its structs."""
     sightings: tuple[_Sighting, ...] = ()
@@ -101,7 +101,7 @@ class _Part:
 
 
 class _Worker:
-    """Reads files of a folder, and knows which definitions it has sent."""
+    """Reads files of a folder, and tracks which definitions it has sent."""
 
     def __init__(self, names: Wanted, options: ReadOptions, number: int) -> None:
         self._names = names
@@ -110,18 +110,18 @@ class _Worker:
         self._definitions = Definitions()
 
     def part(self, path: str, base: str | None) -> _Part:
-        """What a file gives; `base` is what split BTF in it builds on."""
+        """Return the result of a file; `base` is the base of its split BTF."""
         result = dispatch.attempt(path, self._names, replace(self._options, btf_base=base))
         if isinstance(result, Unread):
             return _Part(path, self._number, result)
-        known = self._definitions.structs
-        sent = len(known)
+        definitions = self._definitions.structs
+        sent = len(definitions)
         sightings = tuple(_Sighting(self._definitions.number(s), s.origin, s.aliases) for s in result.structs)
-        return _Part(path, self._number, replace(result, structs=()), sightings, tuple(known[sent:]))
+        return _Part(path, self._number, replace(result, structs=()), sightings, tuple(definitions[sent:]))
 
 
 def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jobs: int) -> Generator[_Part]:
-    """What each file gives, in their order, as it comes. Raises ReadError when a process dies."""
+    """Yield the result of each file, in order, as it arrives. Raises ReadError if a process dies."""
     files, workers = list(bases), dict[int, _Worker]()
 
     def part(path: str) -> _Part:
@@ -139,68 +139,78 @@ def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jo
 
 
 @dataclass(slots=True)
-class _Found:
-    """Where a definition was found: the first unit, the files, and the typedefs that were asked for."""
+class _Occurrences:
+    """Where a definition occurs: the first unit, the files, and the requested typedefs."""
 
     origin: str
     files: list[str] = field(default_factory=list)
     aliases: set[str] = field(default_factory=set)
 
 
-class _Merged:
-    """The files of a folder, put together as they come; the same whichever process read them."""
+class _MergedFolder:
+    """The merged files of a folder, independent of the processes that read them."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._definitions = Definitions()
         self._numbers: dict[int, list[int]] = {}
         """For each worker, our number of each of its definitions."""
-        self._found: dict[int, _Found] = {}
+        self._occurrences: dict[int, _Occurrences] = {}
         self._readings: list[Reading] = []
         self._reasons: dict[str, list[Unread]] = {}
 
     def other_bases(self) -> list[str]:
-        """Files that the BTF of some builds on, and that are not of the folder."""
+        """Return the base files outside of the folder."""
         read = {os.path.realpath(reading.path) for reading in self._readings}
         used = {reading.base for reading in self._readings if reading.base is not None}
         return sorted(base for base in used if os.path.realpath(base) not in read)
 
     def add(self, part: _Part) -> None:
-        """Takes what one file gave."""
+        """Add the result of one file."""
         if isinstance(part.result, Unread):
-            self._failed(part.result)
+            self._add_failure(part.result)
             return
         numbers = self._numbers.setdefault(part.worker, [])
         numbers += map(self._definitions.number, part.new)
         for sighting in part.sightings:
-            found = self._found.setdefault(numbers[sighting.number], _Found(sighting.origin))
-            found.files.append(part.path)
-            found.aliases.update(sighting.aliases)
+            occurrences = self._occurrences.setdefault(
+                numbers[sighting.number], _Occurrences(sighting.origin)
+            )
+            occurrences.files.append(part.path)
+            occurrences.aliases.update(sighting.aliases)
         self._readings.append(part.result)
         for unread in part.result.unread:
-            self._failed(unread)
+            self._add_failure(unread)
 
-    def _failed(self, unread: Unread) -> None:
+    def _add_failure(self, unread: Unread) -> None:
         self._reasons.setdefault(unread.reason, []).append(unread)
 
     def results(self) -> list[Reading | Unread]:
-        """One Reading for each target, with what could not be read in the first; or only that."""
-        unread = (*self._folder.unread, *self._unread())
+        """Return one Reading for each target, with all failures in the first; only failures if nothing was
+        read.
+        """
+        unread = (*self._folder.unread, *self._grouped_failures())
         if not self._readings:
             return [*unread]
         structs = self._structs()
         targets = dict.fromkeys(reading.target for reading in self._readings)
-        made = [self._reading(target, structs) for target in targets]
-        return [replace(made[0], unread=unread), *made[1:]]
+        readings = [self._reading(target, structs) for target in targets]
+        return [replace(readings[0], unread=unread), *readings[1:]]
 
     def _structs(self) -> list[Struct]:
-        """Each definition once; incomplete ones only where nothing completes them."""
-        known = self._definitions.structs
-        complete = {known[number].name for number in self._found if known[number].bit_size is not None}
+        """Return each definition once; incomplete ones only without a definition."""
+        definitions = self._definitions.structs
+        complete = {
+            definitions[number].name
+            for number in self._occurrences
+            if definitions[number].bit_size is not None
+        }
         return [
-            replace(known[number], origin=f.origin, aliases=tuple(sorted(f.aliases)), files=tuple(f.files))
-            for number, f in self._found.items()
-            if known[number].bit_size is not None or known[number].name not in complete
+            replace(
+                definitions[number], origin=f.origin, aliases=tuple(sorted(f.aliases)), files=tuple(f.files)
+            )
+            for number, f in self._occurrences.items()
+            if definitions[number].bit_size is not None or definitions[number].name not in complete
         ]
 
     def _reading(self, target: Target, structs: list[Struct]) -> Reading:
@@ -219,57 +229,57 @@ class _Merged:
             files=len(readings),
             data=_data(readings),
             least_data=_least_data(readings),
-            misplaced=tuple(one for reading in readings for one in reading.misplaced),
+            misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
             missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
             omissions=tuple(_omissions(readings)),
         )
 
-    def _unread(self) -> Iterator[Unread]:
-        """Each reason once, with all files that it is true of."""
-        for number, (reason, failed) in enumerate(self._reasons.items()):
+    def _grouped_failures(self) -> Iterator[Unread]:
+        """Yield each reason once, with all files to which it applies."""
+        for number, (reason, failures) in enumerate(self._reasons.items()):
             if number == _MOST_TEXTS:
-                more = len(self._reasons) - number
-                yield Unread(self._folder.path, f"and {more:,} more reasons why files could not be read")
+                rest = len(self._reasons) - number
+                yield Unread(self._folder.path, f"and {rest:,} more reasons why files could not be read")
                 return
-            files = tuple(dict.fromkeys(unread.origin for unread in failed))
-            yield Unread(self._folder.path, reason, files) if len(files) > 1 else failed[0]
+            files = tuple(dict.fromkeys(unread.origin for unread in failures))
+            yield Unread(self._folder.path, reason, files) if len(files) > 1 else failures[0]
 
 
 def _omissions(readings: list[Reading]) -> Iterator[Omission]:
-    """Yield what was not looked at in the files: each reason once, with the files that it is true of."""
+    """Yield the parts of files that were not read: each reason once, with its files."""
     files: dict[Omission, list[str]] = {}
     for reading in readings:
         for omission in reading.omissions:
             files.setdefault(omission, []).append(reading.path)
-    for omission, where in files.items():
-        yield replace(omission, reason=f"{omission.reason} ({some_of(where)})")
+    for omission, paths in files.items():
+        yield replace(omission, reason=f"{omission.reason} ({some_of(paths)})")
 
 
 def _common_version(readings: list[Reading]) -> Version | None:
-    """Return the version of all that state one; None when they differ.
+    """Return the version of all files that state one; None if they differ.
 
-    A vmlinux may state all three numbers where its modules state two.
+    A vmlinux may state three numbers, and its modules two.
     """
-    found = sorted({reading.kernel for reading in readings if reading.kernel is not None}, key=len)
-    agree = all(found[-1][: len(version)] == version for version in found)
-    return found[-1] if found and agree else None
+    versions = sorted({reading.kernel for reading in readings if reading.kernel is not None}, key=len)
+    agree = all(versions[-1][: len(version)] == version for version in versions)
+    return versions[-1] if versions and agree else None
 
 
 def _common_config(readings: list[Reading]) -> frozenset[str] | None:
-    """Return the configuration of all that state one; None when they differ, or none does."""
-    found = {reading.config for reading in readings if reading.config is not None}
-    return found.pop() if len(found) == 1 else None
+    """Return the configuration of all files that state one; None if they differ, or none does."""
+    configs = {reading.config for reading in readings if reading.config is not None}
+    return configs.pop() if len(configs) == 1 else None
 
 
 def _data(readings: list[Reading]) -> tuple[Struct, ...] | None:
-    """The data of all files that tell of some; None where none does."""
-    told = [reading.data for reading in readings if reading.data is not None]
-    return tuple(data for several in told for data in several) if told else None
+    """Return the data of all files that have some; None if none has."""
+    data_lists = [reading.data for reading in readings if reading.data is not None]
+    return tuple(data for structs in data_lists for data in structs) if data_lists else None
 
 
 def _least_data(readings: list[Reading]) -> tuple[Struct, ...]:
-    """Return the data of all files with the least sizes; nothing where all sizes are known."""
+    """Return the data of all files with the smallest sizes; nothing if all sizes are known."""
     if not any(reading.least_data for reading in readings):
         return ()
     return tuple(data for reading in readings for data in reading.least_data or reading.data or ())
@@ -282,14 +292,14 @@ def _missing_variables(readings: list[Reading]) -> tuple[MissingVariable, ...]:
     return tuple(variable for variable in first if all(variable.name in names for names in missing_names))
 
 
-def _notes(readings: list[Reading], inside: tuple[str, ...]) -> Iterator[str]:
-    """Each note once, with the files that it is true of where that is not all of the folder's."""
-    total = len({reading.path for reading in readings}.intersection(inside))
+def _notes(readings: list[Reading], folder_files: tuple[str, ...]) -> Iterator[str]:
+    """Yield each note once, with its files unless it applies to all."""
+    total = len({reading.path for reading in readings}.intersection(folder_files))
     files: dict[str, list[str]] = {}
     for reading in readings:
         for note in reading.notes:
             files.setdefault(note, []).append(reading.path)
-    for note, where in list(files.items())[:_MOST_TEXTS]:
-        yield note if len(where) == total else f"{note} ({some_of(where)})"
+    for note, paths in list(files.items())[:_MOST_TEXTS]:
+        yield note if len(paths) == total else f"{note} ({some_of(paths)})"
     if len(files) > _MOST_TEXTS:
         yield f"and {len(files) - _MOST_TEXTS:,} more notes on files"

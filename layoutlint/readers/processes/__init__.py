@@ -1,1 +1,1 @@
-"""Processes that read side by side, or apart from this one."""
+"""Processes: parallel work in forks, work in a sandbox, and other programs."""

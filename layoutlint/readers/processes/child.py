@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import BinaryIO, ClassVar, NoReturn
 
 HAS_PROCESSES = hasattr(os, "fork")
-"""Whether this system can start them as it must; if not, work is done here."""
-Tell = Callable[[BinaryIO], None]
-"""What a child does; it writes what came of it."""
+"""Whether this system can fork; if not, work is done in this process."""
+WriteResult = Callable[[BinaryIO], None]
+"""The work of a child; it writes its result."""
 
 
 class Lost(Exception):
@@ -21,13 +21,13 @@ class Lost(Exception):
     def __init__(self, how: str, part: int | None = None) -> None:
         super().__init__(how, part)
         self.how = how
-        """What it did, to stand behind a name: `was killed (perhaps for want of memory)`."""
+        """Its end, to follow a name: `was killed (perhaps for want of memory)`."""
         self.part = part
-        """The number it worked on, if that is known."""
+        """The number of the work at which it died, if known."""
 
 
 def cause_of_death(status: int) -> str:
-    """Describe how a process ended, given its exit code as os.waitstatus_to_exitcode returns it."""
+    """Describe how a process ended, by its exit code from os.waitstatus_to_exitcode."""
     if status == -signal.SIGKILL:
         return "was killed (perhaps for want of memory)"
     if status == -signal.SIGBUS:
@@ -36,37 +36,39 @@ def cause_of_death(status: int) -> str:
 
 
 class Child:
-    """A process that does some work, and writes the result. Raises OSError where none can be had."""
+    """A process that does some work, and writes the result. Raises OSError if none can be started."""
 
-    _held: ClassVar[set[int]] = set()
-    """Descriptors of this process that its children must not keep open."""
+    _open_descriptors: ClassVar[set[int]] = set()
+    """Descriptors of this process that its children must close."""
     is_current: ClassVar[bool] = False
-    """Whether this process is one."""
+    """Whether this process is a child."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: WriteResult) -> None:
         self._pid: int | None = None
-        here = os.getpid()
+        parent = os.getpid()
         self.source, sink, life, self._life = _pipes()
-        """`source` is where the result is read; at its end when the process is."""
+        """The descriptor with the result; it ends when the process ends."""
         try:
             self._pid = os.fork()
             if self._pid == 0:
-                close_all(*self._held, self.source, self._life)  # else other processes would seem to live
-                self._held.clear()
+                close_all(
+                    *self._open_descriptors, self.source, self._life
+                )  # else other processes would seem alive
+                self._open_descriptors.clear()
                 _serve(tell, sink, life)
-            self._held.update((self.source, self._life))
+            self._open_descriptors.update((self.source, self._life))
         except OSError:
             close_all(self.source, self._life)
             raise
         finally:
-            if os.getpid() != here:  # interrupted before it began
+            if os.getpid() != parent:  # interrupted before it began
                 os._exit(1)
             close_all(sink, life)
 
     @classmethod
     def are_there(cls) -> bool:
         """Return whether this process has children."""
-        return bool(cls._held)
+        return bool(cls._open_descriptors)
 
     def status(self) -> int:
         """Wait for the end, and return the code of os.waitstatus_to_exitcode; can be called once."""
@@ -78,7 +80,7 @@ class Child:
 
     def end(self) -> None:
         """End the process, if it has not ended."""
-        self._held.difference_update((self.source, self._life))
+        self._open_descriptors.difference_update((self.source, self._life))
         close_all(self.source, self._life)
         if self._pid is not None:
             try:
@@ -88,7 +90,7 @@ class Child:
 
 
 def _pipes() -> tuple[int, int, int, int]:
-    """Two pipes; none where one of them cannot be had."""
+    """Return two pipes. Raises OSError, without leaving one open."""
     first = os.pipe()
     try:
         return *first, *os.pipe()
@@ -103,24 +105,24 @@ def close_all(*descriptors: int) -> None:
         os.close(descriptor)
 
 
-def _serve(tell: Tell, sink: int, life: int) -> NoReturn:
-    """Run a child; its parent reports what goes wrong in it."""
+def _serve(tell: WriteResult, sink: int, life: int) -> NoReturn:
+    """Run a child; its parent reports failures."""
     Child.is_current = True
     try:
         die_with_parent(life)
         _leave_streams()
-        with os.fdopen(sink, "wb") as told:
-            tell(told)
+        with os.fdopen(sink, "wb") as output:
+            tell(output)
     except BaseException:
         os._exit(1)
     os._exit(0)
 
 
 def die_with_parent(life: int) -> None:
-    """End this process as soon as nobody has the writing end of the pipe `life`: its parent is gone.
+    """End this process as soon as its parent, which alone has the writing end of the pipe `life`, is gone.
 
-    A signal says so (fcntl(2), O_ASYNC), so nothing in this process needs to return for it. Linux and the
-    BSDs send it for pipes; a thread waits where the system refuses.
+    A signal reports that (fcntl(2), O_ASYNC), so nothing in this process needs to return for it. Linux and
+    the BSDs send it for pipes; if the system refuses, a thread waits.
     """
     import fcntl
 
@@ -133,12 +135,12 @@ def die_with_parent(life: int) -> None:
         _watch(life)
     poll = select.poll()
     poll.register(life, select.POLLIN)
-    if poll.poll(0):  # it was killed before
+    if poll.poll(0):  # the parent was killed before
         os._exit(1)
 
 
 def _watch(life: int) -> None:
-    """End this process from a thread when `life` comes to its end."""
+    """End this process from a thread when `life` ends."""
     import threading
 
     def wait() -> None:
@@ -150,7 +152,7 @@ def _watch(life: int) -> None:
 
 
 def _leave_streams() -> None:
-    """Take no part in the streams of the parent: who reads them waits for all that have them."""
+    """Detach from the parent's streams: their readers wait for all processes that have them."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)

@@ -1,8 +1,8 @@
-"""What a process that runs libclang may do: read files that end, and tell its parent what they hold.
+"""Limits of a process that runs libclang: it may read files that end, and write its result to the parent.
 
-Two measures stand behind the list of flags that libclang is given at all (readers/clang/flags.py). The system
-refuses to run programs, to write files and to use the network (seccomp(2), on Linux), and a thread ends the
-process when it reads a pipe or a device.
+These come on top of the list of flags that libclang accepts (readers/clang/flags.py). The system refuses to
+run programs, to write files and to use the network (seccomp(2), on Linux), and a thread ends the process if
+it reads a pipe or a device.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stat import S_ISDIR, S_ISFIFO, S_ISREG
 
 _LOOK_SECONDS = 0.05
 _NULL = (1, 3)
-"""/dev/null, which is empty (Documentation/admin-guide/devices.txt)."""
+"""The device number of /dev/null, which is empty (Documentation/admin-guide/devices.txt)."""
 
 
 # System calls by architecture: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
@@ -32,7 +32,7 @@ class _Calls:
     architecture: int
     """AUDIT_ARCH_* of include/uapi/linux/audit.h."""
     opens: tuple[tuple[int, int], ...]
-    """open and openat, and which of their arguments is the name; the flags are behind it."""
+    """open and openat, each with the index of its name argument; the flags follow it."""
     clone: int
     clone3: int
     refused: tuple[int, ...]
@@ -70,7 +70,7 @@ _MACHINES = {
     "riscv64": replace(_GENERIC, architecture=0xC00000F3),
     "loongarch64": replace(_GENERIC, architecture=0xC0000102),
 }
-"""By `uname -m`; the low half of an argument comes first on all of them."""
+"""By `uname -m`; all of them pass the low half of an argument first."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CLONE_THREAD = 0x10000
 _X32 = 0x40000000
@@ -80,16 +80,19 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
 _LOAD, _IF_EQUAL, _IF_SET, _IF_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Offsets in struct seccomp_data; the machines above have the low half of an argument first."""
+"""Offsets in struct seccomp_data; the machines above store the low half of an argument first."""
 
 
 def refuse_calls() -> bool:
-    """Let the system refuse this process, and its threads to come, to run programs, to write files and to use
-    the network; return whether it does."""
-    known = _MACHINES.get(platform.machine()) if sys.platform == "linux" and sys.maxsize > 1 << 32 else None
-    if known is None:
+    """Make the system refuse this process and its future threads to run programs, write files or use the
+    network.
+
+    Return whether it does.
+    """
+    calls = _MACHINES.get(platform.machine()) if sys.platform == "linux" and sys.maxsize > 1 << 32 else None
+    if calls is None:
         return False
-    code = b"".join(_program(known))
+    code = b"".join(_program(calls))
     libc = ctypes.CDLL(None, use_errno=True)
     filters = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(filters))
@@ -99,7 +102,7 @@ def refuse_calls() -> bool:
 
 
 def _program(calls: _Calls) -> Iterator[bytes]:
-    """The filter, instruction by instruction."""
+    """Yield the instructions of the filter."""
     refuse, allow = _operation(_RETURN, _ERROR | _EPERM), _operation(_RETURN, _ALLOW)
     yield _operation(_LOAD, _ARCHITECTURE)
     yield _operation(_IF_EQUAL, calls.architecture, 1)
@@ -111,7 +114,7 @@ def _program(calls: _Calls) -> Iterator[bytes]:
         yield _operation(_IF_EQUAL, number, 0, 1)
         yield refuse
     yield _operation(_IF_EQUAL, calls.clone3, 0, 1)
-    yield _operation(_RETURN, _ERROR | _ENOSYS)  # its flags are in memory; the C library takes clone then
+    yield _operation(_RETURN, _ERROR | _ENOSYS)  # its flags are in memory; the C library then uses clone
     for number, name in calls.opens:
         yield _operation(_IF_EQUAL, number, 0, 4)
         yield _operation(_LOAD, _ARGUMENTS + 8 * (name + 1))
@@ -126,39 +129,39 @@ def _program(calls: _Calls) -> Iterator[bytes]:
     yield allow
 
 
-def _operation(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """A struct sock_filter (linux/filter.h)."""
-    return struct.pack("HBBI", code, then, otherwise, value)
+def _operation(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    """Return a struct sock_filter (linux/filter.h)."""
+    return struct.pack("HBBI", code, if_true, if_false, value)
 
 
-def leave_descriptors(*kept: int) -> None:
-    """Put a folder in the place of each open file but those kept, and the one that tells of the parent's end.
+def leave_descriptors(*exceptions: int) -> None:
+    """Replace each open file by a folder, except those kept and the pipe that reports the parent's end.
 
-    A text could read them by their names in /proc/self/fd: pipes to other processes, an empty /dev/stdin.
+    A text could read them as /proc/self/fd/N: pipes to other processes, an empty /dev/stdin.
     """
     folder = os.open(os.sep, os.O_RDONLY | os.O_CLOEXEC)
     for number, _ in list(_descriptors()):
         with suppress(OSError):
-            if number not in (1, 2, folder, *kept) and not _signals(number):
+            if number not in (1, 2, folder, *exceptions) and not _signals(number):
                 os.dup2(folder, number, inheritable=False)
 
 
 def _signals(descriptor: int) -> bool:
-    """Whether a descriptor sends this process a signal."""
+    """Return whether a descriptor sends this process a signal."""
     import fcntl
 
     return bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ASYNC)
 
 
-def watch_files(found: Callable[[str], None]) -> None:
-    """Call `found`, from a thread, with the name of a pipe or device as soon as this process opens one."""
-    before = {number for number, _ in _descriptors()}
+def watch_files(report: Callable[[str], None]) -> None:
+    """Call `report`, from a thread, with the name of a pipe or device as soon as this process opens one."""
+    known = {number for number, _ in _descriptors()}
 
     def look() -> None:
         while True:
             time.sleep(_LOOK_SECONDS)
-            for name in (*_endless(before), *_awaited()):
-                found(name)
+            for name in (*_open_endless_files(known), *_blocking_pipes()):
+                report(name)
                 return
 
     _thread.start_new_thread(look, ())
@@ -174,10 +177,10 @@ def _descriptors() -> Iterator[tuple[int, os.stat_result]]:
             yield number, os.fstat(number)
 
 
-def _endless(before: set[int]) -> Iterator[str]:
-    """Files without an end that are open."""
+def _open_endless_files(known: set[int]) -> Iterator[str]:
+    """Yield open files without an end."""
     for number, state in _descriptors():
-        if number in before or not is_endless(state):
+        if number in known or not is_endless(state):
             continue
         try:
             yield os.readlink(f"/proc/self/fd/{number}")
@@ -186,28 +189,28 @@ def _endless(before: set[int]) -> Iterator[str]:
 
 
 def is_endless(state: os.stat_result) -> bool:
-    """Whether reading a file may never come to an end."""
+    """Return whether reading a file may never end."""
     is_null = (os.major(state.st_rdev), os.minor(state.st_rdev)) == _NULL
     return not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode) or is_null)
 
 
-def _awaited() -> Iterator[str]:
-    """Pipes for which a thread waits until somebody writes to them: open(2) does not return before."""
-    known = _MACHINES.get(platform.machine())
-    arguments = dict(known.opens) if known else {}
+def _blocking_pipes() -> Iterator[str]:
+    """Yield pipes whose opening a thread waits for: open(2) returns only when a writer comes."""
+    calls = _MACHINES.get(platform.machine())
+    arguments = dict(calls.opens) if calls else {}
     with suppress(OSError):
         for thread in os.listdir("/proc/self/task"):
             with suppress(OSError, ValueError):
                 with open(f"/proc/self/task/{thread}/syscall", encoding="ascii") as file:
                     number, *values = file.read().split()
                 if number.isdecimal() and int(number) in arguments:
-                    name = _text(int(values[arguments[int(number)]], 16))
+                    name = _string_at(int(values[arguments[int(number)]], 16))
                     if S_ISFIFO(os.stat(name).st_mode):
                         yield os.fsdecode(name)
 
 
-def _text(address: int) -> bytes:
-    """The string at an address of this process."""
+def _string_at(address: int) -> bytes:
+    """Return the string at an address of this process."""
     with open("/proc/self/mem", "rb", buffering=0) as memory:
         memory.seek(address)
         return memory.read(4096).partition(b"\0")[0]

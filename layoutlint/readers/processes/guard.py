@@ -1,4 +1,4 @@
-"""A process that lives on where an input shrinks while it is read."""
+"""A parent process that reports when an input shrinks while it is read."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from layoutlint.readers.processes.child import (
     die_with_parent,
 )
 
-# A file that is mapped and becomes shorter ends the process that reads behind its end with SIGBUS, which no
-# Python code survives. So who maps large files is a child, and its parent says what happened.
+# If a mapped file becomes shorter, a read after its end kills the process with SIGBUS, which Python cannot
+# handle. So a child maps large files, and its parent reports what happened.
 
 _may_guard = False
 _maps: Any = None
-"""What this process has mapped, for its parent, where that guards it."""
+"""The files that this process has mapped, for its parent."""
 _MAPS_SIZE = 1 << 16
 CHANGED = "changed while it was read; run again when nothing writes to it"
 _EXIT_UNKNOWN, _EXIT_INTERNAL = 3, 4
-"""Those of errors.py and __main__.py."""
+"""As in errors.py and __main__.py."""
 
 
 def allow_guard() -> None:
-    """Let `guard` fork this process, which does nothing else than one run of the command line."""
+    """Allow `guard` to fork this process, which does only one run of the command line."""
     global _may_guard
     _may_guard = HAS_PROCESSES and hasattr(signal, "SIGBUS") and not os.environ.get("LAYOUTLINT_DEBUG")
 
 
 def guard(path: str, size: int) -> None:
-    """Go on in a fork from here on, whose parent reports if this file of so many bytes becomes shorter.
+    """Continue in a fork, whose parent reports if this file of `size` bytes becomes shorter.
 
-    Does so once, and only where `allow_guard` was called: a worker has a parent already.
+    Forks once, and only after `allow_guard`: a worker already has a parent.
     """
     global _may_guard, _maps
     if _may_guard and not (Child.is_current or Child.are_there()):
         import mmap
 
         _may_guard = False
-        with suppress(OSError):  # where no process can be had the run goes on without
+        with suppress(OSError):  # without a process, continue unguarded
             _maps = mmap.mmap(-1, _MAPS_SIZE)
             _fork_guarded()
     if _maps is not None:
@@ -55,30 +55,32 @@ def guard(path: str, size: int) -> None:
 
 
 def _fork_guarded() -> None:
-    """Return in the child alone."""
+    """Fork; return in the child only."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    life, held = os.pipe()
+    life, writing_end = os.pipe()
     try:
         child = os.fork()
     except OSError:
-        close_all(life, held)
+        close_all(life, writing_end)
         raise
     if child:
         os.close(life)
         _wait_for(child)
-    os.close(held)
+    os.close(writing_end)
     die_with_parent(life)
 
 
 def _wait_for(child: int) -> NoReturn:
-    """End as the child ends, and say why where it cannot."""
+    """Exit with the child's status, and report if it was killed."""
     try:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status in (-signal.SIGBUS, -signal.SIGKILL):
             cause = (
-                f"{_shrunk()}: {CHANGED}" if status == -signal.SIGBUS else f"the run {cause_of_death(status)}"
+                f"{_shrunk_file()}: {CHANGED}"
+                if status == -signal.SIGBUS
+                else f"the run {cause_of_death(status)}"
             )
             os.write(2, escapes.lines([f"layoutlint: {cause}"]).encode(errors="replace"))
             status = _EXIT_UNKNOWN
@@ -94,8 +96,8 @@ def _wait_for(child: int) -> NoReturn:
     os._exit(status)
 
 
-def _shrunk() -> str:
-    """The mapped file that is shorter now; the last one where that is not known."""
+def _shrunk_file() -> str:
+    """Return the mapped file that is shorter now; the last one if that is unknown."""
     entries, path = bytes(_maps), "an input"
     at = 0
     while (end := entries.find(b"\0", at + 8)) > at + 8:

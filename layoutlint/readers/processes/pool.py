@@ -1,9 +1,10 @@
-"""Processes that layoutlint starts: forks of this one, which have all that it has read so far.
+"""Parallel work in forks of this process, which have all that it has read so far.
 
-None of them outlives the process that started it, however that ends: each holds the reading end of a pipe
-whose only writing end is its parent's, and the system sends it a signal when that is gone.
+No fork outlives the process that started it, however that ends: each has the reading end of a pipe whose only
+writing end is its parent's, and the system sends it a signal when that closes.
 
-A fork takes 2 ms where a `concurrent.futures` pool takes 30 to import and start, a tenth of reading a kernel.
+A fork takes 2 ms; importing and starting a `concurrent.futures` pool takes 30 ms, a tenth of reading a
+kernel.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from layoutlint.readers.processes.child import HAS_PROCESSES, Child, Lost, cause
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _TICKET = 4
-"""Bytes of a number that is handed out."""
+"""The bytes of a number that is handed out."""
 _MOST_TICKETS = 1 << 13
-"""Numbers that are handed out; a pipe of Linux holds twice as many."""
+"""The most numbers that are handed out; a pipe of Linux holds twice as many."""
 _LENGTH = 8
-"""Bytes of the length in front of a result."""
+"""The bytes of the length before a result."""
 _BEGINS = 1 << 63
-"""Set in a length: no result follows, and the other bits are the number whose work begins."""
+"""A flag in a length: no result follows, and the other bits are the number whose work begins."""
 _AT_ONCE = 1 << 16
-"""Bytes that a pipe holds."""
+"""The bytes that a pipe holds."""
 _UNIT_OF_WORK = 1 << 24
-"""Bytes that are worth a process."""
+"""The bytes of input that are worth a process."""
 Work = Callable[[int], Any]
-"""What is done for a number."""
+"""The work for a number."""
 
 
 def processors() -> int:
@@ -43,24 +44,24 @@ def processors() -> int:
 
 
 def number_for(size: int, jobs: int) -> int:
-    """Return how many processes so many bytes are worth; 0 jobs mean as many as there are processors."""
+    """Return the number of processes that so many bytes are worth; 0 jobs mean one for each processor."""
     free = jobs or processors() if HAS_PROCESSES else 1
     return max(1, min(free, size // _UNIT_OF_WORK))
 
 
-def spread(work: Work, count: int, number: int) -> Generator[Any]:
-    """Yield the result of `work` for each number below `count`, in this order, by at most so many processes.
+def spread(work: Work, count: int, processes: int) -> Generator[Any]:
+    """Yield the result of `work` for each number below `count`, in order, by at most `processes` processes.
 
-    This process is one of them. Results are plain values, as marshal takes them. What is done with them here
-    is done while the others are at work. Raises Lost. To be closed.
+    This process is one of them. Results are plain values that marshal accepts. The caller processes them
+    while the others work. Raises Lost. To be closed.
     """
-    return _spread(work, count, number - 1, marshal.dumps, marshal.loads, is_here=True)
+    return _spread(work, count, processes - 1, marshal.dumps, marshal.loads, is_here=True)
 
 
 def ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generator[_R]:
-    """Yield the result of `work` for each item, in their order, by at most `jobs` processes beside this one.
+    """Yield the result of `work` for each item, in order, by at most `jobs` processes besides this one.
 
-    Results are pickled, and so is what `work` raises, which is raised here. Raises Lost, whose part is the
+    Results are pickled. An exception in `work` is pickled and raised here. Raises Lost, whose part is the
     number of an item. To be closed.
     """
     jobs = min(jobs, len(items))
@@ -69,22 +70,24 @@ def ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generat
         return
     size = -(-len(items) // _MOST_TICKETS)
     groups = [items[at : at + size] for at in range(0, len(items), size)]
-    told = _spread(partial(_attempts, work, groups), len(groups), jobs, _pickled, pickle.loads, is_here=False)
+    group_results = _spread(
+        partial(_attempts, work, groups), len(groups), jobs, _pickle, pickle.loads, is_here=False
+    )
     try:
-        for results, error in told:
+        for results, error in group_results:
             yield from results
             if error is not None:
                 raise error
     except Lost as lost:
         raise Lost(lost.how, lost.part if size == 1 else None) from lost
     finally:
-        told.close()
+        group_results.close()
 
 
 def _attempts(
     work: Callable[[_T], _R], groups: list[Sequence[_T]], number: int
 ) -> tuple[list[_R], Exception | None]:
-    """The results of one group, up to an exception."""
+    """Return the results of one group, up to an exception."""
     results: list[_R] = []
     try:
         results.extend(map(work, groups[number]))
@@ -93,45 +96,45 @@ def _attempts(
     return results, None
 
 
-def _pickled(result: object) -> bytes:
+def _pickle(result: object) -> bytes:
     return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
 
 def _spread(
     work: Work,
     count: int,
-    number: int,
+    processes: int,
     dumps: Callable[[Any], bytes],
     loads: Callable[[bytes], Any],
     *,
     is_here: bool,
 ) -> Generator[Any]:
-    """What `work` gives for each number, by so many children, and with `is_here` this process.
+    """Yield the result of `work` for each number, by so many children, and by this process if `works_here`.
 
-    The numbers wait in a pipe; every process takes the lowest that is left.
+    The numbers wait in a pipe; each process takes the lowest that is left.
     """
     results: dict[int, Any] = {}
     tickets, handed_out = _tickets(count)
-    given = 0
+    next_number = 0
     children: list[_Worker] = []
     try:
-        with suppress(OSError):  # where no more can be had fewer do as well
-            while len(children) < number:
+        with suppress(OSError):  # if no more can be started, fewer suffice
+            while len(children) < processes:
                 children.append(_Worker(work, tickets, dumps, loads))
         for part, result in _share(work, tickets) if is_here or not children else ():
             results[part] = result
-            _hear(children, results, None)
-            while given in results:
-                yield results.pop(given)
-                given += 1
+            _receive(children, results, None)
+            while next_number in results:
+                yield results.pop(next_number)
+                next_number += 1
         for part in range(handed_out, count):
             results[part] = work(part)
-        while given < count:
-            _hear(children, results, given)
-            if given not in results:
+        while next_number < count:
+            _receive(children, results, next_number)
+            if next_number not in results:
                 raise Lost("ended too early")
-            yield results.pop(given)
-            given += 1
+            yield results.pop(next_number)
+            next_number += 1
     finally:
         os.close(tickets)
         for child in children:
@@ -139,9 +142,9 @@ def _spread(
 
 
 def _tickets(count: int) -> tuple[int, int]:
-    """A pipe from which each reader takes one number at a time, and how many numbers it holds.
+    """Return a pipe from which each reader takes one number at a time, and how many numbers it holds.
 
-    That is not all of them where a user has many pipes (pipe(7), pipe-user-pages-soft).
+    It holds fewer if the user has many pipes (pipe(7), pipe-user-pages-soft).
     """
     source, sink = os.pipe()
     os.set_blocking(sink, False)
@@ -158,19 +161,20 @@ def _share(work: Work, tickets: int) -> Iterator[tuple[int, Any]]:
         yield part, work(part)
 
 
-def _hear(children: list[_Worker], results: dict[int, Any], number: int | None) -> None:
-    """Take the results that are there, or wait for that of a number, or until all children are through.
+def _receive(children: list[_Worker], results: dict[int, Any], number: int | None) -> None:
+    """Take the results that have arrived; with a number, wait for its result, or until all children are
+    finished.
 
-    Raises Lost as soon as one of them died.
+    Raises Lost as soon as a child died.
     """
     at_once = number is None
-    while number not in results and (talking := [child for child in children if not child.is_through]):
+    while number not in results and (working := [child for child in children if not child.is_finished]):
         poll = select.poll()
-        for child in talking:
+        for child in working:
             poll.register(child.source, select.POLLIN)
         ready = {source for source, _ in poll.poll(0 if at_once else None)}
-        for child in talking:
-            results.update(child.hear() if child.source in ready else ())
+        for child in working:
+            results.update(child.receive() if child.source in ready else ())
         if at_once:
             return
 
@@ -181,43 +185,43 @@ class _Worker(Child):
     def __init__(
         self, work: Work, tickets: int, dumps: Callable[[Any], bytes], loads: Callable[[bytes], Any]
     ) -> None:
-        self.is_through = False
-        """Whether all its results are here."""
+        self.is_finished = False
+        """Whether all its results have arrived."""
         self._loads = loads
-        self._heard = bytearray()
+        self._buffer = bytearray()
         self._part: int | None = None
         super().__init__(partial(_work, work, tickets, dumps))
 
-    def hear(self) -> Iterator[tuple[int, Any]]:
-        """Yield the results that are whole, by number; waits for it to write. Raises Lost when it died."""
-        told = os.read(self.source, _AT_ONCE)
-        self._heard += told
+    def receive(self) -> Iterator[tuple[int, Any]]:
+        """Yield the complete results, by number; wait for the process to write. Raises Lost if it died."""
+        received = os.read(self.source, _AT_ONCE)
+        self._buffer += received
         at = 0
-        while (end := at + _LENGTH) <= len(self._heard):
-            length = int.from_bytes(self._heard[at:end], "little")
+        while (end := at + _LENGTH) <= len(self._buffer):
+            length = int.from_bytes(self._buffer[at:end], "little")
             if length & _BEGINS:
                 self._part, at = length ^ _BEGINS, end
                 continue
-            if end + length > len(self._heard):
+            if end + length > len(self._buffer):
                 break
             assert self._part is not None
-            yield self._part, self._loads(bytes(self._heard[end : end + length]))
+            yield self._part, self._loads(bytes(self._buffer[end : end + length]))
             at = end + length
-        del self._heard[:at]
-        if not told:
-            self.is_through = True
+        del self._buffer[:at]
+        if not received:
+            self.is_finished = True
             if status := self.status():
                 raise Lost(cause_of_death(status), self._part)
 
 
-def _work(work: Work, tickets: int, dumps: Callable[[Any], bytes], told: BinaryIO) -> None:
-    def begun(part: int) -> Any:
-        told.write((part | _BEGINS).to_bytes(_LENGTH, "little"))
-        told.flush()
+def _work(work: Work, tickets: int, dumps: Callable[[Any], bytes], output: BinaryIO) -> None:
+    def begin(part: int) -> Any:
+        output.write((part | _BEGINS).to_bytes(_LENGTH, "little"))
+        output.flush()
         return work(part)
 
-    for _, result in _share(begun, tickets):
-        written = dumps(result)
-        told.write(len(written).to_bytes(_LENGTH, "little"))
-        told.write(written)
-        told.flush()
+    for _, result in _share(begin, tickets):
+        encoded = dumps(result)
+        output.write(len(encoded).to_bytes(_LENGTH, "little"))
+        output.write(encoded)
+        output.flush()

@@ -1,6 +1,6 @@
-"""Work that may never end, or take all memory, or crash: each piece of it in a process with limits.
+"""Work that may never end, exhaust memory, or crash: each piece in a process with limits.
 
-A C library cannot be stopped by the process that it runs in, and takes that process along when it crashes.
+A process cannot stop a C library that it runs, and a crash of the library ends the process.
 """
 
 from __future__ import annotations
@@ -26,74 +26,77 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one piece of work may take."""
+    """The limits of one piece of work."""
 
     seconds: int
-    """Of the clock: what waits for ever uses no processor."""
+    """Wall-clock time: a process that waits forever uses no processor."""
     memory: int
-    """Bytes of address space, beyond what this process has."""
+    """Bytes of address space, in addition to what this process has."""
     is_confined: bool = False
-    """Whether it opens files that inputs name: only those that end, and none that this process has open."""
+    """Whether it opens files that inputs name: only files that end, and none that this process has open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
-    """A piece of work whose process did not come to its end."""
+class Failure:
+    """A piece of work whose process did not finish."""
 
     how: str
-    """What it did, to stand behind a name of what was at work: `does not end within 120 s`."""
+    """Its end, to follow the name of the work: `does not end within 120 s`."""
     is_late: bool = field(default=False, compare=False)
-    """Whether it took all the time that it might take."""
+    """Whether it used all its time."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """How long a run waits in all for what does not end."""
+    """How long a run waits in total for work that does not end."""
 
     seconds: float
 
     def spend(self, seconds: float) -> None:
-        """Take off what was waited for nothing."""
+        """Subtract time that was spent waiting in vain."""
         self.seconds -= seconds
 
 
-def each(
+def run_each(
     work: Callable[[_T], _R],
     items: Sequence[_T],
     jobs: int,
     limits: Limits,
     patience: Patience | None = None,
-) -> Iterator[tuple[int, _R | Died]]:
-    """What `work` gives for each item, or how it died, with the item's number, as they come to an end.
+) -> Iterator[tuple[int, _R | Failure]]:
+    """Yield for each item its number and the result of `work`, or how it died, as they finish.
 
-    `jobs` of them are done side by side. What they give is pickled, and so is what they raise, which is
-    raised here. Once `patience` is at its end, because others did not end, what is left is not begun.
+    `jobs` of them run in parallel. Results are pickled. An exception in `work` is pickled and raised here.
+    Once `patience` is used up, the remaining items are not started.
     """
     patience = patience or Patience(math.inf)
     if not HAS_PROCESSES:
         yield from ((number, work(item)) for number, item in enumerate(items))
         return
     running: dict[int, tuple[int, Child]] = {}
-    poll, left = select.poll(), list(enumerate(items))[::-1]
+    poll, pending = select.poll(), list(enumerate(items))[::-1]
     try:
-        while left or running:
-            while left and patience.seconds <= 0:
-                yield left.pop()[0], Died(f"is not begun: others did not end within {limits.seconds} s each")
-            with suppress(OSError):  # where no more can be had fewer do as well
-                while left and len(running) < max(1, jobs):
-                    with _uninterrupted():
-                        child = Child(partial(_tell, work, left[-1][1], limits))
-                        running[child.source] = left.pop()[0], child
+        while pending or running:
+            while pending and patience.seconds <= 0:
+                yield (
+                    pending.pop()[0],
+                    Failure(f"is not begun: others did not end within {limits.seconds} s each"),
+                )
+            with suppress(OSError):  # if no more can be started, fewer suffice
+                while pending and len(running) < max(1, jobs):
+                    with _block_interrupts():
+                        child = Child(partial(_write_result, work, pending[-1][1], limits))
+                        running[child.source] = pending.pop()[0], child
                     poll.register(child.source)
-            if left and not running:
-                yield left.pop()[0], Died("cannot be run: no process can be had for it")
+            if pending and not running:
+                yield pending.pop()[0], Failure("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
                 number, child = running[source]
                 result = _result(child, limits)
                 poll.unregister(source)
                 del running[source]
                 child.end()
-                if isinstance(result, Died) and result.is_late:
+                if isinstance(result, Failure) and result.is_late:
                     patience.spend(limits.seconds)
                 yield number, result
     finally:
@@ -102,48 +105,50 @@ def each(
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Puts an interrupt off, so that no process is left of which nobody knows; those hear of none at all."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _block_interrupts() -> Iterator[None]:
+    """Delay an interrupt, so that every started process is recorded; children inherit the blocked signal."""
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
 @dataclass(frozen=True, slots=True)
-class _Done(Generic[_R]):
+class _Success(Generic[_R]):
     result: _R
 
 
-def _tell(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
-    """What a child tells: what it has done, or the error that it met."""
+def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
+    """Write the result of the work, or its exception, in a child."""
     _confine(limits)
-    telling = _thread.allocate_lock()
+    writing = _thread.allocate_lock()
 
-    def end(file: str) -> None:
-        telling.acquire()
-        sink.write(pickle.dumps(Died(f"reads {file}, which is a pipe or a device"), pickle.HIGHEST_PROTOCOL))
+    def end_with(file: str) -> None:
+        writing.acquire()
+        sink.write(
+            pickle.dumps(Failure(f"reads {file}, which is a pipe or a device"), pickle.HIGHEST_PROTOCOL)
+        )
         sink.flush()
         os._exit(0)
 
     if limits.is_confined:
         confinement.leave_descriptors(sink.fileno())
-        confinement.watch_files(end)
-    told: _Done[_R] | Exception
+        confinement.watch_files(end_with)
+    result: _Success[_R] | Exception
     try:
-        told = _Done(work(item))
+        result = _Success(work(item))
     except MemoryError:
         os.abort()  # as C libraries do
     except Exception as error:
-        told = error
-    telling.acquire()
+        result = error
+    writing.acquire()
     signal.alarm(0)  # the parent may be busy with others
-    sink.write(pickle.dumps(told, pickle.HIGHEST_PROTOCOL))
+    sink.write(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
 
 def _confine(limits: Limits) -> None:
-    """Sets the limits of this process, a child, which is to be neither seen nor heard."""
+    """Set the limits of this process, a child without output."""
     import faulthandler
     import resource
 
@@ -156,19 +161,22 @@ def _confine(limits: Limits) -> None:
 
 
 _NO_CORE = 1
-"""Byte: too few for a file, and to Linux the word for no dump to a program either (fs/coredump.c)."""
+"""Bytes of a core dump: too few for a file, and on Linux the value for no dump to a program either
+(fs/coredump.c)."""
 
 
 def _lower(limit: int, value: int) -> None:
     import resource
 
     soft, hard = resource.getrlimit(limit)
-    stated = [one for one in (soft, hard, value) if one != resource.RLIM_INFINITY]
-    resource.setrlimit(limit, (min(stated), hard))
+    finite = [
+        value_or_limit for value_or_limit in (soft, hard, value) if value_or_limit != resource.RLIM_INFINITY
+    ]
+    resource.setrlimit(limit, (min(finite), hard))
 
 
 def _address_space() -> int:
-    """Bytes that this process has mapped; 0 where no /proc tells."""
+    """Return the bytes that this process has mapped; 0 if /proc is missing."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -177,20 +185,20 @@ def _address_space() -> int:
 
 
 def _result(child: Child, limits: Limits) -> Any:
-    """What a child has told once it is through, or how it died; raises what it raised."""
+    """Return the result of a child that has ended, or how it died; raise its exception."""
     with os.fdopen(os.dup(child.source), "rb") as source:
-        told = source.read()
+        content = source.read()
     if status := child.status():
-        return Died(_how(-status, limits), status == -signal.SIGALRM)
-    result = pickle.loads(told)
+        return Failure(_describe_death(-status, limits), status == -signal.SIGALRM)
+    result = pickle.loads(content)
     if isinstance(result, Exception):
         raise result
-    if isinstance(result, Died):
+    if isinstance(result, Failure):
         return result
     return result.result
 
 
-def _how(number: int, limits: Limits) -> str:
+def _describe_death(number: int, limits: Limits) -> str:
     if number == signal.SIGALRM:
         return f"does not end within {limits.seconds} s"
     if number == signal.SIGABRT:  # what C and C++ do when they get no memory

@@ -1,4 +1,4 @@
-"""Which headers of a kernel tree its configuration leaves out, by the directives that include them."""
+"""The headers of a kernel tree that its configuration leaves out, by the directives that include them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ _NAMED = re.compile(r"(\w+)\W+(\w+)")
 _INCLUDED = re.compile(rb'[ \t]*([<"])([^>"\n]+)[>"]')
 _COMMENT = re.compile(r"/\*.*?\*/|//.*", re.DOTALL)
 _ENABLED = ("IS_ENABLED", "IS_BUILTIN", "IS_MODULE", "IS_REACHABLE")
-_KNOWN = {"__KERNEL__": True, "__ASSEMBLY__": False, "__ASSEMBLER__": False, "1": True, "0": False}
+_MACRO_VALUES = {"__KERNEL__": True, "__ASSEMBLY__": False, "__ASSEMBLER__": False, "1": True, "0": False}
 
 _BY_SOURCES = {"linux/slab_def.h": "SLAB", "linux/slub_def.h": "SLUB"}
-"""Headers that only sources include, and the option under which they do (mm/slab.h up to v6.7): packages of
-headers have no sources."""
+"""Headers that only sources include, and the option under which they do (mm/slab.h up to v6.7): header
+packages have no sources."""
 _OTHER_MACHINES = {
     "arm": ("arm", "arm64"), "arm64": ("arm64",), "sh": ("sh",), "s390": ("s390",), "mips": ("mips",),
     "sparc": ("sparc",), "powerpc": ("powerpc",), "riscv": ("riscv",), "x86": ("x86", "um"),
 }  # fmt: skip
-"""Folders and beginnings of names below include/ (xen/arm/page.h, kvm/arm_pmu.h), and who includes them."""
+"""Folders and prefixes below include/ (xen/arm/page.h, kvm/arm_pmu.h), and the architectures that include
+them."""
 _MACHINE = re.compile(rf"(?:^|/)({'|'.join(_OTHER_MACHINES)})(?=[/_-])")
 
 Truth = bool | None
-"""None where the configuration does not decide it."""
+"""None if the configuration does not decide it."""
 
 
 class Includes:
@@ -43,39 +44,41 @@ class Includes:
     def alternatives(self, names: Iterable[str]) -> list[str]:
         """Return headers, by their names in `#include <...>`, without those that others replace.
 
-        That is so where one file includes either under conditions of which one does not hold.
+        A header replaces another if one file includes either, under conditions of which one does not hold.
         """
-        every = list(dict.fromkeys(names))
-        return [name for name in every if not self._is_replaced(name, every)]
+        unique = list(dict.fromkeys(names))
+        return [name for name in unique if not self._is_replaced(name, unique)]
 
     def _is_replaced(self, name: str, others: list[str]) -> bool:
         if not self.left_out(name):
             return False
-        points = self._points(name)
-        used = {
-            by
+        excluders = self._excluders(name)
+        includers = {
+            includer
             for other in others
-            for by, holds in self._sites.get(other, ())
+            for includer, holds in self._sites.get(other, ())
             if other != name and holds is not False
         }
-        return not points or not points.isdisjoint(used)
+        return not excluders or not excluders.isdisjoint(includers)
 
-    def _points(self, name: str) -> set[str]:
-        """The headers in which a condition leaves out a header, or what includes it; none where none does."""
-        found, waiting, seen = set[str](), [name], {name}
-        while waiting:
-            for by, holds in self._sites.get(waiting.pop(), ()):
+    def _excluders(self, name: str) -> set[str]:
+        """Return the headers in which a condition leaves out a header or one that includes it; none if none
+        does.
+        """
+        headers, pending, visited = set[str](), [name], {name}
+        while pending:
+            for includer, holds in self._sites.get(pending.pop(), ()):
                 if holds is False:
-                    found.add(by)
-                elif by not in seen:
-                    seen.add(by)
-                    waiting.append(by)
-        return found
+                    headers.add(includer)
+                elif includer not in visited:
+                    visited.add(includer)
+                    pending.append(includer)
+        return headers
 
     def left_out(self, name: str) -> bool:
         """Return whether headers include one only under conditions that the configuration does not meet.
 
-        Sources, which packages of headers lack, may still include it.
+        Sources, which header packages lack, may still include it.
         """
         option = _BY_SOURCES.get(name)
         if option is not None:
@@ -88,25 +91,30 @@ class Includes:
 
     @cached_property
     def _excluded(self) -> set[str]:
-        """The headers of which all `#include` are under conditions that do not hold, or in such headers."""
-        left = {
-            name: {by for by, holds in sites if holds is not False} for name, sites in self._sites.items()
+        """Headers of which each `#include` is under a condition that does not hold, or in such a header."""
+        includers = {
+            name: {includer for includer, holds in sites if holds is not False}
+            for name, sites in self._sites.items()
         }
-        inside: dict[str, list[str]] = {}
-        for name, by_which in left.items():
-            for by in by_which:
-                inside.setdefault(by, []).append(name)
-        unused = {by for by in inside if by not in left and self._is_for_others(by)}
-        waiting = [*unused, *(name for name, by_which in left.items() if not by_which)]
-        found = set(waiting)
-        while waiting:
-            gone = waiting.pop()
-            for name in inside.get(gone, ()):
-                left[name].discard(gone)
-                if not left[name] and name not in found:
-                    found.add(name)
-                    waiting.append(name)
-        return found
+        included_by: dict[str, list[str]] = {}
+        for name, parents in includers.items():
+            for includer in parents:
+                included_by.setdefault(includer, []).append(name)
+        unused = {
+            includer
+            for includer in included_by
+            if includer not in includers and self._is_for_others(includer)
+        }
+        pending = [*unused, *(name for name, parents in includers.items() if not parents)]
+        excluded = set(pending)
+        while pending:
+            header = pending.pop()
+            for name in included_by.get(header, ()):
+                includers[name].discard(header)
+                if not includers[name] and name not in excluded:
+                    excluded.add(name)
+                    pending.append(name)
+        return excluded
 
     @cached_property
     def _modular(self) -> frozenset[str]:
@@ -114,47 +122,51 @@ class Includes:
 
     @cached_property
     def _sites(self) -> dict[str, list[tuple[str, Truth]]]:
-        """By the name of a header, those that include it, each with whether the condition there holds."""
+        """By the name of a header, the headers that include it, with whether the condition there holds."""
         sites: dict[str, list[tuple[str, Truth]]] = {}
-        seen: set[str] = set()
+        visited: set[str] = set()
         for folder in self._tree.folders:
-            for file in text_search.files([folder], (".h",)):
-                if file not in seen:
-                    seen.add(file)
-                    own = os.path.relpath(file, _innermost(file, self._tree.folders))
+            for file in text_search.files_below([folder], (".h",)):
+                if file not in visited:
+                    visited.add(file)
+                    own_name = os.path.relpath(file, _innermost(file, self._tree.folders))
                     for name, truth in self.included(text_search.content(file)):
-                        at = os.path.normpath(os.path.join(os.path.dirname(own), name[1:]))
-                        sites.setdefault(at if name[0] == '"' else name[1:], []).append((own, truth))
+                        resolved = os.path.normpath(os.path.join(os.path.dirname(own_name), name[1:]))
+                        sites.setdefault(resolved if name[0] == '"' else name[1:], []).append(
+                            (own_name, truth)
+                        )
         return sites
 
     def included(self, text: bytes) -> Iterator[tuple[str, Truth]]:
-        """Yield what a text includes, `<` or `"` before it, and whether the conditions around it hold."""
-        opened: list[
+        """Yield the includes of a text, with the prefix `<` or `"`, and whether the conditions around them
+        hold.
+        """
+        branches: list[
             tuple[Truth, Truth]
-        ] = []  # of each #if: whether an earlier branch, and this one, is taken
+        ] = []  # for each #if: whether an earlier branch, and this one, is taken
         for match in _DIRECTIVE.finditer(text):
             word, rest = match[1].decode(), match[2]
             if word == "include":
-                named = _INCLUDED.match(rest)
-                if named is not None:
-                    around = _all(here for _, here in opened)
-                    yield (named[1] + named[2]).decode(errors="surrogateescape"), around
+                target = _INCLUDED.match(rest)
+                if target is not None:
+                    holds_around = _all(current for _, current in branches)
+                    yield (target[1] + target[2]).decode(errors="surrogateescape"), holds_around
             elif word == "endif":
-                opened = opened[:-1]
+                branches = branches[:-1]
             elif word in ("elif", "else"):
-                before, here = opened.pop() if opened else (None, None)
-                taken = _any((before, here))
-                own = True if word == "else" else self._holds(rest)
-                opened.append((taken, _all((_not(taken), own))))
+                earlier, current = branches.pop() if branches else (None, None)
+                was_taken = _any((earlier, current))
+                condition = True if word == "else" else self._holds(rest)
+                branches.append((was_taken, _all((_not(was_taken), condition))))
             else:
-                holds = self._defined(rest.decode(errors="replace")) if word != "if" else self._holds(rest)
-                opened.append((False, _not(holds) if word == "ifndef" else holds))
+                holds = self._is_defined(rest.decode(errors="replace")) if word != "if" else self._holds(rest)
+                branches.append((False, _not(holds) if word == "ifndef" else holds))
 
-    def _defined(self, name: str) -> Truth:
-        """Whether a macro is defined, as far as the configuration tells."""
+    def _is_defined(self, name: str) -> Truth:
+        """Return whether a macro is defined, as far as the configuration states it."""
         word = _COMMENT.sub(" ", name).strip()
-        if word in _KNOWN:
-            return _KNOWN[word]
+        if word in _MACRO_VALUES:
+            return _MACRO_VALUES[word]
         if not word.startswith("CONFIG_"):
             return None
         option = word.removeprefix("CONFIG_")
@@ -170,66 +182,66 @@ class Includes:
         return _Expression(self, _TOKEN.findall(text)).value()
 
     def enabled(self, option: str) -> Truth:
-        """Return whether an option, with CONFIG_ before it, is on, built in or as a module."""
+        """Return whether an option, with its CONFIG_, is on, built in or as a module."""
         return option.removeprefix("CONFIG_") in self._tree.config if option.startswith("CONFIG_") else None
 
     def truth(self, token: str) -> Truth:
-        """Return what a word of a condition comes to."""
+        """Return the value of a word in a condition."""
         if "(" not in token and not token.startswith("defined"):
-            return _KNOWN.get(token)
-        named = _NAMED.match(token)
-        if named is None:
+            return _MACRO_VALUES.get(token)
+        operands = _NAMED.match(token)
+        if operands is None:
             return None
-        if named[1] == "defined":
-            return self._defined(named[2])
-        if named[1] not in _ENABLED:
+        if operands[1] == "defined":
+            return self._is_defined(operands[2])
+        if operands[1] not in _ENABLED:
             return None
-        is_on = self.enabled(named[2])
-        return is_on if named[1] == "IS_ENABLED" or not is_on else None
+        is_on = self.enabled(operands[2])
+        return is_on if operands[1] == "IS_ENABLED" or not is_on else None
 
 
 class _Expression:
-    """The condition of an `#if`: names, `!`, `&&`, `||` and parentheses; anything else is not decided."""
+    """The condition of an `#if`: names, `!`, `&&`, `||` and parentheses; anything else is undecided."""
 
     def __init__(self, includes: Includes, tokens: list[str]) -> None:
         self._includes, self._tokens, self._at = includes, tokens, 0
 
     def value(self) -> Truth:
-        """Return what the condition comes to."""
+        """Return the value of the condition."""
         try:
-            found = self._either()
+            value = self._disjunction()
         except (IndexError, RecursionError):
             return None
-        return found if self._at == len(self._tokens) else None
+        return value if self._at == len(self._tokens) else None
 
-    def _either(self) -> Truth:
-        found = [self._both()]
-        while self._next("||"):
-            found.append(self._both())
-        return _any(found)
+    def _disjunction(self) -> Truth:
+        operands = [self._conjunction()]
+        while self._accept("||"):
+            operands.append(self._conjunction())
+        return _any(operands)
 
-    def _both(self) -> Truth:
-        found = [self._one()]
-        while self._next("&&"):
-            found.append(self._one())
-        return _all(found)
+    def _conjunction(self) -> Truth:
+        operands = [self._operand()]
+        while self._accept("&&"):
+            operands.append(self._operand())
+        return _all(operands)
 
-    def _one(self) -> Truth:
-        if self._next("!"):
-            return _not(self._one())
-        if self._next("("):
-            found = self._either()
-            if not self._next(")"):
+    def _operand(self) -> Truth:
+        if self._accept("!"):
+            return _not(self._operand())
+        if self._accept("("):
+            value = self._disjunction()
+            if not self._accept(")"):
                 raise IndexError
-            return found
+            return value
         token = self._tokens[self._at]
         self._at += 1
         return self._includes.truth(token)
 
-    def _next(self, token: str) -> bool:
-        is_it = self._at < len(self._tokens) and self._tokens[self._at] == token
-        self._at += is_it
-        return is_it
+    def _accept(self, token: str) -> bool:
+        is_next = self._at < len(self._tokens) and self._tokens[self._at] == token
+        self._at += is_next
+        return is_next
 
 
 def _not(truth: Truth) -> Truth:
@@ -237,13 +249,13 @@ def _not(truth: Truth) -> Truth:
 
 
 def _all(truths: Iterable[Truth]) -> Truth:
-    found = set(truths)
-    return False if False in found else None if None in found else True
+    values = set(truths)
+    return False if False in values else None if None in values else True
 
 
 def _any(truths: Iterable[Truth]) -> Truth:
-    found = set(truths)
-    return True if True in found else None if None in found else False
+    values = set(truths)
+    return True if True in values else None if None in values else False
 
 
 def _innermost(file: str, folders: tuple[str, ...]) -> str:

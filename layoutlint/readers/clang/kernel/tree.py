@@ -1,7 +1,7 @@
-"""Linux kernel trees: where source and build are, what is configured, and the flags that follow.
+"""Linux kernel trees: their source and build folders, their configuration, and the flags that follow.
 
-The flags are those of the kernel's Makefile (USERINCLUDE, LINUXINCLUDE, KBUILD_CPPFLAGS, KBUILD_CFLAGS) as
-far as they decide what headers say; no compiler and no make is run.
+The flags are those of the kernel's Makefile (USERINCLUDE, LINUXINCLUDE, KBUILD_CPPFLAGS, KBUILD_CFLAGS) that
+affect headers; no compiler and no make is run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from layoutlint.readers.linux import config
 _MARK = "include/linux/kconfig.h"
 _AUTOCONF = "include/generated/autoconf.h"
 _LARGEST = 1 << 22
-"""Bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
+"""The most bytes of a configuration or Makefile; those of Linux v7.2 have up to 300 thousand."""
 _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.MULTILINE)
 _CONFIGS = ("include/config/auto.conf", ".config")
 _MODULAR = re.compile(r"^CONFIG_(\w+)=m$", re.MULTILINE)
@@ -58,7 +58,7 @@ _ARM_VERSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A configured kernel: its source, and the folder of generated headers (the same when built in place)."""
+    """A configured kernel: its source, and its folder of generated headers (the same if built in place)."""
 
     source: str
     build: str
@@ -72,18 +72,18 @@ class Tree:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """Folders that reported paths are relative to."""
+        """The folders to which reported paths are relative."""
         return (self.source,) if self.source == self.build else (self.source, self.build)
 
     @property
     def shuffled_by(self) -> str | None:
-        """The option under which the compiler shuffles the fields of marked structs; None when it is off."""
+        """The option under which the compiler shuffles the fields of marked structs; None if it is off."""
         options = ("RANDSTRUCT_PERFORMANCE", "RANDSTRUCT_FULL", "RANDSTRUCT", "GCC_PLUGIN_RANDSTRUCT")
         return next((f"CONFIG_{option}" for option in options if option in self.config), None)
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where kernel headers are searched, in the order of LINUXINCLUDE."""
+        """The include folders for kernel headers, in the order of LINUXINCLUDE."""
         arch = f"arch/{self.arch}/include"
         inside = [
             (self.source, arch), (self.build, f"{arch}/generated"), (self.source, "include"),
@@ -111,10 +111,10 @@ class Tree:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What a kernel source of this tree is compiled with, as far as it decides layouts."""
+        """The flags of a kernel source of this tree that affect layouts."""
         words = ["-nostdinc", f"--target={self.triple}", "-D__KERNEL__", "-fshort-wchar"]
         words += ["-std=gnu11" if self.version >= (5, 18) else "-std=gnu89"]
-        # Said by the Makefile since "kbuild: treat char as always unsigned" (v6.2) and "Kbuild: enable
+        # In the Makefile since "kbuild: treat char as always unsigned" (v6.2) and "Kbuild: enable
         # -fms-extensions" (v6.19), which became an option of the configuration.
         words += ["-funsigned-char"] if "-funsigned-char" in self.makefile else []
         words += ["-fms-extensions"] if re.search("-fms-extensions|CC_MS_EXTENSIONS", self.makefile) else []
@@ -132,15 +132,15 @@ class Tree:
             words += [f"-D__LINUX_ARM_ARCH__={n}" for name, n in _ARM_VERSIONS if name in self.config][:1]
         words += [f"-I{folder}" for folder in self.folders]
         for header in ("compiler-version.h", "kconfig.h", "compiler_types.h"):
-            at = os.path.join(self.source, "include/linux", header)
-            words += ["-include", at] if os.path.exists(at) else []
+            path = os.path.join(self.source, "include/linux", header)
+            words += ["-include", path] if os.path.exists(path) else []
         # "isystem: ship and use stdarg.h" (v5.15) ended the use of the compiler's own headers.
-        own = builtin_headers.include_folder() if self.version < (5, 15) else None
-        return (*words, *(("-isystem", own) if own else ()))
+        builtin_folder = builtin_headers.include_folder() if self.version < (5, 15) else None
+        return (*words, *(("-isystem", builtin_folder) if builtin_folder else ()))
 
 
 def find(path: str, build: str | None = None) -> Tree | None:
-    """The kernel tree that a folder is (source, build or header package); None when it is no kernel.
+    """Return the kernel tree of a folder (source, build or header package); None if it is no kernel.
 
     `build` names the build folder of a source tree, as `make O=` does. Raises ReadError for a kernel that is
     not configured.
@@ -162,8 +162,8 @@ def find(path: str, build: str | None = None) -> Tree | None:
     )
 
 
-def enclosing(path: str) -> str | None:
-    """The kernel source tree that a file lies in; None when it lies in none."""
+def enclosing_tree(path: str) -> str | None:
+    """Return the kernel source tree around a file; None if there is none."""
     folder = os.path.dirname(os.path.abspath(path))
     while folder != os.path.dirname(folder):
         if _is_source(folder):
@@ -173,19 +173,20 @@ def enclosing(path: str) -> str | None:
 
 
 def text_below(path: str) -> list[tuple[str, list[str]]]:
-    """Where the C text of an input stands: folders that paths are relative to, with those to look through.
+    """Return the folders of an input's C source: folders to which paths are relative, with those to search.
 
-    Of a configured kernel its headers, of other folders everything; nothing of an input that is no C text.
+    For a configured kernel these are its header folders, for other folders everything; nothing for other
+    inputs.
     """
     if not os.path.isdir(path):
         return [(os.path.dirname(path) or ".", [path])] if path.endswith((".c", ".h")) else []
     try:
-        found = find(path)
+        kernel = find(path)
     except ReadError:  # a kernel source that is not configured
-        found = None
-    if found is None:
+        kernel = None
+    if kernel is None:
         return [(path, [path])]
-    inside = [(root, [f for f in found.folders if f.startswith(f"{root}{os.sep}")]) for root in found.roots]
+    inside = [(root, [f for f in kernel.folders if f.startswith(f"{root}{os.sep}")]) for root in kernel.roots]
     return [(root, folders) for root, folders in inside if folders]
 
 
@@ -194,15 +195,15 @@ def _is_source(folder: str) -> bool:
 
 
 def _source(folder: str) -> str | None:
-    """The source tree of a kernel folder: itself, what its Makefile includes, or its `source` link."""
+    """Return the source tree of a kernel folder: itself, its Makefile's include, or its `source` link."""
     if _is_source(folder):
         return folder
-    included = _INCLUDE.search(_text(folder, "Makefile"))
+    include_line = _INCLUDE.search(_text(folder, "Makefile"))
     candidates = [os.path.join(folder, "source")]
-    if included is not None:
-        named = os.path.join(folder, included[1])
-        # A package that was unpacked elsewhere still names /usr/src: its common part lies beside it.
-        candidates += [named, os.path.join(os.path.dirname(folder), os.path.basename(named))]
+    if include_line is not None:
+        target = os.path.join(folder, include_line[1])
+        # An unpacked package still names /usr/src: its common part is next to it.
+        candidates += [target, os.path.join(os.path.dirname(folder), os.path.basename(target))]
     return next((os.path.realpath(c) for c in candidates if _is_source(c)), None)
 
 
@@ -215,16 +216,16 @@ def _tree(path: str, source: str, build: str) -> Tree:
 
 
 def _config(build: str) -> frozenset[str]:
-    """Options that are on, from the file that make itself reads, else from what it generated."""
+    """Return the options that are on, from the file that make reads, else from the one it generated."""
     for name in _CONFIGS:
-        found = config.options_on(_text(build, name))
-        if found:
-            return found
+        options = config.options_on(_text(build, name))
+        if options:
+            return options
     return frozenset(_DEFINED.findall(_text(build, _AUTOCONF)))
 
 
 def _text(folder: str, name: str) -> str:
-    """What a file of a tree says, nothing where it is not there; raises ReadError."""
+    """Return the content of a file of a tree, empty if it is missing; raises ReadError."""
     path = os.path.join(folder, name)
     try:
         return files.content(path, _LARGEST).decode("utf-8", "replace")
