@@ -277,7 +277,7 @@ class Judge:
             self.unknown += bool(effect.macros or effect.layouts)
             self.idle += not (effect.macros or effect.layouts)
             return
-        after = by_libclang(read.kept, self.names)
+        after = by_libclang(read.passed, self.names)
         if after is None:
             return  # libclang does not take it, and the unit is not read
         doubts = [re.compile(rf"(?<!\w)(?:{doubt.names})(?!\w)") for doubt in read.doubts]
@@ -297,7 +297,7 @@ class Judge:
             is_local = {
                 name for name in ("aligned", r":\s*0") for doubt in read.doubts if name in doubt.names
             }
-            yield from self._places(word, read.kept, is_local)
+            yield from self._places(word, read.passed, is_local)
 
     def _places(self, word: str, kept: tuple[str, ...], doubted: set[str]) -> Iterator[str]:
         before, after = _values(self.compiler), _values(self.compiler, word)

@@ -15,7 +15,7 @@ class Loss:
     """The fact in one word; a comparison of two readers skips the facts that either lacks."""
     what: str
     """The fact that cannot be known, and why."""
-    shows: str
+    effect: str
     """The effect on the reader's structs."""
 
 

@@ -38,10 +38,12 @@ CONDITIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "holds"), CONDITIONS, ids=[text.replace("\n", " ") for text, _ in CONDITIONS])
+@pytest.mark.parametrize(
+    ("text", "holds"), CONDITIONS, ids=[text.replace("\n", " ") for text, _ in CONDITIONS]
+)
 def test_conditions(text, holds, tmp_path):
     found = tree.find(str(configured(tmp_path, {})))
-    included = Includes(found).included(text.replace("@", "#  include <linux/x.h>").encode())
+    included = Includes(found).find_includes(text.replace("@", "#  include <linux/x.h>").encode())
     assert list(included) == [("<linux/x.h", holds)]
 
 
@@ -69,10 +71,14 @@ TREES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "config", "fields"), [case[1:] for case in TREES], ids=[case[0] for case in TREES])
+@pytest.mark.parametrize(
+    ("files", "config", "fields"), [case[1:] for case in TREES], ids=[case[0] for case in TREES]
+)
 def test_definitions_of_a_name(files, config, fields, tmp_path):
     guarded = {name: text if "#ifndef" in text else f"#pragma once\n{text}" for name, text in files.items()}
-    path = configured(tmp_path, {os.path.normpath(f"include/linux/{name}"): text for name, text in guarded.items()}, config)
+    path = configured(
+        tmp_path, {os.path.normpath(f"include/linux/{name}"): text for name, text in guarded.items()}, config
+    )
     found = clang.read(str(path), Wanted(frozenset(["twice"])), ReadOptions()).structs
     assert sorted(struct.fields[0].name for struct in found if struct.name == "twice") == fields
     every = clang.read(str(path), Wanted(everything=True), ReadOptions()).structs

@@ -176,5 +176,5 @@ def _shared_types_note(base: str | None) -> tuple[str, ...]:
 @lru_cache(maxsize=2)
 def _is_kernel(whole: Blob) -> bool:
     """Return whether this is Linux, by structs that every kernel and no program has."""
-    present = {record.name for record in whole.named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
+    present = {record.name for record in whole.records_named(_STRUCTS, _KERNEL_STRUCTS) if record.words}
     return present.issuperset(_KERNEL_STRUCTS)

@@ -40,9 +40,9 @@ class Annotations:
         if not self._tags:
             return frozenset()
         ids = [type_id for type_id, _ in self._blob.own(_AGGREGATES)]
-        return frozenset(type_id for type_id in ids if any(self.of(self._blob.record(type_id))))
+        return frozenset(type_id for type_id in ids if any(self.annotations_of(self._blob.record(type_id))))
 
-    def of(self, record: Record, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
+    def annotations_of(self, record: Record, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
         """Yield the annotations of a struct and of the structs defined inside of it. Raises Damaged."""
         if not self._tags:
             return
@@ -57,7 +57,7 @@ class Annotations:
                 yield Annotation(path.removesuffix("."), text)
             inner = self._unnamed_struct(type_id)
             if inner is not None:
-                yield from self.of(inner, f"{path}." if name else prefix, depth + 1)
+                yield from self.annotations_of(inner, f"{path}." if name else prefix, depth + 1)
 
     def _unnamed_struct(self, type_id: int) -> Record | None:
         """Return the unnamed struct that a member is declared with; None for other types."""

@@ -210,7 +210,7 @@ class Blob:
             self._words[self._starts[array_id - self.first_id] + _RECORD] in arrays for array_id in arrays
         )
 
-    def named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
+    def records_named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
         """Yield its own types of some kinds with one of some names. Raises Damaged."""
         offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
         return (self.record(type_id) for type_id, name in self.own(kinds) if name in offsets)

@@ -24,7 +24,7 @@ class Holders:
 
     def _mark(self, source: Blob, names: frozenset[str]) -> None:
         """Mark the structs of these names, and those that typedefs of these names refer to."""
-        for record in source.named(_NAMED, names):
+        for record in source.records_named(_NAMED, names):
             target: Record | None = record
             for _ in range(DEEPEST):
                 if target is None or (target.kind != blob.TYPEDEF and target.kind not in TRANSPARENT):

@@ -59,7 +59,7 @@ def structs(
                 definition = complete[key] = replace(definition, problem=_MOVED)
             if annotations and not definition.annotations and selected.record.id in owners:
                 definition = complete[key] = replace(
-                    definition, annotations=tuple(annotations.of(selected.record))
+                    definition, annotations=tuple(annotations.annotations_of(selected.record))
                 )
             _add(complete, key, selected, definition)
             if not is_kernel and (selected.alias or not selected.is_tagged):
@@ -143,7 +143,7 @@ def _is_requested(wanted: Wanted, name: str) -> bool:
 
 def _complete(selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps) -> Struct:
     record = selected.record
-    fields = decoder.at(record.id).members
+    fields = decoder.type_at(record.id).members
     problem = overlaps.within(fields, record.kind == blob.UNION)
     kind, size = AGGREGATES[record.kind], record.value * 8
     tagged = selected.is_tagged

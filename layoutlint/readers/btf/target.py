@@ -38,7 +38,7 @@ def choose_target(path: str, source: Blob, requested: str | None = None) -> tupl
 @lru_cache(maxsize=2)
 def _pointer_size(whole: Blob) -> tuple[int, tuple[str, ...]]:
     """Return the bytes of a `long`, which on Linux has the size of a pointer, and notes."""
-    for record in whole.named(_INTS, _LONG):
+    for record in whole.records_named(_INTS, _LONG):
         if record.value in (4, 8):
             return record.value, ()
     return 8, ("it has no `long`: assuming pointers of 8 bytes",)

@@ -52,13 +52,13 @@ class Type:
     """Offset and number of the value bits of an INT, if these are not all (no kind_flag)."""
     field_count: int = 0
     """The number of fields at all depths."""
-    calls: bool = False
+    is_function_pointer: bool = False
     """Whether it, or the element of an array, is a pointer to a function."""
-    stands_for: tuple[CType, ...] = ()
+    underlying_types: tuple[CType, ...] = ()
     """The types that it, or the element of an array, is a typedef of, outermost first."""
     is_number: bool = False
     """Whether vectors can have it as element."""
-    padded: int = 0
+    padded_bits: int = 0
     """The least bits that it has if it is larger: a vector, an atomic struct of clang, an array of elements
     aligned to more than their size. 0 if none applies."""
     possible: int = 0
@@ -81,13 +81,13 @@ class Decoder:
         self._open: set[int] = set()
         self._base = None if source.base is None else _base_decoder(source.base, target, is_kernel)
 
-    def at(self, type_id: int, depth: int = 0) -> Type:
+    def type_at(self, type_id: int, depth: int = 0) -> Type:
         """Return a type by its id. Raises Damaged."""
         decoded = self._types.get(type_id)
         if decoded is not None:
             return decoded
         if self._base is not None and 0 < type_id < self._blob.first_id:
-            return self._base.at(type_id, depth)
+            return self._base.type_at(type_id, depth)
         if type_id in self._open:
             raise Damaged(f"type {type_id} contains itself")
         if depth > DEEPEST:
@@ -106,11 +106,11 @@ class Decoder:
         kind = record.kind
         if kind in AGGREGATES:
             return self._aggregate(record, depth)
-        spelling = self.spelled(type_id)
+        spelling = self.spell(type_id)
         if kind == blob.TYPEDEF or kind in TRANSPARENT:
-            inner = self.at(record.value, depth)
+            inner = self.type_at(record.value, depth)
             is_typedef = kind == blob.TYPEDEF
-            targets = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
+            targets = (inner.spelling, *inner.underlying_types) if is_typedef else inner.underlying_types
             return replace(inner, spelling=spelling, stands_for=targets)
         if kind == blob.ARRAY:
             return self._array(record, spelling, depth)
@@ -125,7 +125,7 @@ class Decoder:
             return Type(spelling, record.value * 8, align, is_number=is_number)
         if kind == blob.PTR:
             size, calls = self._target.pointer_size, self._is_function(record.value)
-            return Type(spelling, size * 8, self._natural(size), calls=calls)
+            return Type(spelling, size * 8, self._natural(size), is_function_pointer=calls)
         return Type(spelling, None, aggregate=_forward_aggregate(record) if kind == blob.FWD else None)
 
     def _natural(self, size: int, is_integer: bool = True) -> int:
@@ -154,15 +154,15 @@ class Decoder:
         return Type(spelling, bits, align, part=part, is_number=True)
 
     def _array(self, record: Record, spelling: CType, depth: int) -> Type:
-        element = self.at(record.words[0], depth)
+        element = self.type_at(record.words[0], depth)
         count = record.words[2]
         bits = None if element.bit_size is None else element.bit_size * count
         # Only the outermost length can be missing.
         dims = (count or None, *(inner or 0 for inner in element.dims))
-        padded_bits = element.padded * count
+        padded_bits = element.padded_bits * count
         if element.is_number:
             padded_bits = scalars.round_up_bits(bits, _WIDEST_VECTOR)
-        if bits and element.stands_for:  # clang rounds up to the typedef's alignment of elements
+        if bits and element.underlying_types:  # clang rounds up to the typedef's alignment of elements
             padded_bits = min(filter(None, (padded_bits, bits + (bits & -bits))))
         return replace(
             element,
@@ -176,7 +176,7 @@ class Decoder:
 
     def _aggregate(self, record: Record, depth: int) -> Type:
         fields, count = self.fields(record, depth)
-        spelling = self.spelled(record.id)
+        spelling = self.spell(record.id)
         bits, is_union = record.value * 8, record.kind == blob.UNION
         align, alignments = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
         possible = 0 if alignments == align else alignments
@@ -190,7 +190,7 @@ class Decoder:
             fields,
             None,
             count,
-            padded=padded_bits,
+            padded_bits=padded_bits,
             possible=possible,
         )
 
@@ -198,11 +198,11 @@ class Decoder:
         """Return the members of a struct or union, and their number at all depths. Raises Damaged."""
         fields, padded_bits, count = [], [], 0
         for name, type_id, place in record.elements(3):
-            kind = self.at(type_id, depth)
+            kind = self.type_at(type_id, depth)
             member = self._field(record, self._blob.text(name, record.id) or None, kind, place)
             if member is not None:
                 fields.append(member)
-                padded_bits.append(0 if member.is_bitfield else kind.padded)
+                padded_bits.append(0 if member.is_bitfield else kind.padded_bits)
                 count += 1 + kind.field_count
         if count > _MOST_FIELDS:
             raise Damaged(f"type {record.id} claims {count} fields at all depths")
@@ -244,14 +244,14 @@ class Decoder:
             raise Damaged(f"type {record.id}: member {name} ends behind its {record.value} bytes")
         return Field(
             name, kind.spelling, offset, size, bool(bits), kind.aggregate, kind.dims, kind.members,
-            kind.align, None, kind.calls, kind.stands_for, 0, kind.possible,
+            kind.align, None, kind.is_function_pointer, kind.underlying_types, 0, kind.possible,
             is_flattened=bool(kind.dims) and not self._blob.keeps_dimensions,
         )  # fmt: skip
 
-    def spelled(self, type_id: int, depth: int = 0) -> CType:
+    def spell(self, type_id: int, depth: int = 0) -> CType:
         """Return the spelling of a type; it stops at the first name, so that it ends."""
         if self._base is not None and 0 < type_id < self._blob.first_id:
-            return self._base.spelled(type_id, depth)
+            return self._base.spell(type_id, depth)
         spelling = self._spellings.get(type_id)
         if spelling is None:
             if depth > DEEPEST:
@@ -274,14 +274,14 @@ class Decoder:
         if kind == blob.TYPEDEF:
             return CType(record.name or "??")
         if kind == blob.PTR:
-            return pointer_to(self.spelled(record.value, depth))
+            return pointer_to(self.spell(record.value, depth))
         if kind in TRANSPARENT:
-            inner = self.spelled(record.value, depth)
+            inner = self.spell(record.value, depth)
             return qualified(inner, QUALIFIERS[kind]) if kind in QUALIFIERS else inner
         if kind == blob.ARRAY:
             return self._spell_array(record, depth)
         if kind == blob.FUNC_PROTO:
-            return function_of(self.spelled(record.value, depth), tuple(self._parameters(record, depth)))
+            return function_of(self.spell(record.value, depth), tuple(self._parameters(record, depth)))
         raise Damaged(f"type {type_id} is a {record.kind_name}, where a member or a pointer needs a type")
 
     def _spell_array(self, record: Record, depth: int) -> CType:
@@ -292,7 +292,7 @@ class Decoder:
             counts.append(count)
             if len(counts) > DEEPEST:
                 raise Damaged(f"type {record.id} is an array of more than {DEEPEST} dimensions, or of itself")
-        spelling = self.spelled(element, depth)
+        spelling = self.spell(element, depth)
         for length in reversed(counts):
             spelling = array_of(spelling, length)
         return spelling
@@ -306,7 +306,7 @@ class Decoder:
             yield "void"
         for number, type_id in enumerate(types):
             last = number == len(types) - 1
-            yield "..." if last and type_id == 0 else str(self.spelled(type_id, depth))
+            yield "..." if last and type_id == 0 else str(self.spell(type_id, depth))
 
 
 @lru_cache(maxsize=2)

@@ -50,7 +50,7 @@ class Annotations:
             return True
         return self._mentions(libclang.Spot(self._lib, self._lib.clang_getCursorLocation(record)).file)
 
-    def lost(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
+    def possible_losses(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
         """Yield the diagnostics of files with annotations, which can hide annotated structs.
 
         A missing header hides no struct of this text; it makes the later ones unreliable.
@@ -72,7 +72,7 @@ class Annotations:
     def _contents(self, file: int | None) -> bytes:
         return b"" if file is None else libclang.contents(self._lib, self._unit, file)
 
-    def of(self, source: Source | None, fields: tuple[Field, ...]) -> Iterator[Annotation]:
+    def annotations_of(self, source: Source | None, fields: tuple[Field, ...]) -> Iterator[Annotation]:
         """Yield the annotations of a struct that is declared at `source`, and of its fields."""
         for text in self._texts.get((source, ""), ()):
             yield Annotation("", text, source)

@@ -63,7 +63,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = parallel.run(list(dict.fromkeys(parts)), wanted, options)
     if not commands_used:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
-        outcome = outcome.of_any()
+        outcome = outcome.ignoring_failures()
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += text_inputs.notes(text_inputs.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
@@ -145,7 +145,7 @@ def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...]
     for command in commands:
         reason = _refusal(command)
         try:
-            words = expansion.expanded(command.words, command.directory)
+            words = expansion.expand(command.words, command.directory)
             reason = reason or flags.too_many(words)
             complete += [] if reason else [replace(command, words=words)]
         except ReadError as error:

@@ -56,7 +56,7 @@ def _mentions(
         if is_reported and not is_local:
             continue
         line = text.count(b"\n", 0, mention.start()) + 1
-        message = f"{places.shown(file)}:{line}: {_message(doubt, mention[0])}"
+        message = f"{places.reported_name(file)}:{line}: {_message(doubt, mention[0])}"
         yield Diagnostic(file, mention.start(), message, not is_local, True)
         is_reported = is_reported or not is_local
 

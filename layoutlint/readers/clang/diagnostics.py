@@ -58,7 +58,7 @@ def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
         return None
     spot = libclang.Spot(lib, lib.clang_getDiagnosticLocation(raw))
     word = {libclang.WARNING: "warning", libclang.ERROR: "error"}.get(severity, "fatal error")
-    location = f"{places.shown(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
+    location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
     is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
     return Diagnostic(spot.file, spot.offset, f"{location}{word}: {message}", is_global)

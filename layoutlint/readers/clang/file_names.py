@@ -21,7 +21,7 @@ class Places:
     """Absolute folders; the name of a file below one is relative to it."""
     _names: dict[int | None, str] = field(default_factory=dict)
 
-    def shown(self, file: int | None) -> str:
+    def reported_name(self, file: int | None) -> str:
         """Return the reported name of a file by its libclang handle."""
         if file not in self._names:
             raw = libclang.text(self.lib, self.lib.clang_getFileName(file)) if file else ""
@@ -35,7 +35,7 @@ class Places:
     def source(self, cursor: libclang.Cursor) -> Source:
         """Return the location of a declaration's name."""
         spot = libclang.Spot(self.lib, self.lib.clang_getCursorLocation(cursor))
-        return Source(self.shown(spot.file), spot.line or None)
+        return Source(self.reported_name(spot.file), spot.line or None)
 
 
 def relative_to(roots: tuple[str, ...], path: str) -> str:

@@ -50,7 +50,7 @@ class Doubt:
 class Flags:
     """The flags for libclang, and the effects of the others."""
 
-    kept: tuple[str, ...]
+    passed: tuple[str, ...]
     problem: str | None = None
     """A flag with an unknown effect on layouts: all layouts of the unit are unreliable."""
     language: str | None = None
@@ -64,14 +64,14 @@ class Flags:
         """The include folders, in order; as written."""
         return tuple(
             value
-            for option, value in _pairs(self.kept)
+            for option, value in _pairs(self.passed)
             if option in ("-iquote", "-I", "-isystem", "-idirafter")
         )
 
     @property
     def includes(self) -> tuple[str, ...]:
         """The headers that are read before the text."""
-        return tuple(value for option, value in _pairs(self.kept) if option in ("-include", "-imacros"))
+        return tuple(value for option, value in _pairs(self.passed) if option in ("-include", "-imacros"))
 
 
 def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def find_hidden(
             is_local = any(start <= offset < _end(text, start) for start in scope.functions.get(file, ()))
             if is_local or (file == main and name not in scope.names):
                 line = text.count("\n", 0, offset) + 1
-                yield HiddenStruct(name, f"{places.shown(file)}:{line}", is_local)
+                yield HiddenStruct(name, f"{places.reported_name(file)}:{line}", is_local)
 
 
 class _Scope:

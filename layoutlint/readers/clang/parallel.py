@@ -44,7 +44,7 @@ class Outcome:
         """Every definition that differs from those before it."""
         return distinct_definitions(struct for unit in self.parsed for struct in unit.structs)
 
-    def of_any(self) -> Outcome:
+    def ignoring_failures(self) -> Outcome:
         """Return the outcome for alternative units: failures count only if nothing was parsed."""
         return Outcome(self.parsed, ()) if self.parsed else self
 
@@ -116,7 +116,9 @@ def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wan
     failures = list(outcome.failed)
     for parsed in outcome.parsed:
         errors = [
-            text for text in (parsed.errors if is_incomplete else parsed.lost) if ": warning: " not in text
+            text
+            for text in (parsed.errors if is_incomplete else parsed.possible_losses)
+            if ": warning: " not in text
         ]
         if (wanted.everything or not is_incomplete) and problems.issuperset(errors):
             continue

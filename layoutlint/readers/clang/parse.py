@@ -74,10 +74,10 @@ class ParsedUnit:
     """Requested definitions, then requested names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order."""
-    blamed: tuple[tuple[str, int], ...]
+    error_origins: tuple[tuple[str, int], ...]
     """For each error its file, and the offset in `main` of the directive that leads there (-1: none)."""
     declared: frozenset[Declared] | None = None
-    lost: tuple[str, ...] = ()
+    possible_losses: tuple[str, ...] = ()
     """The errors that can hide structs with annotations, if such structs were requested."""
     names: frozenset[str] = frozenset()
     """The names of its structs, and of typedefs that refer to one, if only names were requested."""
@@ -105,9 +105,9 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
             lib, handle, places, types, found_diagnostics, tuple(listing.variables), unit.shuffled_by
         )
         structs = tuple(_Taker(listing, types, problems, unit, target).structs())
-        blamed = problems.blamed() if found_diagnostics else ()
+        blamed = problems.error_origins() if found_diagnostics else ()
         declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
-        lost = () if annotations is None else tuple(annotations.lost(found_diagnostics))
+        lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
         names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
         main = lib.clang_getFile(handle, os.fsencode(unit.main))
         file_scope = (*listing.records, *listing.typedefs, *listing.functions)
@@ -322,9 +322,11 @@ class _Taker:
             bit_size=shape.bit_size,
             align=shape.align,
             fields=fields,
-            annotations=() if annotations is None else tuple(annotations.of(declared.source, fields)),
+            annotations=()
+            if annotations is None
+            else tuple(annotations.annotations_of(declared.source, fields)),
             problem=self.unit.problem
-            or self.problems.of(record)
+            or self.problems.problem_of(record)
             or self._compiler_difference(record, fields),
             is_randomisable=not self.unit.with_marks and self.problems.is_marked(record),
         )

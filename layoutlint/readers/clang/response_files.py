@@ -24,7 +24,7 @@ def expand(words: Iterable[str], directory: str) -> tuple[str, ...]:
 
     Raises ReadError for files that include themselves, or are too large.
     """
-    return Expansion().expanded(words, directory)
+    return Expansion().expand(words, directory)
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Expansion:
     read_before: int = 0
     """Bytes read for earlier commands."""
 
-    def expanded(self, words: Iterable[str], directory: str) -> tuple[str, ...]:
+    def expand(self, words: Iterable[str], directory: str) -> tuple[str, ...]:
         """Return the words with response files expanded, from a folder. Raises ReadError."""
         words = tuple(words)
         if not any(word.startswith("@") for word in words):

@@ -42,10 +42,10 @@ def unit(
         raise ReadError(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
         )
-    builtin = () if "-nostdinc" in parsed_flags.kept else builtin_headers.flags() or ()
-    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.kept) else ()
+    builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
+    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.passed) else ()
     main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *parsed_flags.kept, *builtin, *freestanding)
+    words = ("-xc", *parsed_flags.passed, *builtin, *freestanding)
     return Unit(
         main,
         words,
@@ -71,7 +71,9 @@ def command_line_flags(options: ReadOptions) -> tuple[str, ...]:
 def notes(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return what users must know about how files are read on this machine."""
     result = () if "-nostdinc" in words or builtin_headers.flags() else (NO_BUILTIN,)
-    return (*result, cross_target.NOTE) if cross_target.lacks_library(flags.normalise(words).kept) else result
+    return (
+        (*result, cross_target.NOTE) if cross_target.lacks_library(flags.normalise(words).passed) else result
+    )
 
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
@@ -97,7 +99,7 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     parts = [unit(file, words, folder, (folder,), options.marks) for file in selected]
     outcome = parallel.run(parts, wanted, options)
     if not files_by_name:
-        outcome = outcome.of_any()
+        outcome = outcome.ignoring_failures()
     reading = parallel.reading(path, outcome, wanted, notes(words))
     reading = reading if files_by_name else _with_note(reading, path, len(paths))
     if not options.omissions:

@@ -53,11 +53,11 @@ class Problems:
     _texts: dict[int, bytes] = field(default_factory=dict)
     _leading: dict[int | None, tuple[int, ...]] = field(default_factory=dict)
 
-    def of(self, record: Cursor) -> str | None:
+    def problem_of(self, record: Cursor) -> str | None:
         """Return why the layout of a struct is unreliable; None if it is reliable."""
         if not self.diagnostics and not self._would_be_attributes and self.shuffled_by is None:
             return None
-        declarations = self._dependencies.of(record)
+        declarations = self._dependencies.all_of(record)
         for declaration in declarations:
             key = declaration.data[0]
             if key not in self._local:
@@ -123,7 +123,7 @@ class Problems:
         type_name = libclang.text(
             self.lib, self.lib.clang_getTypeSpelling(self.lib.clang_getCursorType(record))
         )
-        location = f"{self.places.shown(spot.file)}:{spot.line}:{spot.column}"
+        location = f"{self.places.reported_name(spot.file)}:{spot.line}:{spot.column}"
         reason = f"no macro `{name}` is defined here: it declares a variable of type `{type_name}`"
         return f"{location}: error: {reason}"
 
@@ -214,12 +214,12 @@ class Problems:
         # -include names headers that are read before the unit's file, from an unnamed buffer.
         return (0 if file is None else 1, *reversed(offsets))
 
-    def blamed(self) -> tuple[tuple[str, int], ...]:
+    def error_origins(self) -> tuple[tuple[str, int], ...]:
         """Return for each diagnostic its file, and the offset in the unit's own file that leads there (-1:
         none).
         """
         places = [(d.file, self._position(d.file, d.offset)) for d in self.diagnostics]
-        return tuple((self.places.shown(file), at[1] if at[0] else -1) for file, at in places)
+        return tuple((self.places.reported_name(file), at[1] if at[0] else -1) for file, at in places)
 
 
 @dataclass(slots=True)
@@ -229,7 +229,7 @@ class _Dependencies:
     lib: Any
     _direct: dict[int, list[Cursor]] = field(default_factory=dict)
 
-    def of(self, record: Cursor) -> list[Cursor]:
+    def all_of(self, record: Cursor) -> list[Cursor]:
         """Return the definition of a struct, and then all declarations that it depends on."""
         dependencies = {record.data[0]: record}
         pending = [record]

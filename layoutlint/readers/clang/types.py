@@ -65,7 +65,7 @@ class Types:
     _pragmas: dict[int, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     _depth: int = 0
 
-    def spelled(self, ctype: Type, depth: int = 0) -> CType:
+    def spell(self, ctype: Type, depth: int = 0) -> CType:
         """Return the spelling of a type, built from its structure."""
         key = ctype.data[0]
         if key not in self._spellings:
@@ -96,9 +96,9 @@ class Types:
         if depth > DEEPEST:
             return CType(libclang.text(lib, lib.clang_getTypeSpelling(ctype)))
         if kind in (POINTER, BLOCK_POINTER):
-            return pointer_to(self.spelled(lib.clang_getPointeeType(ctype), depth + 1))
+            return pointer_to(self.spell(lib.clang_getPointeeType(ctype), depth + 1))
         if kind in (*ARRAYS, VECTOR, EXT_VECTOR):
-            element = self.spelled(lib.clang_getElementType(ctype), depth + 1)
+            element = self.spell(lib.clang_getElementType(ctype), depth + 1)
             count = _count(lib, ctype)
             if kind in ARRAYS:
                 return array_of(element, count)
@@ -106,7 +106,7 @@ class Types:
         if kind in (PROTOTYPE, UNPROTOTYPED):
             return self._function(ctype, depth)
         if kind == ELABORATED:
-            return self.spelled(lib.clang_Type_getNamedType(ctype), depth + 1)
+            return self.spell(lib.clang_Type_getNamedType(ctype), depth + 1)
         return self._rare(ctype, depth)
 
     def _rare(self, ctype: Type, depth: int) -> CType:
@@ -116,11 +116,11 @@ class Types:
         lib = self.lib
         if ctype.kind == ATOMIC:
             self.has_atomics = True
-            return qualified(self.spelled(lib.clang_Type_getValueType(ctype), depth + 1), "_Atomic")
+            return qualified(self.spell(lib.clang_Type_getValueType(ctype), depth + 1), "_Atomic")
         if ctype.kind == COMPLEX:
-            return CType(f"complex {self.spelled(lib.clang_getElementType(ctype), depth + 1)}")
+            return CType(f"complex {self.spell(lib.clang_getElementType(ctype), depth + 1)}")
         if ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-            return self.spelled(lib.clang_Type_getModifiedType(ctype), depth + 1)
+            return self.spell(lib.clang_Type_getModifiedType(ctype), depth + 1)
         canonical = lib.clang_getCanonicalType(ctype)
         if canonical.kind != ctype.kind:
             return self._spell_unqualified(canonical, depth + 1)
@@ -145,7 +145,7 @@ class Types:
 
     def _function(self, ctype: Type, depth: int) -> CType:
         lib = self.lib
-        result = self.spelled(lib.clang_getResultType(ctype), depth + 1)
+        result = self.spell(lib.clang_getResultType(ctype), depth + 1)
         if ctype.kind == UNPROTOTYPED:
             return function_of(result, ())
         count = lib.clang_getNumArgTypes(ctype)
@@ -161,9 +161,9 @@ class Types:
         lib = self.lib
         kind = lib.clang_getCanonicalType(ctype).kind
         if kind in (PROTOTYPE, UNPROTOTYPED):
-            return pointer_to(self.spelled(ctype, depth))
+            return pointer_to(self.spell(ctype, depth))
         if kind not in ARRAYS:
-            return self.spelled(ctype, depth)
+            return self.spell(ctype, depth)
         outer: list[str] = []
         while ctype.kind in (ELABORATED, TYPEDEF):
             outer += self._qualifiers(ctype)
@@ -171,7 +171,7 @@ class Types:
                 ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
             else:
                 ctype = lib.clang_Type_getNamedType(ctype)
-        element = self.spelled(lib.clang_getElementType(ctype), depth)
+        element = self.spell(lib.clang_getElementType(ctype), depth)
         for qualifier in outer:
             element = qualified(element, qualifier)
         return pointer_to(element)
@@ -286,7 +286,7 @@ class Types:
         is_named = bool(name) and not name.endswith(")")
         return Field(
             name=name if is_named else None,
-            type=self.spelled(ctype) if is_named else self._anonymous_type(cursor, ctype),
+            type=self.spell(ctype) if is_named else self._anonymous_type(cursor, ctype),
             bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
             bit_size=size,
             is_bitfield=is_bits,
@@ -324,7 +324,7 @@ class Types:
                 ctype = lib.clang_Type_getValueType(ctype)
             elif ctype.kind == TYPEDEF:
                 ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
-                typedefs.append(self.spelled(ctype))
+                typedefs.append(self.spell(ctype))
                 if len(typedefs) > _MOST_TYPEDEFS:
                     place = self.places.source(member)
                     reason = (
@@ -345,7 +345,7 @@ class Types:
     def _anonymous_type(self, field: Cursor, ctype: Type) -> CType:
         """Return the type of an anonymous member, with the qualifiers before it, which libclang omits."""
         lib = self.lib
-        spelling = self.spelled(ctype)
+        spelling = self.spell(ctype)
         record = lib.clang_getCursorExtent(lib.clang_getTypeDeclaration(ctype))
         start = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(field)))
         end = Spot(lib, lib.clang_getRangeStart(record))

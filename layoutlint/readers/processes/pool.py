@@ -55,7 +55,7 @@ def spread(work: Work, count: int, processes: int) -> Generator[Any]:
     This process is one of them. Results are plain values that marshal accepts. The caller processes them
     while the others work. Raises Lost. To be closed.
     """
-    return _spread(work, count, processes - 1, marshal.dumps, marshal.loads, is_here=True)
+    return _spread(work, count, processes - 1, marshal.dumps, marshal.loads, works_here=True)
 
 
 def ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generator[_R]:
@@ -71,7 +71,7 @@ def ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generat
     size = -(-len(items) // _MOST_TICKETS)
     groups = [items[at : at + size] for at in range(0, len(items), size)]
     group_results = _spread(
-        partial(_attempts, work, groups), len(groups), jobs, _pickle, pickle.loads, is_here=False
+        partial(_attempts, work, groups), len(groups), jobs, _pickle, pickle.loads, works_here=False
     )
     try:
         for results, error in group_results:
@@ -107,7 +107,7 @@ def _spread(
     dumps: Callable[[Any], bytes],
     loads: Callable[[bytes], Any],
     *,
-    is_here: bool,
+    works_here: bool,
 ) -> Generator[Any]:
     """Yield the result of `work` for each number, by so many children, and by this process if `works_here`.
 
@@ -121,7 +121,7 @@ def _spread(
         with suppress(OSError):  # if no more can be started, fewer suffice
             while len(children) < processes:
                 children.append(_Worker(work, tickets, dumps, loads))
-        for part, result in _share(work, tickets) if is_here or not children else ():
+        for part, result in _share(work, tickets) if works_here or not children else ():
             results[part] = result
             _receive(children, results, None)
             while next_number in results:

@@ -41,7 +41,7 @@ class Includes:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
 
-    def alternatives(self, names: Iterable[str]) -> list[str]:
+    def drop_replaced(self, names: Iterable[str]) -> list[str]:
         """Return headers, by their names in `#include <...>`, without those that others replace.
 
         A header replaces another if one file includes either, under conditions of which one does not hold.
@@ -50,7 +50,7 @@ class Includes:
         return [name for name in unique if not self._is_replaced(name, unique)]
 
     def _is_replaced(self, name: str, others: list[str]) -> bool:
-        if not self.left_out(name):
+        if not self.is_left_out(name):
             return False
         excluders = self._excluders(name)
         includers = {
@@ -75,7 +75,7 @@ class Includes:
                     pending.append(includer)
         return headers
 
-    def left_out(self, name: str) -> bool:
+    def is_left_out(self, name: str) -> bool:
         """Return whether headers include one only under conditions that the configuration does not meet.
 
         Sources, which header packages lack, may still include it.
@@ -130,14 +130,14 @@ class Includes:
                 if file not in visited:
                     visited.add(file)
                     own_name = os.path.relpath(file, _innermost(file, self._tree.folders))
-                    for name, truth in self.included(text_search.content(file)):
+                    for name, truth in self.find_includes(text_search.content(file)):
                         resolved = os.path.normpath(os.path.join(os.path.dirname(own_name), name[1:]))
                         sites.setdefault(resolved if name[0] == '"' else name[1:], []).append(
                             (own_name, truth)
                         )
         return sites
 
-    def included(self, text: bytes) -> Iterator[tuple[str, Truth]]:
+    def find_includes(self, text: bytes) -> Iterator[tuple[str, Truth]]:
         """Yield the includes of a text, with the prefix `<` or `"`, and whether the conditions around them
         hold.
         """
@@ -181,11 +181,11 @@ class Includes:
         text = _COMMENT.sub(" ", rest.decode(errors="replace").replace("\\\n", " "))
         return _Expression(self, _TOKEN.findall(text)).value()
 
-    def enabled(self, option: str) -> Truth:
+    def is_enabled(self, option: str) -> Truth:
         """Return whether an option, with its CONFIG_, is on, built in or as a module."""
         return option.removeprefix("CONFIG_") in self._tree.config if option.startswith("CONFIG_") else None
 
-    def truth(self, token: str) -> Truth:
+    def word_value(self, token: str) -> Truth:
         """Return the value of a word in a condition."""
         if "(" not in token and not token.startswith("defined"):
             return _MACRO_VALUES.get(token)
@@ -196,7 +196,7 @@ class Includes:
             return self._is_defined(operands[2])
         if operands[1] not in _ENABLED:
             return None
-        is_on = self.enabled(operands[2])
+        is_on = self.is_enabled(operands[2])
         return is_on if operands[1] == "IS_ENABLED" or not is_on else None
 
 
@@ -236,7 +236,7 @@ class _Expression:
             return value
         token = self._tokens[self._at]
         self._at += 1
-        return self._includes.truth(token)
+        return self._includes.word_value(token)
 
     def _accept(self, token: str) -> bool:
         is_next = self._at < len(self._tokens) and self._tokens[self._at] == token

@@ -163,7 +163,7 @@ class _KernelReader:
         numbers = {relative_to(self.tree.roots, header): number for number, header in enumerate(headers)}
         text = (unit.text or "").encode(errors="surrogateescape")
         culprits = set()
-        for file, offset in (place for parsed in outcome.parsed for place in parsed.blamed):
+        for file, offset in (place for parsed in outcome.parsed for place in parsed.error_origins):
             if file in numbers:
                 culprits.add(numbers[file])
             elif offset >= 0:
@@ -187,7 +187,7 @@ class _KernelReader:
         user_flags = flags.normalise(self.options.flags)
         if user_flags.refusal is not None:
             raise ReadError(origin, user_flags.refusal)
-        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *unit_flags, *user_flags.kept)
+        words = ("-xc", *self.tree.flags, *(_SHUFFLING if marks else ()), *unit_flags, *user_flags.passed)
         # If fields are reordered afterwards, the declared order is needed.
         shuffled_by = None if marks else self.tree.shuffled_by
         return Unit(
@@ -257,12 +257,12 @@ class _KernelReader:
     def _drop_unconfigured(self, files: list[str]) -> list[str]:
         """Return the files without those that the configuration leaves out, unless none would remain."""
         names = {file: self.include_name(file) for file in files} if len(files) > 1 else {}
-        kept = self.includes.alternatives(name for name in names.values() if name is not None)
+        kept = self.includes.drop_replaced(name for name in names.values() if name is not None)
         return [file for file in files if names.get(file) is None or names[file] in kept] or files
 
     def _is_left_out(self, file: str) -> bool:
         name = self.include_name(file)
-        return name is not None and self.includes.left_out(name)
+        return name is not None and self.includes.is_left_out(name)
 
     def _settle_unclear(self, places: dict[str, list[str]], missing: Wanted) -> dict[str, list[str]]:
         """Read names with several headers as most sources see them, and return the other names.
