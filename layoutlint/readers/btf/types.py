@@ -111,7 +111,7 @@ class Decoder:
             inner = self.type_at(record.value, depth)
             is_typedef = kind == blob.TYPEDEF
             targets = (inner.spelling, *inner.underlying_types) if is_typedef else inner.underlying_types
-            return replace(inner, spelling=spelling, stands_for=targets)
+            return replace(inner, spelling=spelling, underlying_types=targets)
         if kind == blob.ARRAY:
             return self._array(record, spelling, depth)
         if kind == blob.INT and record.name == _FAKE:
@@ -171,7 +171,7 @@ class Decoder:
             dims=dims,
             part=None,
             is_number=False,
-            padded=padded_bits,
+            padded_bits=padded_bits,
         )
 
     def _aggregate(self, record: Record, depth: int) -> Type:
