@@ -148,7 +148,7 @@ try:
         os.read(source, 1)
         os.kill(os.getppid(), signal.SIGINT)
         os._exit(0)
-    for _ in sandbox.each(work, range(3), 3, sandbox.Limits(60, 1 << 30)):
+    for _ in sandbox.run_each(work, range(3), 3, sandbox.Limits(60, 1 << 30)):
         pass
 except KeyboardInterrupt:
     os.close(pipe)
@@ -178,7 +178,7 @@ def work(item):
     os.read(os.pipe()[0], 1)
 
 parent = os.getpid()
-list(sandbox.each(work, range(3), 3, sandbox.Limits(60, 1 << 30)))
+list(sandbox.run_each(work, range(3), 3, sandbox.Limits(60, 1 << 30)))
 """
 
 

@@ -35,7 +35,7 @@ COMMON = """
 
 @pytest.mark.parametrize("word", COMMON)
 def test_what_builds_use_is_known(word):
-    read = flag_oracle.flags.normalised((word,))
+    read = flag_oracle.flags.normalise((word,))
     assert (read.problem, read.refusal) == (None, None)
 
 
