@@ -67,7 +67,11 @@ def start(folder: Path, patch: str, here: bool, words: tuple[str, ...], act: str
     code = START.format(patch=patch, here=here, words=words, act=act)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+        [sys.executable, "-c", code],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
     )
 
 

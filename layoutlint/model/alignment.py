@@ -45,7 +45,7 @@ def strict(target: Target) -> bool:
     return target.name in _STRICT
 
 
-def struct_alignments(struct: Struct, bit_size: int) -> tuple[int, int]:
+def of(struct: Struct, bit_size: int) -> tuple[int, int]:
     """Return the likeliest alignment of a struct, and the set of all that it can have."""
     likely, every = possible(
         struct.fields, bit_size, struct.aggregate == "union", struct.align, struct.unstated, struct.target
@@ -64,7 +64,7 @@ def reordered(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: i
     alignment.
     """
     new = replace(struct, fields=fields, bit_size=bit_size, align=align)
-    _, every = struct_alignments(struct, struct.bit_size or bit_size)
+    _, every = of(struct, struct.bit_size or bit_size)
     if every & (every - 1) == 0:
         return new
     return replace(new, align=None, unstated=Unstated.NOTHING, possible=every | align)
