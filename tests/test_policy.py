@@ -11,6 +11,7 @@ import pytest
 
 from layoutlint.errors import UsageError
 from layoutlint.intent import policy
+from layoutlint.readers.processes import program
 from tests.command import run
 from tests.readers.test_elf import tool
 
@@ -278,10 +279,10 @@ SLOW_OR_LARGE = {
 
 @pytest.mark.parametrize(("script", "said"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
 def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, said):
-    program = tmp_path / "git"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setattr("layoutlint.intent.git._program", lambda: str(program))
-    monkeypatch.setattr("layoutlint.intent.git._SECONDS", 1)
+    script_file = tmp_path / "git"
+    script_file.write_text(f"#!/bin/sh\n{script}\n")
+    script_file.chmod(0o755)
+    monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
+    monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=1, output=1 << 24, messages=4096))
     with pytest.raises(UsageError, match=said):
         policy.of_revision("HEAD", (), ())

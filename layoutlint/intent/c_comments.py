@@ -1,4 +1,4 @@
-"""Comments in C text, and what they stand at inside of a struct that is declared at some line."""
+"""The comments of C source, and the declarations that they belong to in a struct at some line."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Whatever can hold braces and semicolons that are none. A directive goes on behind a backslash.
+from layoutlint.readers import c_tokens
+
+# All tokens that can contain braces and semicolons which are not code. A directive continues after a backslash.
 _TOKEN = re.compile(
-    r"""(?P<block>/\*.*?(?:\*/|\Z))
-      |(?P<line>//(?:[^\n\\]|\\.)*)
-      |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'
-      |\\["']  # begins nothing; a line of them would be searched for its end from each
-      |^[ \t]*\#(?:[^\n\\/]|\\.|/(?![*/]))*
-      |(?P<mark>[{};])""",
-    re.DOTALL | re.MULTILINE | re.VERBOSE,
+    rf"(?P<block>{c_tokens.BLOCK_COMMENT})|(?P<line>{c_tokens.LINE_COMMENT})"
+    rf"|{c_tokens.STRING}|{c_tokens.LONE_QUOTE}"
+    r"|^[ \t]*\#(?:[^\n\\/]|\\.|/(?![*/]))*"
+    r"|(?P<mark>[{};])",
+    re.DOTALL | re.MULTILINE,
 )
 _HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b", re.MULTILINE)
 _STAR = re.compile(r"^[ \t]*\*(?!/)[ \t]?", re.MULTILINE)
-_NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment without its marks and stars; it starts at a line and at a place in the text."""
+    """One comment without its delimiters and stars, with its line and its offset in the text."""
 
     text: str
     line: int
@@ -33,7 +32,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A comment, and the lines and the words of the declaration that it stands at; None for the struct."""
+    """A comment, with the lines and words of the declaration that it belongs to; None for the struct."""
 
     comment: Comment
     lines: range | None
@@ -42,7 +41,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Code between two marks: where it starts and ends, and the mark behind it."""
+    """Code between two marks: its start, its end, and the mark after it."""
 
     start: int
     end: int
@@ -50,71 +49,71 @@ class _Part:
 
 
 class Text:
-    """One C file, cut once; structs are found in it by the lines at which they are declared."""
+    """One C file, split once; structs are found by the lines at which they are declared."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._starts = [0, *(token.end() for token in re.finditer("\n", text))]
         self.comments: list[Comment] = []
         self._marks: list[tuple[int, str]] = []
         parts, position = [], 0
-        for found in _TOKEN.finditer(text):
-            parts.append(text[position : found.start()])
-            position = found.end()
-            if found["mark"]:
-                self._marks.append((found.start(), found["mark"]))
+        for token in _TOKEN.finditer(text):
+            parts.append(text[position : token.start()])
+            position = token.end()
+            if token["mark"]:
+                self._marks.append((token.start(), token["mark"]))
                 parts.append(" ")
             else:
-                parts.append(_NOT_NEWLINE.sub(" ", found[0]))
-            if found["block"] or found["line"]:
-                bare = found[0][2:] if found["line"] else _STAR.sub("", found[0][2:].removesuffix("*/"))
-                self.comments.append(Comment(bare.strip(), self._line(found.start()), found.start()))
+                parts.append(c_tokens.spaces_for(token[0]))
+            if token["block"] or token["line"]:
+                content = token[0][2:] if token["line"] else _STAR.sub("", token[0][2:].removesuffix("*/"))
+                self.comments.append(Comment(content.strip(), self._line(token.start()), token.start()))
         self._code = "".join((*parts, text[position:]))
-        """The text without comments, strings, directives and marks, its lines and places as they were."""
+        """The text without comments, strings, directives and marks; lines and offsets are unchanged."""
         self._closings = _closings(self._marks)
         self._words: dict[int, frozenset[str]] = {}
         self._leads: dict[int, int] = {}
         self._parts: dict[int, tuple[range, frozenset[str]] | None] = {}
-        """What is known so far, by line and by mark: many comments can stand at one."""
+        """Caches, by line and by mark: many comments can belong to one."""
 
     def _line(self, position: int) -> int:
-        """The line of a place, from 1 on."""
+        """Return the line of an offset, counted from 1."""
         return bisect_right(self._starts, position)
 
     def words(self, line: int) -> frozenset[str]:
-        """The words of the code on a line."""
+        """Return the words of the code on a line."""
         if line not in self._words:
-            self._words[line] = _words(self._on(line))
+            self._words[line] = _words(self._code_on(line))
         return self._words[line]
 
     def calls(self, line: int) -> bool:
-        """Whether something is called on a line: a macro there can declare fields of any name."""
-        return "(" in self._on(line)
+        """Return whether the code on a line has a call: a macro there can declare fields of any name."""
+        return "(" in self._code_on(line)
 
-    def _on(self, line: int) -> str:
+    def _code_on(self, line: int) -> str:
         if not 0 < line <= len(self._starts):
             return ""
         end = self._starts[line] if line < len(self._starts) else len(self._code)
         return self._code[self._starts[line - 1] : end]
 
     def inside(self, line: int) -> tuple[range, list[Attached]] | None:
-        """The lines of the struct that is declared at a line, and the comments at it and in it.
+        """Return the lines of the struct declared at a line, and the comments at it and in it.
 
-        None when no struct starts there.
+        None if no struct starts there.
         """
         opening = self._opening(line)
         if opening is None:
             return None
         closing = self._closings[opening]
-        found = [Attached(comment, None) for comment in self._at_head(line, opening)]
-        found += self._within(opening, closing)
-        return self._lines(line, closing), found
+        attached = [Attached(comment, None) for comment in self._at_head(line, opening)]
+        attached += self._comments_in(opening, closing)
+        return self._lines(line, closing), attached
 
     def structs(self) -> Iterator[tuple[range, str]]:
-        """The lines and the names of the structs and unions that have one, in order."""
+        """Yield lines and name of each struct and union that has a name, in order."""
         for opening, closing in sorted(self._closings.items()):
             start = self._marks[opening - 1][0] + 1 if opening else 0
             code = self._code[start : self._marks[opening][0]].rstrip()
-            heads = [found.end() for found in _HEAD.finditer(code)]
+            heads = [head.end() for head in _HEAD.finditer(code)]
             words = code[heads[-1] :].split() if heads else []
             if words and words[-1].isidentifier() and not {*"()="} & {*"".join(words)}:
                 yield self._lines(self._line(start + len(code) - 1), closing), words[-1]
@@ -123,14 +122,14 @@ class Text:
         return range(line, self._line(self._marks[closing][0]) + 1)
 
     def _opening(self, line: int) -> int | None:
-        """The first mark from a line on, where that opens what is closed."""
+        """Return the first mark from a line on, if it opens braces that are closed; else None."""
         if not 0 < line <= len(self._starts):
             return None
         opening = bisect_right(self._marks, (self._starts[line - 1] - 1, "~"))
         return opening if opening in self._closings else None
 
-    def _between(self, start: int, end: int) -> Iterator[Comment]:
-        """The comments behind a place and before another."""
+    def _comments_between(self, start: int, end: int) -> Iterator[Comment]:
+        """Yield the comments after an offset and before another."""
         first = bisect_right(self.comments, start, key=lambda comment: comment.at)
         for index in range(first, len(self.comments)):
             if self.comments[index].at >= end:
@@ -138,57 +137,59 @@ class Text:
             yield self.comments[index]
 
     def _at_head(self, line: int, opening: int) -> Iterator[Comment]:
-        """The comments right above a struct, each alone on its lines, and those before its brace."""
-        before = self._marks[opening - 1][0] if opening else -1
-        above = self._code[before + 1 : self._starts[line - 1]]
-        last = before + len(above.rstrip())
-        for comment in self._between(before, self._marks[opening][0]):
+        """Yield the comments right above a struct, each alone on its lines, and those before its brace."""
+        previous = self._marks[opening - 1][0] if opening else -1
+        code_above = self._code[previous + 1 : self._starts[line - 1]]
+        last = previous + len(code_above.rstrip())
+        for comment in self._comments_between(previous, self._marks[opening][0]):
             if comment.line >= line or (comment.at > last and self._is_alone(comment)):
                 yield comment
 
     def _is_alone(self, comment: Comment) -> bool:
-        """Whether neither code nor a mark stands before a comment on its line."""
+        """Return whether neither code nor a mark precedes a comment on its line."""
         line = comment.line
         if line not in self._leads:
-            start, code = self._starts[line - 1], self._on(line)
+            start, code = self._starts[line - 1], self._code_on(line)
             index = bisect_right(self._marks, (start - 1, "~"))
             mark = self._marks[index][0] if index < len(self._marks) else len(self._code)
             self._leads[line] = min(mark, start + len(code) - len(code.lstrip()))
         return comment.at <= self._leads[line]
 
-    def _within(self, opening: int, closing: int) -> Iterator[Attached]:
-        """The comments in a struct, at the declaration that they stand in, or behind, or before."""
+    def _comments_in(self, opening: int, closing: int) -> Iterator[Attached]:
+        """Yield the comments in a struct, each with the declaration around, before or after it."""
         for index in range(opening, closing):
             part = self._part(index)
-            comments = list(self._between(part.start - 1, part.end))
+            comments = list(self._comments_between(part.start - 1, part.end))
             first = self._first(part) if comments else 0
             for comment in comments:
                 if first < comment.at or self._is_alone(comment):
-                    yield from self._attached(comment, index, closing)
+                    yield from self._attach(comment, index, closing)
                 elif index == opening:
-                    yield Attached(comment, None)  # behind the struct's own brace
+                    yield Attached(comment, None)  # after the struct's own brace
                 else:
-                    yield from self._attached(comment, index - 1, closing)
+                    yield from self._attach(comment, index - 1, closing)
 
     def _part(self, index: int) -> _Part:
         end, mark = self._marks[index + 1]
         return _Part(self._marks[index][0] + 1, end, mark)
 
     def _first(self, part: _Part) -> int:
-        """Where the code of a part starts; its end where it has none."""
+        """Return the start of the code of a part; its end if it has none."""
         code = self._code[part.start : part.end]
         return part.start + len(code) - len(code.lstrip())
 
-    def _attached(self, comment: Comment, index: int, closing: int) -> Iterator[Attached]:
-        """A comment at the declaration behind a mark; where that opens a brace, at what stands behind it."""
-        behind = self._closings.get(index + 1, index)
-        if behind < closing:
-            declared = self._declared(behind)
-            if declared is not None:
-                yield Attached(comment, *declared)
+    def _attach(self, comment: Comment, index: int, closing: int) -> Iterator[Attached]:
+        """Yield a comment with the declaration after a mark; if that opens a brace, with the one after the
+        brace.
+        """
+        mark = self._closings.get(index + 1, index)
+        if mark < closing:
+            declaration = self._declaration(mark)
+            if declaration is not None:
+                yield Attached(comment, *declaration)
 
-    def _declared(self, index: int) -> tuple[range, frozenset[str]] | None:
-        """The lines and the words of the code behind a mark; None where there is none."""
+    def _declaration(self, index: int) -> tuple[range, frozenset[str]] | None:
+        """Return the lines and words of the code after a mark; None if there is none."""
         if index not in self._parts:
             part = self._part(index)
             first = self._first(part)
@@ -199,15 +200,15 @@ class Text:
 
 
 def _closings(marks: list[tuple[int, str]]) -> dict[int, int]:
-    """The number of the closing mark for that of each opening one; those never closed are left out."""
-    found: dict[int, int] = {}
-    opened: list[int] = []
+    """Return the closing mark of each opening mark, by number, without marks that are never closed."""
+    closings: dict[int, int] = {}
+    open_marks: list[int] = []
     for index, (_, mark) in enumerate(marks):
         if mark == "{":
-            opened.append(index)
-        elif mark == "}" and opened:
-            found[opened.pop()] = index
-    return found
+            open_marks.append(index)
+        elif mark == "}" and open_marks:
+            closings[open_marks.pop()] = index
+    return closings
 
 
 def _words(code: str) -> frozenset[str]:

@@ -1,28 +1,24 @@
-"""Files of a commit, read through git without running anything that a repository can name.
+"""Files of a commit, read through git without running any program that a repository can name.
 
-A repository that is checked may be hostile, and its configuration can name programs: hooks, file-system
-monitors, filters, remote helpers. So only `rev-parse`, `ls-tree` and `cat-file` are called. They run none of
-these, except to fetch the objects of a partial clone: all protocols are denied, and no object is fetched.
+A repository under check may be hostile, and its configuration can name programs: hooks, file-system monitors,
+filters, remote helpers. So only `rev-parse`, `ls-tree` and `cat-file` are called. They run none of these,
+except to fetch the objects of a partial clone: all protocols are denied, and no object is fetched.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from functools import cache
-from threading import Timer
-from time import monotonic
 from typing import Final
 
 from layoutlint.errors import UsageError
+from layoutlint.readers.processes import program
 
-_SECONDS: Final = 60
 _LARGEST: Final = 1 << 24
-"""Bytes of a file, or of a list of files."""
-_MOST_SAID: Final = 4096
-"""Bytes of its messages."""
+"""The most bytes of a file, or of a list of files."""
+_LIMITS: Final = program.Limits(seconds=60, output=_LARGEST, messages=4096)
 _HARDENING: Final = (
     "--no-replace-objects", "--no-optional-locks", "--literal-pathspecs", "--no-pager",
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.attributesFile=/dev/null",
@@ -39,25 +35,25 @@ _ENVIRONMENT: Final = {
     "GIT_ASKPASS": "",
     "LC_ALL": "C",
 }
-_KEPT: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
-"""Whose repositories are trusted (`safe.directory`) is the user's own configuration."""
+_INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
+"""The user's own configuration decides whose repositories are trusted (`safe.directory`)."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_FILE, _PROGRAM, _FOLDER = "100644", "100755", "040000"
+_FILE, _PROGRAM = "100644", "100755"
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of the repository that the working folder lies in."""
+    """A commit of the repository around the working folder."""
 
     name: str
-    """As the user calls it."""
+    """As the user names it."""
     id: str
     top: str
     """The real path of the top of the working tree."""
 
     def inside(self, path: str) -> str | None:
-        """Return the path of a file below the top; None for one outside of the working tree."""
-        # Only the folder is resolved: a link that the change puts in the place of a file is that file.
+        """Return the path of a file below the top; None for a file outside of the working tree."""
+        # Only the folder is resolved: a link in place of a file is that file.
         folder, name = os.path.split(os.path.normpath(os.path.abspath(path)))
         real = os.path.join(os.path.realpath(folder), name)
         if real == self.top:
@@ -71,7 +67,7 @@ class Commit:
         return {os.fsdecode(name): head.split()[0].decode() for head, _, name in entries}
 
     def content(self, path: str) -> bytes | None:
-        """Return a file as the commit has it; None where it has none. Raises UsageError for no plain file."""
+        """Return a file as in the commit; None if it is missing. Raises UsageError unless it is a plain file."""
         mode = self.files(path).get(path)
         if mode is None:
             return None
@@ -85,31 +81,31 @@ class Commit:
 
 
 def commit(revision: str) -> Commit:
-    """Return the commit that a revision names; raises UsageError where there is none."""
+    """Return the commit that a revision names; raises UsageError if there is none."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise UsageError(f"--policy-from {revision!r} is no revision: give a branch, a tag or a commit")
-    here = os.getcwd()
-    top = os.path.realpath(os.fsdecode(_run(here, "rev-parse", "--show-toplevel")).removesuffix("\n"))
-    if top != _holder(here):
+    folder = os.getcwd()
+    top = os.path.realpath(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    if top != _holder(folder):
         raise UsageError(
             f"--policy-from: the configuration of this repository puts its working tree into {top} "
             "(core.worktree); run in a checkout of its own"
         )
-    named = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     try:
-        found = _run(here, *named).decode().strip()
+        commit_id = _run(folder, *words).decode().strip()
     except UsageError:
-        found = ""
-    if not _COMMIT.fullmatch(found):
+        commit_id = ""
+    if not _COMMIT.fullmatch(commit_id):
         raise UsageError(
             f"--policy-from {revision!r}: this repository has no such commit; fetch it first "
             f"(`git fetch origin {revision}`)"
         )
-    return Commit(revision, found, top)
+    return Commit(revision, commit_id, top)
 
 
 def _holder(folder: str) -> str:
-    """Return the real path of the nearest folder, from this one up, that holds a `.git`.
+    """Return the real path of the nearest folder, from this one up, that contains a `.git`.
 
     With `core.worktree` a repository names any other: its rule files would count as outside of the change.
     """
@@ -120,56 +116,32 @@ def _holder(folder: str) -> str:
 
 
 def _run(folder: str, *words: str) -> bytes:
-    """Return what git writes; raises UsageError with the first line that it reports, or after `_SECONDS`."""
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    """Return the output of git; raises UsageError with its first message, or if it exceeds `_LIMITS`."""
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     environment |= {"PATH": _path(), **_ENVIRONMENT}
     try:
-        started = subprocess.Popen(
-            [_program(), *_HARDENING, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        result = program.run((_git(), *_HARDENING, *words), folder, environment, _LIMITS)
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
-    with started as process:
-        written, said = _written(process, words[0])
-    if process.returncode:
-        first = said.decode(errors="replace").strip().partition("\n")[0]
-        raise UsageError(f"git {words[0]} failed: {first or f'status {process.returncode}'}")
-    return written
-
-
-def _written(process: subprocess.Popen[bytes], word: str) -> tuple[bytes, bytes]:
-    """Return what a process writes to stdout and stderr; raises UsageError for one too large or too slow."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    timer = Timer(_SECONDS, process.kill)
-    timer.start()
-    end, written = monotonic() + _SECONDS, None
-    try:
-        written = process.stdout.read(_LARGEST + 1)
-        said = process.stderr.read(_MOST_SAID) if len(written) <= _LARGEST else b""
-    finally:
-        if written is None or len(written) > _LARGEST:
-            process.kill()  # nobody reads what it still writes
-        process.wait()
-        timer.cancel()
-    if monotonic() >= end:
-        raise UsageError(f"git {word} takes more than {_SECONDS} s")
-    if len(written) > _LARGEST:
-        raise UsageError(f"git {word} gives more than {_LARGEST:,} bytes")
-    return written, said
+    except program.LimitExceeded as error:
+        raise UsageError(f"git {words[0]} {error}") from error
+    if result.status:
+        message = result.messages.decode(errors="replace").strip().partition("\n")[0]
+        raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}")
+    return result.output
 
 
 def _path() -> str:
-    """Return the search path without relative folders: a checkout must not bring a git of its own."""
+    """Return the search path without relative folders: a checkout must not bring its own git."""
     return os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)))
 
 
 @cache
-def _program() -> str:
+def _git() -> str:
+    """Return the path of git; raises UsageError if there is none."""
     import shutil
 
-    found = shutil.which("git", path=_path())
-    if found is None:
+    path = shutil.which("git", path=_path())
+    if path is None:
         raise UsageError("--policy-from needs git, and there is none on the search path")
-    return found
+    return path

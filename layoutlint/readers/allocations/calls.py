@@ -9,9 +9,9 @@ from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Source
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.allocators import MAKERS, Arguments, Making
-from layoutlint.readers.allocations.c_text import blanked
 from layoutlint.readers.allocations.declarations import Names, Unclear
 from layoutlint.readers.allocations.expressions import Size, arguments, number, tokens
+from layoutlint.readers.c_tokens import blank_out
 
 _HINTS = ("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup")
 """The name of every call contains one of these, which `str.find` locates fast."""
@@ -32,7 +32,7 @@ def find(text: str, file: str, wanted: Callable[[str], bool] | None = None) -> l
     """Return the allocations of a source in their order, limited to those of `wanted` structs if given."""
     if not _call_names(text) and _ALIGNED not in text:
         return []
-    code = blanked(text)
+    code = blank_out(text)
     allocations: list[Allocation] = []
     names = Names(code)
     line, previous = 1, 0

@@ -1,4 +1,7 @@
-"""Places where a text depends on a macro that the build's compiler may define differently."""
+"""Places where a text depends on a macro that the build's compiler may define differently.
+
+Only comments are blanked, not all of `c_tokens`: directives and strings count, since macros act on both.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from layoutlint.model.reading import Omission
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.allocations.c_text import blanked
+from layoutlint.readers.c_tokens import blank_out
 from layoutlint.readers.clang import libclang, text_search
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor, Spot
@@ -53,7 +53,7 @@ def find_hidden(
         return
     scope = _Scope(lib, set(with_definitions), declarations)
     for file in with_definitions:
-        text = blanked(libclang.contents(lib, unit, file).decode("latin-1"))
+        text = blank_out(libclang.contents(lib, unit, file).decode("latin-1"))
         for name, offset in _definitions(text.encode("latin-1"), wanted):
             if (file, offset) in scope.starts:
                 continue

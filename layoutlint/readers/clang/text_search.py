@@ -1,5 +1,6 @@
-"""Search for the files that define a struct, in their text: one bounded pass over the files, without a
-parser.
+"""Search for the files that define a struct: one bounded pass over their text, without a parser.
+
+Patterns run on the bytes as they are: on a kernel tree, blanking all files first (`c_tokens`) takes too long.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ def guard(path: str, size: int) -> None:
 
 
 def _fork_guarded() -> None:
-    """Fork; return in the child only."""
+    """Fork; return in the child only.
+
+    Not a `Child`: the fork continues this run with its streams, and its parent only waits.
+    """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

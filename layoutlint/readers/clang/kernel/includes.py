@@ -1,4 +1,7 @@
-"""The headers of a kernel tree that its configuration leaves out, by the directives that include them."""
+"""The headers of a kernel tree that its configuration leaves out, by the directives that include them.
+
+Reads directives, which `c_tokens` blanks, and so has patterns of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,61 @@
+"""The tokens of C text that are not code: comments, strings, directives; and text without them.
+
+Every character keeps its offset.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Patterns for re.DOTALL. Each matches in one way only, so that no text takes quadratic time.
+LINE_COMMENT = r"//(?:[^\n\\]++|\\.)*+"
+BLOCK_COMMENT = r"/\*.*?(?:\*/|\Z)"
+STRING = r'"(?:[^"\\\n]++|\\.)*+"' + r"|'(?:[^'\\\n]++|\\.)*+'"
+LONE_QUOTE = r"""\\["']"""
+"""Begins no string; a line of them would otherwise be searched for its end from each."""
+
+_NO_CODE = re.compile("|".join((LINE_COMMENT, BLOCK_COMMENT, STRING, LONE_QUOTE)), re.DOTALL)
+_DIRECTIVE = re.compile(r"\n[ \t]*#[ \t]*(\w*+)((?:[^\n\\]++|\\[ \t]*+\r?\n|\\)*+)")
+_VISIBLE = re.compile(r"[^\n]")
+
+
+def blank_out(text: str) -> str:
+    """Return a text with spaces for comments, strings, directives and `#if 0`; line breaks and quotes remain."""
+    text = _NO_CODE.sub(_blank, text)
+    return _blank_directives(text) if "#" in text else text
+
+
+def spaces_for(text: str) -> str:
+    """Return spaces in place of a text; its line breaks remain."""
+    return _VISIBLE.sub(" ", text) if "\n" in text else " " * len(text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    token = match[0]
+    if token[0] == "\\":
+        return token
+    spaces = spaces_for(token)
+    return token[0] + spaces[1:-1] + token[0] if token[0] in "\"'" else spaces
+
+
+def _blank_directives(text: str) -> str:
+    """Return a text without directives, and without the text between `#if 0` and its end."""
+    text = f"\n{text}"
+    parts: list[str] = []
+    at, depth = 0, 0
+    dead: int | None = None
+    for directive in _DIRECTIVE.finditer(text):
+        between, word = text[at : directive.start()], directive[1]
+        parts += (between if dead is None else spaces_for(between), spaces_for(directive[0]))
+        at = directive.end()
+        if word in ("if", "ifdef", "ifndef"):
+            depth += 1
+            if dead is None and word == "if" and directive[2].strip() == "0":
+                dead = depth
+        elif word in ("else", "elif") and dead == depth:
+            dead = None
+        elif word == "endif":
+            dead = None if dead == depth else dead
+            depth = max(0, depth - 1)
+    rest = text[at:]
+    return "".join((*parts, rest if dead is None else spaces_for(rest)))[1:]

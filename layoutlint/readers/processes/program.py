@@ -1,0 +1,68 @@
+"""Another program, run with limits on its time and its output."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Timer
+from time import monotonic
+
+
+class LimitExceeded(Exception):
+    """A program takes more than it may; the text is to follow its name: `takes more than 60 s`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one run of a program."""
+
+    seconds: int
+    output: int
+    """Bytes that it may write to stdout."""
+    messages: int
+    """Bytes of its stderr that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The end of a program."""
+
+    output: bytes
+    messages: bytes
+    status: int
+
+
+def run(command: Sequence[str], folder: str, environment: Mapping[str, str], limits: Limits) -> Result:
+    """Run a program in a folder, without input and with this environment alone.
+
+    Raises OSError if it cannot be started, and LimitExceeded.
+    """
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        output, messages = _read(process, limits)
+    return Result(output, messages, process.returncode)
+
+
+def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:
+    """Return what a process writes to stdout and stderr. Raises LimitExceeded."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    timer = Timer(limits.seconds, process.kill)
+    timer.start()
+    end, output = monotonic() + limits.seconds, None
+    try:
+        output = process.stdout.read(limits.output + 1)
+        messages = process.stderr.read(limits.messages) if len(output) <= limits.output else b""
+    finally:
+        if output is None or len(output) > limits.output:
+            process.kill()  # nobody reads the rest of its output
+        process.wait()
+        timer.cancel()
+    if monotonic() >= end:
+        raise LimitExceeded(f"takes more than {limits.seconds} s")
+    if len(output) > limits.output:
+        raise LimitExceeded(f"gives more than {limits.output:,} bytes")
+    return output, messages
