@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from layoutlint.readers import c_tokens
 
-# All tokens that can contain braces and semicolons which are not code. A directive continues after a backslash.
+# Tokens that can contain braces and semicolons that are not code. A directive continues after a backslash.
 _TOKEN = re.compile(
     rf"(?P<block>{c_tokens.BLOCK_COMMENT})|(?P<line>{c_tokens.LINE_COMMENT})"
     rf"|{c_tokens.STRING}|{c_tokens.LONE_QUOTE}"

@@ -67,7 +67,7 @@ class Commit:
         return {os.fsdecode(name): head.split()[0].decode() for head, _, name in entries}
 
     def content(self, path: str) -> bytes | None:
-        """Return a file as in the commit; None if it is missing. Raises UsageError unless it is a plain file."""
+        """Return a file of the commit; None if it is missing. Raises UsageError if it is no plain file."""
         mode = self.files(path).get(path)
         if mode is None:
             return None

@@ -19,7 +19,7 @@ _AS_LARGE: Final = int(Unstated.AS_LARGE)
 _ATOMIC: Final = int(Unstated.ATOMIC)
 _BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
 _CAPPED: Final = int(Unstated.CAPPED)
-_KEPT: Final = int(Unstated.KEPT)
+_ATOMIC_UNROUNDED: Final = int(Unstated.KEPT)
 _PRAGMA: Final = int(Unstated.PRAGMA)
 _RAISED: Final = int(Unstated.RAISED)
 _TYPEDEF: Final = int(Unstated.TYPEDEF)
@@ -143,7 +143,7 @@ def hides_uses(unstated: int) -> bool:
     """
     unstated = int(unstated)
     hidden = _ALIGNED | _TYPEDEF | _RAISED
-    return bool(unstated & hidden) or unstated & (_ATOMIC | _KEPT) == _ATOMIC
+    return bool(unstated & hidden) or unstated & (_ATOMIC | _ATOMIC_UNROUNDED) == _ATOMIC
 
 
 def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator[tuple[Field, int]]:

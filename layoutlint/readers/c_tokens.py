@@ -20,7 +20,7 @@ _VISIBLE = re.compile(r"[^\n]")
 
 
 def blank_out(text: str) -> str:
-    """Return a text with spaces for comments, strings, directives and `#if 0`; line breaks and quotes remain."""
+    """Return a text with spaces for comments, strings, directives and `#if 0`; it keeps lines and quotes."""
     text = _NO_CODE.sub(_blank, text)
     return _blank_directives(text) if "#" in text else text
 

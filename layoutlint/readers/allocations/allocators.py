@@ -58,13 +58,13 @@ class Arguments:
     """The arguments of a call, and the text around it."""
 
     def __init__(self, texts: list[str], text: str, at: int) -> None:
-        self.given, self.text, self.at = [tokens(argument) for argument in texts], text, at
+        self.values, self.text, self.at = [tokens(argument) for argument in texts], text, at
 
     def __getitem__(self, index: int) -> Tokens:
-        return self.given[index]
+        return self.values[index]
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self.values)
 
 
 Maker = Callable[[Arguments], Making | None]
@@ -89,7 +89,7 @@ def _objects(word: str, *, count: int | None = None) -> Maker:
     """Return the Maker of a macro that takes a type or an expression of it, and perhaps a count."""
 
     def make(arguments: Arguments) -> Making | None:
-        if not arguments.given or (count is not None and len(arguments) <= count):
+        if not arguments.values or (count is not None and len(arguments) <= count):
             return None
         length = None if count is None else number(arguments[count]) or ANY
         return Making(_size_of_type(arguments[0], length), word)

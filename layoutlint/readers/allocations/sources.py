@@ -78,11 +78,11 @@ def _files(path: str, unread: list[Unread]) -> Iterator[str]:
         yield path
         return
 
-    def failed(error: OSError) -> None:
+    def add_failure(error: OSError) -> None:
         unread.append(Unread(error.filename, files.why(error)))
 
     paths: list[str] = []
-    for folder, folders, names in os.walk(path, onerror=failed):
+    for folder, folders, names in os.walk(path, onerror=add_failure):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
     if not paths:

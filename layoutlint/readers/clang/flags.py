@@ -115,7 +115,7 @@ def normalise(words: tuple[str, ...]) -> Flags:
     groups = (main, late, last)
     passed = [
         *(word for group in groups for word in group.macros),
-        *(word for group in groups for word in group.kept),
+        *(word for group in groups for word in group.passed_words),
     ]
     problem = next((group.problem for group in groups if group.problem), _precompiled_problem(groups, passed))
     refusal = next((group.refusal for group in groups if group.refusal), None)
@@ -162,7 +162,7 @@ class _Group:
 
     passed_by: str | None = None
     """The flag with which they are passed on; None for those of the command line itself."""
-    kept: list[str] = field(default_factory=list)
+    passed_words: list[str] = field(default_factory=list)
     macros: list[str] = field(default_factory=list)
     """Definitions that precede those of the command line, as a compiler's own do."""
     preprocessor: list[str] = field(default_factory=list)
@@ -216,17 +216,20 @@ class _Group:
         elif option in ("-target", "-arch"):
             self._target(value, option)
         elif option == "-B":
-            self.kept += ("-isystem", os.path.join(value, "include"))  # GCC manual, "Directory Options"
+            self.passed_words += (
+                "-isystem",
+                os.path.join(value, "include"),
+            )  # GCC manual, "Directory Options"
         elif option == "-A" or (option == "-I" and value == "-"):
             self._unknown(f"{option}{value}")
         else:
-            self.kept += (f"{option}={value}",) if option == "--sysroot" else (option, value)
+            self.passed_words += (f"{option}={value}",) if option == "--sysroot" else (option, value)
 
     def _target(self, triple: str, option: str) -> None:
         if not is_target(triple):
             self.refusal = self.refusal or f"is compiled for the target {triple}, which is not known here"
         else:
-            self.kept += (option, triple) if option == "-arch" else (f"--target={triple}",)
+            self.passed_words += (option, triple) if option == "-arch" else (f"--target={triple}",)
 
     def _single(self, word: str) -> None:
         self.single.append(word)
@@ -238,11 +241,11 @@ class _Group:
             self._sanitize(word)
         elif word in option_table.MACROS or word in option_table.RENAMED:
             self.macros += option_table.MACROS.get(word, ())
-            self.kept += option_table.RENAMED.get(word, ())
+            self.passed_words += option_table.RENAMED.get(word, ())
         elif _CHANGES_LAYOUT.fullmatch(word):
             self._set_problem(_effect(word))
         elif option_table.is_passed(word):
-            self.kept.append(word)
+            self.passed_words.append(word)
         elif not option_table.is_native(word) and not option_table.is_harmless(word):
             self._unknown(word)
 

@@ -388,8 +388,10 @@ def is_harmless(word: str) -> bool:
 def doubts(word: str, machine: str) -> str | None:
     """The names of macros that may not be libclang's under an option, as an expression; None for none."""
     own = _X86 if _MACHINES.match(machine) else _OTHER
-    found = [names for flag, names, of in _DOUBTS if of in (_EVERY, own) and flag.fullmatch(word)]
-    return "|".join(found) if found else None
+    expressions = [
+        names for flag, names, machines in _DOUBTS if machines in (_EVERY, own) and flag.fullmatch(word)
+    ]
+    return "|".join(expressions) if expressions else None
 
 
 def short(word: str) -> tuple[str, ...]:

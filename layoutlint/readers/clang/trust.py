@@ -246,14 +246,14 @@ class _Dependencies:
             cursors: list[Cursor] = []
 
             def take(child: Cursor, parent: Cursor) -> int:
-                cursors.extend(self._referenced(child, parent))
+                cursors.extend(self._references(child, parent))
                 return libclang.RECURSE
 
             libclang.visit(self.lib, declaration, take)
             self._direct[key] = [cursor for cursor in cursors if cursor.data[0] is not None]
         return self._direct[key]
 
-    def _referenced(self, child: Cursor, parent: Cursor) -> list[Cursor]:
+    def _references(self, child: Cursor, parent: Cursor) -> list[Cursor]:
         """Return the declarations that one part of a declaration depends on."""
         lib = self.lib
         if child.kind == libclang.FIELD:

@@ -155,12 +155,12 @@ def _signals(descriptor: int) -> bool:
 
 def watch_files(report: Callable[[str], None]) -> None:
     """Call `report`, from a thread, with the name of a pipe or device as soon as this process opens one."""
-    known = {number for number, _ in _descriptors()}
+    open_before = {number for number, _ in _descriptors()}
 
     def look() -> None:
         while True:
             time.sleep(_LOOK_SECONDS)
-            for name in (*_open_endless_files(known), *_blocking_pipes()):
+            for name in (*_open_endless_files(open_before), *_blocking_pipes()):
                 report(name)
                 return
 
@@ -177,10 +177,10 @@ def _descriptors() -> Iterator[tuple[int, os.stat_result]]:
             yield number, os.fstat(number)
 
 
-def _open_endless_files(known: set[int]) -> Iterator[str]:
+def _open_endless_files(ignored: set[int]) -> Iterator[str]:
     """Yield open files without an end."""
     for number, state in _descriptors():
-        if number in known or not is_endless(state):
+        if number in ignored or not is_endless(state):
             continue
         try:
             yield os.readlink(f"/proc/self/fd/{number}")

@@ -257,8 +257,8 @@ class _KernelReader:
     def _drop_unconfigured(self, files: list[str]) -> list[str]:
         """Return the files without those that the configuration leaves out, unless none would remain."""
         names = {file: self.include_name(file) for file in files} if len(files) > 1 else {}
-        kept = self.includes.drop_replaced(name for name in names.values() if name is not None)
-        return [file for file in files if names.get(file) is None or names[file] in kept] or files
+        remaining = self.includes.drop_replaced(name for name in names.values() if name is not None)
+        return [file for file in files if names.get(file) is None or names[file] in remaining] or files
 
     def _is_left_out(self, file: str) -> bool:
         name = self.include_name(file)
