@@ -169,7 +169,7 @@ def test_a_stripped_program_is_unknown(tmp_path):
     made = built(tmp_path, CODE)
     subprocess.run(["strip", made], check=True)
     report = judged(made, RULE + 'variables = ["limit"]\nalone = true\n')
-    assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, whi"]
+    assert [f.verdict.message.partition(": ")[2][:27] for f in report.findings] == ["it has no symbol table, so "]
     assert report.exit_status == 3
 
 
