@@ -19,7 +19,7 @@ _PIPE_SECONDS = 60.0
 _PIECE = 1 << 20
 
 
-def opened(path: str, most: int | None = None) -> BinaryIO:
+def open_file(path: str, most: int | None = None) -> BinaryIO:
     """Open a regular file of at most `most` bytes for reading; raises OSError for any other."""
     file = _descriptor(path)
     state = os.fstat(file)
@@ -34,10 +34,10 @@ def opened(path: str, most: int | None = None) -> BinaryIO:
     return os.fdopen(file, "rb")
 
 
-def start(path: str, most: int, through_pipe: bool = False) -> bytes:
+def read_start(path: str, most: int, through_pipe: bool = False) -> bytes:
     """Return the first `most` bytes of a regular file; `through_pipe` allows a pipe. Raises OSError."""
     if not through_pipe:
-        with opened(path) as file:
+        with open_file(path) as file:
             return _read(file, most)
     with open(_descriptor(path), "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -46,16 +46,16 @@ def start(path: str, most: int, through_pipe: bool = False) -> bytes:
         return _read_pipe(file.fileno(), most) if S_ISFIFO(mode) else _read(file, most)
 
 
-def content(path: str, most: int) -> bytes:
+def read_all(path: str, most: int) -> bytes:
     """Return the bytes of a regular file; raises OSError, also for more than `most` bytes."""
-    with opened(path, most) as file:
+    with open_file(path, most) as file:
         data = _read(file, most + 1)
     if len(data) > most:  # the size of files in /proc is 0
         raise OSError(f"has more than the {most:,} bytes that are read")
     return data
 
 
-def why(error: OSError) -> str:
+def error_reason(error: OSError) -> str:
     """Return the reason of an OSError for a message."""
     return (error.strerror or str(error)).lower()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from layoutlint.errors import did_you_mean
 
 
-def some_of(files: Sequence[str], limit: int = 3) -> str:
+def first_few(files: Sequence[str], limit: int = 3) -> str:
     """Return the first few files, and the number of the others; without folders if names are unique."""
     names = [file.rpartition("/")[2] for file in files]
     names = names if len(set(names)) == len(names) else list(files)
@@ -15,13 +15,13 @@ def some_of(files: Sequence[str], limit: int = 3) -> str:
     return ", ".join(names[:limit]) + (f" and {hidden:,} more" if hidden > 0 else "")
 
 
-def one_of(name: str, names: Iterable[str]) -> str:
+def name_hint(name: str, names: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the nearest name, or else all names."""
     choices = tuple(names)
     return did_you_mean(name, choices) or f" (known: {', '.join(choices)})"
 
 
-def counted(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     """Return a number with its noun: `1 rule`, `2 rules`, `8,412 structs`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

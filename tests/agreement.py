@@ -30,7 +30,7 @@ class _Eyes:
 
     def stands_for(self, member: Field) -> tuple[str, ...]:
         """What its typedef stands for; without what one reader loses, typedefs of typedefs of it can be alike."""
-        return tuple(map(self.spelled, member.stands_for))
+        return tuple(map(self.spelled, member.underlying_types))
 
     def spelled(self, of: CType) -> str:
         spelled = str(of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import of
+from layoutlint.geometry.placement import placements
 from layoutlint.judgement.context import Access, Context
 from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field, Source, Struct
@@ -42,4 +42,4 @@ def context(
 ) -> Context:
     """What a kind judges `of_struct` by."""
     layout = Layout(of_struct)
-    return Context(layout, of(layout, line_size, min_align), accesses)
+    return Context(layout, placements(layout, line_size, min_align), accesses)

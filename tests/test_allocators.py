@@ -99,7 +99,7 @@ def judged_as(size: int, align: int, addresses: set[int], line: int, said: Stora
     last = size - 8
     held = struct("s", size, member("a", 0, 8), member("b", last, 8), align=align, **more)
     layout = Layout(held)
-    found = placement.of(layout, line, None, said)
+    found = placement.placements(layout, line, None, said)
     assert set(found.bases) == {address % line for address in addresses}
     looks = [
         (Separate((("a",), ("b",)), neighbours=False), lambda at: _lines(at, 8, line) & _lines(at + last, 8, line)),
@@ -188,7 +188,7 @@ class TestAgainstMemory:
     def test_kmalloc_of_what_ends_with_a_flexible_array(self, line, size):
         held = Layout(struct("s", size, member("a", 0, 8), flexible("more", size)))
         addresses = {at for tail in range(0, 9000, 8) for at in MEMORY.kmalloc(size + tail)}
-        found = placement.of(held, line, None, storage("kmalloc"))
+        found = placement.placements(held, line, None, storage("kmalloc"))
         assert set(found.bases) == {address % line for address in addresses}
 
     @pytest.mark.parametrize(("word", "size"), list(product(("kmalloc", "slab", "slab:64", "line"), (96, 192, 200, 1088))))
@@ -197,7 +197,7 @@ class TestAgainstMemory:
     def test_inside_of_containers(self, word, size, offset, array):
         holder = struct("holder", size, member("a", 0, 8))
         arrays = (Array("x", array[0], array[1] * 8),) if array else ()
-        found = placement.inside(Container(holder, "x", "x", offset * 8, arrays, ()), 64, None, storage(word))
+        found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, arrays, ()), 64, None, storage(word))
         blocks = {
             "kmalloc": lambda: MEMORY.kmalloc(size), "slab": lambda: MEMORY.slab(size),
             "slab:64": lambda: MEMORY.slab(padded(size, 64)), "line": lambda: MEMORY.variables(64),
@@ -238,7 +238,7 @@ def test_verdicts_are_what_one_sees_at_the_addresses_of_objects(rule, data, judg
     objects: dict[int, int] = {}
     for size in sizes:
         objects |= objects_of(word, size, judged.align, line_size)
-    verdict = kind.check(Context(layout, placement.of(layout, line_size, None, storage(word)), world.accesses))
+    verdict = kind.check(Context(layout, placement.placements(layout, line_size, None, storage(word)), world.accesses))
     violating = tuple(sorted(base for base, at in objects.items() if violates(at)))
     outcome = Outcome.KEPT if not violating else Outcome.BROKEN if len(violating) == len(objects) else Outcome.AT_RISK
     assert (verdict.outcome, verdict.bases, verdict.total) == (outcome, violating, len(objects))
@@ -290,11 +290,11 @@ class TestWhy:
     ])  # fmt: skip
     def test_says_which_fact_narrows(self, said, size, why):
         held = Layout(struct("s", size, member("a", 0, 8)))
-        assert placement.of(held, 64, None, said).why == why
+        assert placement.placements(held, 64, None, said).why == why
 
     def test_min_align_is_what_every_allocator_gives(self):
         held = Layout(struct("s", 40, member("a", 0, 8)))
-        bases = {word: placement.of(held, 64, 32, storage(word)).bases for word in ("slab", "kmalloc", "malloc", "static")}
+        bases = {word: placement.placements(held, 64, 32, storage(word)).bases for word in ("slab", "kmalloc", "malloc", "static")}
         assert bases == {"slab": (0,), "kmalloc": (0,), "malloc": (0, 32), "static": tuple(range(0, 64, 8))}
 
 
@@ -348,7 +348,7 @@ def test_variables_are_where_the_model_says(compiler, flag, is_tight, tmp_path):
         printed = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60).stdout
         seen |= {int(word) for word in printed.split()}
     held = Layout(struct("s", 8, member("a", 0, 4), align=4))
-    bases = set(placement.of(held, 64, None, storage("static")).bases)
+    bases = set(placement.placements(held, 64, None, storage("static")).bases)
     assert seen == bases if is_tight else seen < bases
 
 
@@ -407,7 +407,7 @@ def test_the_library_allocates_where_the_model_says(target, flag, tmp_path):
         seen.setdefault(align, set()).update(at for at, count in enumerate(counts) if count)
         total += sum(counts)
     assert total == 4000 * (12 + 4 * 6)
-    assert seen.pop(0) == set(placement.of(held, 64, None, storage("malloc")).bases)
+    assert seen.pop(0) == set(placement.placements(held, 64, None, storage("malloc")).bases)
     for align, residues in seen.items():
-        assert residues == set(placement.of(held, 64, None, storage(f"aligned:{align}")).bases), align
-    assert seen[64] == set(placement.of(held, 64, None, storage("line")).bases)
+        assert residues == set(placement.placements(held, 64, None, storage(f"aligned:{align}")).bases), align
+    assert seen[64] == set(placement.placements(held, 64, None, storage("line")).bases)

@@ -47,7 +47,7 @@ def test_verdicts_are_what_real_addresses_say(tmp_path, seed):
     pack = rule_file.parse(address_oracle.rules(made) + RULES, "r.toml")
     report = check((str(tmp_path / "a.o"),), (pack,), (), Options())
     by_rule = {rule: {} for rule in ("read", "anything")}
-    for finding in (*report.findings, *report.kept):
+    for finding in (*report.findings, *report.kept_findings):
         if finding.around is None:  # nothing is declared anywhere
             continue
         assert finding.verdict.outcome is not Outcome.UNKNOWN, finding.verdict.message
@@ -327,7 +327,7 @@ def agrees_with_bytes(seed: int, folder) -> None:
         report = check((str(folder / "a.o"),), (pack,), (), Options())
         told = {
             ".".join(part.partition("[")[0] for part in found.around.path.split(".")): frozenset(found.verdict.bases)
-            for found in (*report.findings, *report.kept) if found.around is not None
+            for found in (*report.findings, *report.kept_findings) if found.around is not None
         }  # fmt: skip
         expected = around_oracle.failing(one, kind)
         assert told == {path: bases for path, bases in expected.items() if bases is not None}, (seed, kind)

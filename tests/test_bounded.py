@@ -189,16 +189,16 @@ def test_a_writer_who_writes_nothing(project: Path, monkeypatch: pytest.MonkeyPa
     os.mkfifo("x")
     writer = os.open("x", os.O_RDWR)
     with pytest.raises(OSError, match="is a pipe that did not end in 0 seconds"):
-        files.start("x", 100, through_pipe=True)
+        files.read_start("x", 100, through_pipe=True)
     os.close(writer)
 
 
 def test_what_has_more_than_is_read_says_so(project: Path) -> None:
     Path("x").write_bytes(b"12345")
-    assert files.content("x", 5) == b"12345"
-    assert files.start("x", 3) == b"123"
+    assert files.read_all("x", 5) == b"12345"
+    assert files.read_start("x", 3) == b"123"
     with pytest.raises(OSError, match="has 5 bytes, more than the 4 that are read"):
-        files.content("x", 4)
+        files.read_all("x", 4)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +208,10 @@ def test_what_has_more_than_is_read_says_so(project: Path) -> None:
 )  # fmt: skip
 def test_only_regular_files_are_opened(make: Callable[[Path], None], why: str, project: Path) -> None:
     make(project / "x")
-    for read in (files.opened, lambda path: files.start(path, 9), lambda path: files.content(path, 9)):
+    for read in (files.open_file, lambda path: files.read_start(path, 9), lambda path: files.read_all(path, 9)):
         with pytest.raises(OSError, match=f"(?i:{why})") as caught:
             read("x")
-        assert files.why(caught.value) == why
+        assert files.error_reason(caught.value) == why
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from layoutlint.model.build import Build, named
+from layoutlint.model.build import Build, short_name
 from layoutlint.model.structs import Source
 from tests.pace import within
 
@@ -48,7 +48,7 @@ NAMED = [
 
 @pytest.mark.parametrize(("builds", "chosen", "words"), NAMED, ids=[case[2] for case in NAMED])
 def test_named(builds, chosen, words):
-    assert named(chosen, builds) == words
+    assert short_name(chosen, builds) == words
 
 
 MANY = tuple(build("-".join(values), *values) for values in product("abcdefghij", "abcdefghij", "0123456789"))
@@ -56,5 +56,5 @@ MANY = tuple(build("-".join(values), *values) for values in product("abcdefghij"
 
 def test_a_thousand_builds_are_named_at_once():
     with within(2):
-        said = named([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
+        said = short_name([one.name for one in MANY if one.values[0] != one.values[1]], MANY)
     assert said == "a-b-*, a-c-*, a-d-*, a-e-*, a-f-*, a-g-* and 840 more (900)"

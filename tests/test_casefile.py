@@ -30,8 +30,8 @@ def test_a_file():
         '[case.expect]\napart = "broken"\nsmall = "kept"\n'
     )
     assert (first.name, first.source, first.flags) == ("near", Source("locks.cases.toml", 4), ("-m32",))
-    assert [(e.rule.id, e.outcome, e.source.line) for e in first.expected] == [("apart", Outcome.AT_RISK, 8)]
-    assert [(e.rule.id, e.outcome, e.source.line) for e in second.expected] == [
+    assert [(e.rule.id, e.outcome, e.source.line) for e in first.expectations] == [("apart", Outcome.AT_RISK, 8)]
+    assert [(e.rule.id, e.outcome, e.source.line) for e in second.expectations] == [
         ("apart", Outcome.BROKEN, 17), ("small", Outcome.KEPT, 18),
     ]  # fmt: skip
 

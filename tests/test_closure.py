@@ -53,7 +53,7 @@ class TestSize:
         ] == []
 
 
-KINDS = kinds.every_kind()
+KINDS = kinds.all_kinds()
 KIND_NAMES = [kind.name for kind in KINDS]
 
 
@@ -117,7 +117,7 @@ class TestCommandLine:
 
 def test_every_rule_file_ships():
     """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
-    shipped = {pack.path for pack in rule_file.shipped()}
+    shipped = {pack.path for pack in rule_file.shipped_packs()}
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
     assert shipped <= files <= shipped | {case_file.path_beside(path) for path in shipped}
 
@@ -184,7 +184,7 @@ class TestReaders:
             r"^\| (.+) \| (.+) \|$", self.READERS_DOC.split("## DWARF")[1].split("## Linux trees")[0], re.M
         )
         told = {row for row in documented if row not in (("cannot be known", "how it shows"), ("---", "---"))}
-        assert told == {(loss.what, loss.effect) for loss in LOSSES}
+        assert told == {(loss.fact, loss.effect) for loss in LOSSES}
 
     def test_every_target_is_documented(self):
         documented = re.findall(

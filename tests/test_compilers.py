@@ -61,7 +61,7 @@ def _different(struct: CStruct, got: Struct, facts: Facts, loses_full: bool, hid
         yield f"{struct.tag}: alignments {layout.alignments}, compiled {facts.align}"
     if got.aggregate != struct.aggregate:
         yield f"{struct.tag}: read as {got.aggregate}"
-    places = {place.path: place for place in layout.expanded()}
+    places = {place.path: place for place in layout.walk_fields()}
     wanted = {leaf.path: leaf for leaf in leaves(struct.members)}
     if list(places) != list(wanted):
         yield f"{struct.tag}: fields {list(places)}, written {list(wanted)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.geometry.containers import MOST_CONTAINERS, Container, Index, TooManyWays
+from layoutlint.geometry.containers import MOST_CONTAINERS, Container, Index, TooManyContainers
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Field, Struct
@@ -226,7 +226,7 @@ class TestEveryReader:
         assert [(way.container, way.offset, way.path) for way in found] == sorted(
             (way.container, way.offset, way.path) for way in found
         )
-        assert index.unsettled(name) == set()
+        assert index.ambiguous_typedefs(name) == set()
 
     def test_direct_ones_lead_through_no_other(self, structs, name, ways):
         found = told(Index(structs), name, is_direct=True)
@@ -305,12 +305,12 @@ class TestDefinitions:
         one, two = struct("one", 0), struct("two", 0)
         holder = struct("c", 8, embedded("x", "either_t", 0, one), member("a", 0, 8))
         index = Index((one, two, holder))
-        assert index.unsettled("one") == index.unsettled("two") == {"either_t"}
-        assert index.unsettled("c") == set()  # which is neither, and in neither
+        assert index.ambiguous_typedefs("one") == index.ambiguous_typedefs("two") == {"either_t"}
+        assert index.ambiguous_typedefs("c") == set()  # which is neither, and in neither
         assert listed(index, "one") == listed(index, "two") == [[]]
         asked = Struct("two", "struct", 0, 1, (), X86_64, aliases=("either_t",))
         settled = Index((one, asked, holder))
-        assert settled.unsettled("one") == settled.unsettled("two") == set()
+        assert settled.ambiguous_typedefs("one") == settled.ambiguous_typedefs("two") == set()
         assert (listed(settled, "one"), listed(settled, "two")) == ([[]], [[("c", "x", 0)]])
 
     def test_an_unnamed_member_with_a_tag(self):
@@ -348,7 +348,7 @@ class TestGrowth:
     @pytest.mark.parametrize("levels", [18, 40, 300])
     def test_more_ways_than_anything_can_hold_are_counted_and_refused(self, levels):
         index = Index(doubled(levels))
-        with pytest.raises(TooManyWays) as caught:
+        with pytest.raises(TooManyContainers) as caught:
             index.containers("lock", LOCK)
         assert caught.value.ways == 2 ** (levels + 1) - 2
         assert caught.value.worst == f"l{levels - 1:03}"
@@ -381,4 +381,4 @@ class TestGrowth:
             index = Index(made)
             assert len(index.definitions("same")) == count
             assert listed(index, "none7") == [[]]
-            assert len(index.unsettled("none7")) == count
+            assert len(index.ambiguous_typedefs("none7")) == count

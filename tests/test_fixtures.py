@@ -32,7 +32,7 @@ def block(text: str, name: str) -> str:
 
 def packs(path: str, text: str) -> tuple[Pack, ...]:
     named = re.findall(r"check-pack: (\S+)", text)
-    shipped = tuple(pack for pack in rule_file.shipped() if pack.name in named)
+    shipped = tuple(pack for pack in rule_file.shipped_packs() if pack.name in named)
     assert len(shipped) == len(named)
     rules = block(text, "rule")
     return (*shipped, rule_file.parse(rules, path)) if rules else shipped
@@ -54,7 +54,7 @@ def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     report = check([given], packs(path, text), (), Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
     found = [
         f"{finding.rule.id} {finding.verdict.outcome.value} {finding.verdict.message}"
-        for finding in (*report.findings, *report.kept)
+        for finding in (*report.findings, *report.kept_findings)
         if finding.struct is not None
     ]
     expected = block(text, "findings").splitlines()

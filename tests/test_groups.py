@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.geometry import groups
-from layoutlint.geometry.group_marks import Marker, Use, marker, parse_use
+from layoutlint.geometry.group_marks import Marker, Use, parse_marker, parse_use
 from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
@@ -78,10 +78,10 @@ def told(folder: Path) -> dict[tuple[str, str], tuple[int, int, tuple[str, ...]]
 def test_every_input_shows_them(name, tmp_path):
     make, reader = INPUTS[name]
     reading = read(str(make(tmp_path)), Wanted(frozenset(STRUCTS)), ReadOptions(reader=reader))
-    found = {struct.name: groups.of(Layout(struct)) for struct in reading.structs}
+    found = {struct.name: groups.find_groups(Layout(struct)) for struct in reading.structs}
     assert {
         (name, group.name): (group.begin.offset, group.end.offset, tuple(place.path for place in group.members))
-        for name, marked in found.items() for group in marked.whole
+        for name, marked in found.items() for group in marked.complete
     } == told(tmp_path)  # fmt: skip
     assert {key: members for key, (_, _, members) in told(tmp_path).items()} == MEMBERS
     assert [len(found[name].faults) for name in STRUCTS] == [0, 0, 2]
@@ -99,7 +99,7 @@ def test_every_input_shows_them(name, tmp_path):
     ],
 )
 def test_marker(name, said):
-    assert marker(name) == said
+    assert parse_marker(name) == said
 
 
 TX, RX, BOTH = frozenset({"tx"}), frozenset({"rx"}), frozenset({"tx", "rx"})

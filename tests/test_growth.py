@@ -176,7 +176,7 @@ def test_a_struct_of_many_fields_has_many_rules(tmp_path, kind):
     with within(6):
         report = check([str(tmp_path / "q.h")], rule_file.load([str(tmp_path / "r.toml")]), (), Options())
         assert as_text.render(report)
-    assert len(report.findings) + len(report.kept) == count
+    assert len(report.findings) + len(report.kept_findings) == count
 
 
 TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
@@ -201,7 +201,7 @@ TEXTS: list[tuple[str, Callable[[str], object], str, str]] = [
     ("spaces in a message", lambda text: document._not_toml(f"{text} (at line 1, column 2)", text, "r.toml"), "", " "),
     ("structs in structs", lambda text: list(policy._suppressions(text.encode())), "", "struct a {\n"),
     ("suppressions on a line", lambda text: list(policy._suppressions(f"struct a {{\n{text}\n}};\n".encode())), "", 'LAYOUTLINT(ignore[a])"'),
-    ("qualifiers", c_types.spaced, "", "const a "),
+    ("qualifiers", c_types.add_blanks, "", "const a "),
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from layoutlint.lint.run import check
 from tests.command import ROOT
 from tests.oracles import need
 
-PACKS = rule_file.shipped()
+PACKS = rule_file.shipped_packs()
 RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
 CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, rule_file.file_of(pack))]
 DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
@@ -36,7 +36,7 @@ def table(heading: str) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("tried", cases.run(PACKS), ids=lambda tried: tried.pack.name)
 def test_every_rule_has_a_breaking_and_a_keeping_case(tried):
     assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passed] == []
-    assert [(lack.rule.id, lack.lacks) for lack in tried.uncovered] == []
+    assert [(lack.rule.id, lack.lacks) for lack in tried.rules_without_cases] == []
     assert tried.passed
 
 
@@ -56,8 +56,8 @@ def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
     command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
     subprocess.run(command, input=case.text, text=True, check=True)
     report = check([str(path)], (pack,), (), Options())
-    found = {f.rule.id: f.verdict.outcome for f in (*report.kept, *report.findings)}  # the worst of several
-    assert {e.rule.id: found[e.rule.id] for e in case.expected} == {e.rule.id: e.outcome for e in case.expected}
+    found = {f.rule.id: f.verdict.outcome for f in (*report.kept_findings, *report.findings)}  # the worst of several
+    assert {e.rule.id: found[e.rule.id] for e in case.expectations} == {e.rule.id: e.outcome for e in case.expectations}
 
 
 CHANGES = table("The changes")
@@ -68,7 +68,7 @@ def test_every_change_is_found_before_and_kept_after(structs, change, rule, befo
     said = {
         (word, expected.outcome.value)
         for _, case in CASES for word in ("before", "after") if case.name.startswith(f"{word}: ")
-        for expected in case.expected if expected.rule.id == rule
+        for expected in case.expectations if expected.rule.id == rule
     }  # fmt: skip
     assert {(word, outcome) for word, outcome in said if word == "before"} >= {("before", before)}
     assert (before, after) in {("broken", "kept"), ("at-risk", "kept")}
@@ -107,5 +107,5 @@ def test_no_pack_needs_every_struct():
 
 def test_outcomes_of_cases_are_told_apart():
     """The cases would not show much if all that they expect were one outcome."""
-    expected = [e.outcome for _, case in CASES for e in case.expected]
+    expected = [e.outcome for _, case in CASES for e in case.expectations]
     assert min(expected.count(Outcome.BROKEN), expected.count(Outcome.KEPT)) > 40

@@ -28,5 +28,5 @@ def test_counters_of_memory(tmp_path, when, flags, outcomes, optimised):
     path = tmp_path / f"{when}.o"
     subprocess.run(["gcc", "-c", optimised, *flags, str(VARIABLES / "net.c"), "-o", str(path)], check=True)
     report = check([str(path)], rule_file.load([str(VARIABLES / "net.toml")]), (), Options())
-    (finding,) = (*report.findings, *report.kept)
+    (finding,) = (*report.findings, *report.kept_findings)
     assert finding.verdict.outcome in outcomes

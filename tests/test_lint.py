@@ -8,7 +8,7 @@ import pytest
 
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent.toml import rule_file
-from layoutlint.judgement.condition import Versions, When, assumed, excluded
+from layoutlint.judgement.condition import Versions, When, assumed_conditions, exclusion_reason
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.finding import SkippedRule
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
@@ -157,7 +157,7 @@ STATED = [
 def test_what_an_input_states_of_its_configuration(when_, configured, options, left_out, assumptions):
     config = None if configured is None else frozenset(configured)
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), config=config, options=frozenset(options))
-    assert (excluded(when_, reading), assumed(when_, reading)) == (left_out, assumptions)
+    assert (exclusion_reason(when_, reading), assumed_conditions(when_, reading)) == (left_out, assumptions)
 
 
 SERIES = [
@@ -177,8 +177,8 @@ SERIES = [
 def test_a_version_of_two_numbers(range_, version, is_in):
     reading = Reading("vmlinux", "dwarf", X86_64, (FAR,), kernel=version)
     assert range_.admits(version) is is_in
-    assert (excluded(When(kernel=range_), reading) is None) == (is_in is not False)
-    assert bool(assumed(When(kernel=range_), reading)) == (is_in is None)
+    assert (exclusion_reason(When(kernel=range_), reading) is None) == (is_in is not False)
+    assert bool(assumed_conditions(When(kernel=range_), reading)) == (is_in is None)
 
 
 MACHINES = [
@@ -194,8 +194,8 @@ MACHINES = [
 @pytest.mark.parametrize(("arch", "target", "is_left_out", "is_assumed"), MACHINES)
 def test_an_input_that_names_no_machine(arch, target, is_left_out, is_assumed):
     reading = Reading("btf", "btf", target_named(target), (FAR,))
-    assert (excluded(When(arch=arch), reading) is not None) == is_left_out
-    assert bool(assumed(When(arch=arch), reading)) == is_assumed
+    assert (exclusion_reason(When(arch=arch), reading) is not None) == is_left_out
+    assert bool(assumed_conditions(When(arch=arch), reading)) == is_assumed
 
 
 def test_the_report_says_what_was_taken_to_hold():
@@ -486,6 +486,6 @@ def test_rules_on_types(monkeypatch, kind, named, structs, verdicts):
         StructIntent("ring", source, accesses=(Access("tail", "hot-read"),)),
     )
     report = run.check(inputs(monkeypatch, a=structs), (Pack("mine", "rules.toml", (rule,), said),), (), Options())
-    told = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
+    told = [(f.struct.name if f.struct else None, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept_findings)]
     assert [each[: len(wanted)] for each, wanted in zip(told, verdicts, strict=False)] == [tuple(v) for v in verdicts]
     assert [name for name, *_ in told[len(verdicts) :]] == ([] if verdicts else [None]), "a rule that judges nothing is told"

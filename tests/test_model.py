@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
 
 INT = CType("int")
 SPELLINGS = [
@@ -20,16 +20,16 @@ SPELLINGS = [
     (pointer_to(function_of(INT, ("char", "..."))), "int (*x)(char, ...)"),
     (array_of(pointer_to(function_of(INT, ("void",))), 4), "int (*x[4])(void)"),
     (pointer_to(function_of(pointer_to(INT), ("void",))), "int * (*x)(void)"),
-    (qualified(INT, "const"), "const int x"),
-    (qualified(qualified(INT, "volatile"), "const"), "const volatile int x"),
-    (qualified(qualified(INT, "const"), "volatile"), "const volatile int x"),
-    (qualified(CType("const_t"), "const"), "const const_t x"),
-    (qualified(pointer_to(INT), "const"), "int * const x"),
-    (qualified(qualified(pointer_to(INT), "restrict"), "const"), "int * const restrict x"),
-    (qualified(pointer_to(qualified(INT, "const")), "volatile"), "const int * volatile x"),
-    (pointer_to(qualified(pointer_to(INT), "const")), "int * const *x"),
-    (qualified(pointer_to(function_of(INT, ("void",))), "const"), "int (* const x)(void)"),
-    (qualified(array_of(INT, 2), "const"), "const int x[2]"),
+    (add_qualifier(INT, "const"), "const int x"),
+    (add_qualifier(add_qualifier(INT, "volatile"), "const"), "const volatile int x"),
+    (add_qualifier(add_qualifier(INT, "const"), "volatile"), "const volatile int x"),
+    (add_qualifier(CType("const_t"), "const"), "const const_t x"),
+    (add_qualifier(pointer_to(INT), "const"), "int * const x"),
+    (add_qualifier(add_qualifier(pointer_to(INT), "restrict"), "const"), "int * const restrict x"),
+    (add_qualifier(pointer_to(add_qualifier(INT, "const")), "volatile"), "const int * volatile x"),
+    (pointer_to(add_qualifier(pointer_to(INT), "const")), "int * const *x"),
+    (add_qualifier(pointer_to(function_of(INT, ("void",))), "const"), "int (* const x)(void)"),
+    (add_qualifier(array_of(INT, 2), "const"), "const int x[2]"),
 ]
 
 

@@ -115,7 +115,7 @@ def test_elements_of_arrays(data, held, word, count, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size)
     rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
-    found = placement.of(layout, line, None, storage(word, array=count))
+    found = placement.placements(layout, line, None, storage(word, array=count))
     for kind, accesses, fails in rules(held, data, line):
         agrees(kind, Context(layout, found, accesses), rows, line, fails)
 
@@ -126,7 +126,7 @@ def test_elements_of_arrays(data, held, word, count, line):
 def test_objects_of_a_cache_when_asked(data, held, word, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size)
-    found = placement.of(layout, line, None, storage(word))
+    found = placement.placements(layout, line, None, storage(word))
     (known,) = found.rows
     at = next(of_word(word, layout.size, layout.align.value))
     # variables start on any line, two of 64 are one of 128
@@ -180,7 +180,7 @@ def test_access_in_elements(data, held, word, count, line):
         return any(meets(a, at, b, other, line) for a, b in apart)
 
     rows = arrays(of_word(word, layout.size * count, layout.align.value), layout.size, count)
-    found = placement.of(layout, line, None, storage(word, array=count))
+    found = placement.placements(layout, line, None, storage(word, array=count))
     agrees(AccessApart(readers=readers), Context(layout, found, accesses), rows, line, fails)
 
 
@@ -195,7 +195,7 @@ STEPS = [
 @pytest.mark.parametrize(("said", "size", "align", "step"), STEPS)
 def test_the_next_object_stands_where_the_allocator_puts_it(said, size, align, step):
     held = Layout(struct("s", size, member("a", 0, 1), align=align))
-    (row,) = placement.of(held, 64, None, storage(said)).rows
+    (row,) = placement.placements(held, 64, None, storage(said)).rows
     assert row.step == step
     addresses = {
         "slab": lambda: MEMORY.slab(padded(size, max(align, 8))), "slab:64": lambda: MEMORY.slab(padded(size, 64)),
@@ -213,26 +213,26 @@ def test_no_line_has_parts_of_two_copies_of_a_per_cpu_variable(size, line):
     held = struct("s", size, member("a", 0, 8), member("b", size - 8, 8), align=8)
     units = [(at, -(-(at + size) // 4096) * 4096) for at in range(0, 4096, 8)]
     assert not any((at + size - 1) // line == (at + unit) // line for at, unit in units)
-    context = Context(Layout(held), placement.of(Layout(held), line, None, storage("percpu")))
+    context = Context(Layout(held), placement.placements(Layout(held), line, None, storage("percpu")))
     assert Stride().check(context).outcome is Outcome.KEPT
     assert Stride(fields=("a",), against=("b",)).check(context).outcome is Outcome.KEPT
 
 
 @pytest.mark.parametrize("said", ["malloc", "static", "aligned:64"])
 def test_what_stands_behind_is_not_always_known(said):
-    assert placement.of(Layout(struct("s", 40, member("a", 0, 8))), 64, None, storage(said)).rows == ()
+    assert placement.placements(Layout(struct("s", 40, member("a", 0, 8))), 64, None, storage(said)).rows == ()
 
 
 def test_what_ends_with_a_flexible_array_is_in_no_row():
     held = Layout(struct("s", 16, member("a", 0, 8), flexible("more", 16)))
-    assert placement.of(held).rows == ()
-    assert [placement.of(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
+    assert placement.placements(held).rows == ()
+    assert [placement.placements(held, 64, None, storage(said)).rows for said in ("slab", "kmalloc", "line", "percpu")] == [()] * 4
 
 
 def inside(size: int, said: Storage | None, offset: int, *strides: tuple[int | None, int]) -> Placements:
     holder = struct("holder", size, member("x", 0, 1))
     on_way = tuple(Array("x", count, stride * 8) for count, stride in strides)
-    found = placement.inside(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, said)
+    found = placement.embedded_placements(Container(holder, "x", "x", offset * 8, on_way, ()), 64, None, said)
     assert found is not None
     return found
 
@@ -256,7 +256,7 @@ def test_rows_inside_of_containers(strides, said):
     else:
         laid_out = [[start + at for start in starts for at in held]]
     seen = {(behind - at, at % 64) for row in laid_out for at, behind in pairwise(row)}
-    rows = {(row.step, base) for row in found.rows for base in row.bases if said != "line" or row.what != "object"}
+    rows = {(row.step, base) for row in found.rows for base in row.bases if said != "line" or row.item != "object"}
     assert rows == seen
 
 
@@ -267,7 +267,7 @@ def test_of_flexible_arrays_of_containers_every_element_has_a_next():
 
 def test_containers_that_nothing_is_said_of_have_no_neighbours():
     assert inside(328, None, 16).rows == ()
-    assert placement.of(Layout(struct("s", 40, member("a", 0, 8)))).rows[0].what == ASSUMED
+    assert placement.placements(Layout(struct("s", 40, member("a", 0, 8)))).rows[0].item == ASSUMED
 
 
 WORDS = struct("words", 72, member("a", 0, 8), member("b", 64, 8))
@@ -275,7 +275,7 @@ WORDS = struct("words", 72, member("a", 0, 8), member("b", 64, 8))
 
 def verdict(kind: Kind, said: Storage | None) -> tuple[str, str, str]:
     layout = Layout(WORDS)
-    told = kind.check(Context(layout, placement.of(layout, 64, None, said), (Access("a", "hot-read"), Access("b", "hot-write"))))
+    told = kind.check(Context(layout, placement.placements(layout, 64, None, said), (Access("a", "hot-read"), Access("b", "hot-write"))))
     return told.outcome.value, told.message, told.advice
 
 
@@ -311,7 +311,7 @@ def test_asked_of_neighbours_that_nobody_knows():
     layout = Layout(WORDS)
     for said in (None, storage("malloc")):
         with pytest.raises(CannotTell, match="what stands behind an object is not known: say so in the rule file"):
-            Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.of(layout, 64, None, said)))
+            Separate((("a",), ("b",)), neighbours=True).check(Context(layout, placement.placements(layout, 64, None, said)))
 
 
 def test_a_rule_file_says_so(tmp_path):
@@ -366,4 +366,4 @@ def test_what_is_broken_in_the_object_is_so_without_known_neighbours():
     held = Layout(struct("s", 16, member("a", 0, 8), member("b", 8, 8), align=16))
     accesses = Access("a", "hot-read"), Access("b", "hot-write")
     for kind in (Separate((("a",), ("b",)), neighbours=True), AccessApart(neighbours=True), Guards("a", ("b",), True, neighbours=True)):
-        assert kind.check(Context(held, placement.of(held, 64), accesses)).outcome is Outcome.BROKEN
+        assert kind.check(Context(held, placement.placements(held, 64), accesses)).outcome is Outcome.BROKEN

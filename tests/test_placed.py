@@ -55,8 +55,8 @@ def judged(monkeypatch, structs: tuple[Struct, ...], *intents: StructIntent, rul
     monkeypatch.setattr(dispatch, "read", read)
     report = lint.check(("a",), (Pack("m", "m.toml", (rule,), intents),), (), Options(**options))
     embedded = {i.struct for i in intents if i.placement is not None and i.placement.word == "embedded"}
-    assert (asked[0].held, asked[0].everything) == (embedded, False)
-    ((finding),) = (*report.findings, *report.kept)
+    assert (asked[0].with_containers, asked[0].everything) == (embedded, False)
+    ((finding),) = (*report.findings, *report.kept_findings)
     return finding.verdict
 
 
@@ -318,4 +318,4 @@ why = "both are read"
     def test_other_structs_of_the_file_keep_what_is_said(self):
         text = self.TEXT + '[struct.other]\nplacement = "line"\n'
         pack = rule_file.parse(text, "m.toml")
-        assert pack.applied(Reading("v", "dwarf", X86_64, (), kernel=(6, 1))).structs == pack.structs[1:]
+        assert pack.select_for(Reading("v", "dwarf", X86_64, (), kernel=(6, 1))).structs == pack.structs[1:]

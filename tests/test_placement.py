@@ -51,7 +51,7 @@ class TestBases:
     ])  # fmt: skip
     def test_are_multiples_of_the_larger_alignment(self, align, line_size, min_align, bases):
         layout = Layout(struct("s", 128, member("a", 0, 8), align=align))
-        assert placement.of(layout, line_size, min_align).bases == bases
+        assert placement.placements(layout, line_size, min_align).bases == bases
         assert list(bases) == slow.bases(max(align, min_align), line_size)
 
     @pytest.mark.parametrize(("align", "why"), [
@@ -59,14 +59,14 @@ class TestBases:
         (4, "objects are aligned to 8, the smallest that x86_64 allocates"),
     ])  # fmt: skip
     def test_say_why(self, align, why):
-        assert placement.of(Layout(struct("s", 64, member("a", 0, 8), align=align))).why == why
+        assert placement.placements(Layout(struct("s", 64, member("a", 0, 8), align=align))).why == why
 
     @pytest.mark.parametrize(("line_size", "min_align", "reason"), [
         (48, 8, "48 is not a power of two"), (0, 8, "0 is not a power of two"), (64, 12, "12 is not a power of two"),
     ])  # fmt: skip
     def test_refuse_what_is_no_power_of_two(self, line_size, min_align, reason):
         with pytest.raises(ValueError, match=reason):
-            placement.of(Layout(struct("s", 8, member("a", 0, 8))), line_size, min_align)
+            placement.placements(Layout(struct("s", 8, member("a", 0, 8))), line_size, min_align)
 
 
 # Locking rates (kops/s) of one thread on an array of rwsems, on a ThunderX2 with lines of 64 bytes, by the offset of the
@@ -120,24 +120,24 @@ class TestInside:
             for elements in product(*counts):
                 steps = sum(element * stride for element, (_, stride) in zip(elements, arrays, strict=True))
                 starts.add((base + offset + steps) % line_size)
-        found = placement.inside(inside(4096, align, offset, *arrays), line_size, min_align)
+        found = placement.embedded_placements(inside(4096, align, offset, *arrays), line_size, min_align)
         assert found is not None
         assert (found.line_size, found.bases) == (line_size, tuple(sorted(starts)))
 
     def test_is_not_known_where_a_size_is_not(self):
-        assert placement.inside(inside(64, 8, 0, (None, None))) is None
+        assert placement.embedded_placements(inside(64, 8, 0, (None, None))) is None
         incomplete = replace(inside(64, 8, 0).struct, bit_size=None)
-        assert placement.inside(replace(inside(64, 8, 0), struct=incomplete)) is None
+        assert placement.embedded_placements(replace(inside(64, 8, 0), struct=incomplete)) is None
 
     def test_says_why(self):
-        found = placement.inside(inside(4096, 64, 360))
+        found = placement.embedded_placements(inside(4096, 64, 360))
         assert found is not None
         assert found.why == "at 360 of holder, which is aligned to 64 (stated by the input)"
 
     def test_no_size_that_an_input_can_claim_takes_long(self):
         far = inside(1 << 40, 1, (1 << 39) + 1, (1 << 38, 3), (1 << 37, 5), (None, 1 << 30))
         start = process_time()
-        found = placement.inside(far, 1 << 12, 1)
+        found = placement.embedded_placements(far, 1 << 12, 1)
         assert found is not None
         assert len(found.bases) == 1 << 12
         assert process_time() - start < 5
@@ -232,7 +232,7 @@ class TestWhatWouldDo:
         assume(len(layout.places) > 1)
         a, b = data.draw(st.permutations(layout.places))[:2]
         low, high = (a, b) if a.offset <= b.offset else (b, a)
-        where = placement.of(layout)
+        where = placement.placements(layout)
         advice = move_apart(a, b, where)
         more = int(advice.split(" bytes ")[0].rsplit(" ", 1)[1])
         moved = replace(high, bit_offset=high.bit_offset + more * 8)
@@ -376,7 +376,7 @@ def test_verdicts_over_bases_are_the_slow_models(rule, data, judged, line_size, 
     world.accesses = ()
     kind, violates = rule(world)
     layout = Layout(judged)
-    verdict = kind.check(Context(layout, placement.of(layout, line_size, min_align), world.accesses))
+    verdict = kind.check(Context(layout, placement.placements(layout, line_size, min_align), world.accesses))
     bases = slow.bases(max(judged.align, min_align), line_size)
     violating = tuple(base for base in bases if violates(base))
     outcome = Outcome.KEPT if not violating else Outcome.BROKEN if len(violating) == len(bases) else Outcome.AT_RISK

@@ -285,4 +285,4 @@ def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, said):
     monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
     monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=1, output=1 << 24, messages=4096))
     with pytest.raises(UsageError, match=said):
-        policy.of_revision("HEAD", (), ())
+        policy.from_revision("HEAD", (), ())

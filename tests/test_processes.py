@@ -140,15 +140,15 @@ def test_a_process_that_is_killed_is_reported(folder, patch, here, words, order)
 class TestOrdered:
     def test_results_are_in_the_order_of_the_items(self):
         items = list(range(200))
-        assert list(pool.ordered(lambda item: time.sleep(0.001 * (item % 3)) or item, items, 3)) == items
+        assert list(pool.map_ordered(lambda item: time.sleep(0.001 * (item % 3)) or item, items, 3)) == items
 
     @pytest.mark.parametrize("count", [0, 1, 2, 8191, 8192, 8193, 40_000])
     def test_any_number_of_items(self, count):
-        assert sum(1 for item in pool.ordered(lambda item: item, range(count), 2)) == count
+        assert sum(1 for item in pool.map_ordered(lambda item: item, range(count), 2)) == count
 
     def test_large_results(self):
         sizes = [size << 20 for size in (0, 30, 1, 60)]
-        assert [len(result) for result in pool.ordered(bytes, sizes, 2)] == sizes
+        assert [len(result) for result in pool.map_ordered(bytes, sizes, 2)] == sizes
 
     def test_what_is_raised_is_raised_here(self):
         def work(item: int) -> int:
@@ -156,7 +156,7 @@ class TestOrdered:
                 raise ValueError("five")
             return item
 
-        done = pool.ordered(work, range(10), 2)
+        done = pool.map_ordered(work, range(10), 2)
         assert [next(done) for _ in range(5)] == list(range(5))
         with pytest.raises(ValueError, match="five"):
             next(done)
@@ -166,7 +166,7 @@ class TestOrdered:
             raise BlockingIOError("fork: Resource temporarily unavailable")
 
         monkeypatch.setattr(os, "fork", refuse)
-        assert list(pool.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
+        assert list(pool.map_ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
 
     def test_pipes_that_hold_little(self, monkeypatch):
         """As the kernel makes them for users who have many (pipe(7))."""
@@ -176,7 +176,7 @@ class TestOrdered:
             return whole(min(count, 4))
 
         monkeypatch.setattr(pool, "_tickets", few)
-        assert list(pool.ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
+        assert list(pool.map_ordered(lambda item: item * item, range(30), 3)) == [n * n for n in range(30)]
         assert list(pool.spread(lambda item: item * item, 30, 3)) == [n * n for n in range(30)]
 
 
@@ -190,7 +190,7 @@ def test_nothing_of_the_parent_is_kept_open():
 
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("no /proc tells what is open")
-    assert list(pool.ordered(work, [1, 2], 2)) == [["/dev/null"] * 3] * 2
+    assert list(pool.map_ordered(work, [1, 2], 2)) == [["/dev/null"] * 3] * 2
     os.close(source)
     os.close(sink)
 
@@ -207,7 +207,7 @@ def work(item):
     os.write(told, b"%d\\n" % os.getpid())
     time.sleep(600)
 told = os.dup(1)
-list(pool.ordered(work, [1, 2], 2))
+list(pool.map_ordered(work, [1, 2], 2))
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT) as run:
         assert run.stdout is not None

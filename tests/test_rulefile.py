@@ -454,7 +454,7 @@ def test_packs_that_are_used_together_give_an_id_once():
 
 
 def test_the_shipped_packs_load_and_are_called_as_their_files():
-    packs = rule_file.shipped()
+    packs = rule_file.shipped_packs()
     assert {"kernel/locking", "kernel/tp-futex"} <= {pack.name for pack in packs}
     assert all(pack.path == f"rules/{pack.name}.toml" for pack in packs)
     assert all(rule.shipped and rule.evidence for pack in packs for rule in pack.rules)
@@ -480,7 +480,7 @@ def test_the_examples_of_the_manual_are_rule_files():
     ]  # fmt: skip
     (case_file,) = [example for example in examples if "[[case]]" in example]
     (case,) = casefile.parse(case_file, "queue.cases.toml", packs[0])
-    assert [(e.rule.id, e.outcome.value) for e in case.expected] == [("ring-head-apart-from-tail", "kept")]
+    assert [(e.rule.id, e.outcome.value) for e in case.expectations] == [("ring-head-apart-from-tail", "kept")]
 
 
 @pytest.mark.parametrize(

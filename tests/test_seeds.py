@@ -57,7 +57,7 @@ def judged(path: str, name: str, **options: object) -> tuple[Report, dict[str, F
     pack = rule_file.shipped_named(name)
     pack = replace(pack, rules=tuple(replace(rule, when=ALWAYS) for rule in pack.rules))
     report = check([path], (pack,), (), Options(**options))
-    return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept)}
+    return report, {finding.rule.id: finding for finding in (*report.findings, *report.kept_findings)}
 
 
 OFFSETS = [

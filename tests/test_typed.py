@@ -140,15 +140,15 @@ def test_types_without_typedefs_are_those_that_a_compiler_finds_compatible(struc
     for of in TYPES:
         expected = {f.partition("[")[0] for (f, t), yes in zip(asked, told, strict=True) if t == of and yes == "1"}
         pattern = {"long": "long int"}.get(of, of).replace("*", "[*]")
-        outermost = {place.path for place in Finder().fields(Layout(struct), typed([pattern]))}
+        outermost = {place.path for place in Finder().find_fields(Layout(struct), typed([pattern]))}
         assert {path for path in outermost if path in {f.partition("[")[0] for f in FIELDS.split()}} == expected, of
 
 
 @pytest.mark.parametrize(("patterns", "fields"), FOUND, ids=[" ".join(case[0]) for case in FOUND])
 def test_fields(struct, patterns, fields):
-    found = [place.path for place in Finder().fields(Layout(struct), typed(patterns))]
+    found = [place.path for place in Finder().find_fields(Layout(struct), typed(patterns))]
     assert sorted(found) == fields.split()
-    assert found == [p.path for p in Layout(struct).expanded() if p.path in found], "in declared order"
+    assert found == [p.path for p in Layout(struct).walk_fields() if p.path in found], "in declared order"
 
 
 @pytest.mark.parametrize(("patterns", "own", "arrays"), ARRAYS)
@@ -159,6 +159,6 @@ def test_arrays(struct, patterns, own, arrays):
 def test_places_are_those_of_paths(struct):
     layout, finder = Layout(struct), Finder()
     for patterns, _ in FOUND:
-        for place in finder.fields(layout, typed(patterns)):
-            known = next(p for p in layout.expanded() if p.path == place.path)
+        for place in finder.find_fields(layout, typed(patterns)):
+            known = next(p for p in layout.walk_fields() if p.path == place.path)
             assert (place.bit_offset, place.bit_size, place.field) == (known.bit_offset, known.bit_size, known.field)

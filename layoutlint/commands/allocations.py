@@ -46,7 +46,7 @@ def allocations(
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
     calls, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
-    listed = proposals.of(calls, unread, has_typedefs=only is not None)
+    listed = proposals.list_proposals(calls, unread, has_typedefs=only is not None)
     for chunk in reports.ALLOCATIONS_FORMATS[format_](listed):
         terminal.write(chunk)
     for failure in unread:

@@ -236,7 +236,7 @@ def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> Non
     """Raise UsageError if no input or source directory has C sources, whose comments can be judged."""
     from layoutlint.readers.clang.kernel import tree
 
-    if not any(tree.text_below(path) for path in (*inputs, *sources)):
+    if not any(tree.source_folders(path) for path in (*inputs, *sources)):
         raise click.UsageError("--comments needs C sources: as INPUT, or below --sources DIR")
 
 
@@ -246,7 +246,7 @@ def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, .
         return None
     from layoutlint.intent import policy
 
-    return policy.of_revision(revision, inputs, sources)
+    return policy.from_revision(revision, inputs, sources)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:

@@ -48,5 +48,5 @@ def containers(
     from layoutlint.listing.containers import list_containers
 
     listing = list_containers(inputs, name, direct, read_options(flags, reading))
-    chunks = reports.CONTAINERS_FORMATS[format_](listing.found, show_options(placement, reading))
+    chunks = reports.CONTAINERS_FORMATS[format_](listing.definitions, show_options(placement, reading))
     print_listing(chunks, listing, reading.allow_unknown)

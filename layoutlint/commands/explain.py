@@ -15,15 +15,15 @@ def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
     """Explain a rule kind, or the reason of a rule."""
     from layoutlint.commands import terminal
     from layoutlint.intent.toml import rule_file
-    from layoutlint.kinds import KINDS, kind_named, manual
+    from layoutlint.kinds import KINDS, find_kind, manual
     from layoutlint.lint.unused import UnusedIntent
     from layoutlint.reports.explain import explain_rule
 
-    kind = UnusedIntent if topic == UnusedIntent.name else kind_named(topic)
+    kind = UnusedIntent if topic == UnusedIntent.name else find_kind(topic)
     if kind is not None:
         terminal.say(*manual.explain(kind).split("\n"))
         return
-    packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped()
+    packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS])

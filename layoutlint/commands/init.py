@@ -36,6 +36,6 @@ def _content(path: str) -> str | None:
     from layoutlint import files
 
     try:
-        return files.content(path, _MOST_BYTES).decode()
+        return files.read_all(path, _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return None

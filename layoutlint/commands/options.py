@@ -141,10 +141,10 @@ def randomisation(
     None if they are not. Raises UsageError, and ReadError for the seed of another build.
     """
     mode, result = randomising.randstruct, None
-    if mode is not None or kernel_tree.around(paths, kernel_tree.SEEDS) is not None:
+    if mode is not None or kernel_tree.find_folder(paths, kernel_tree.SEEDS) is not None:
         from layoutlint.randstruct import options
 
-        result = options.randomisation(
+        result = options.read_randomisation(
             mode, randomising.seed, randomising.kernel_version, randomising.randomized, paths
         )
     if result is None:

@@ -10,8 +10,8 @@ from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
     from layoutlint.commands.options import PlacementOptions, ReadingOptions
-    from layoutlint.listing.containers import Contained
-    from layoutlint.listing.structs import Shown
+    from layoutlint.listing.containers import ContainerListing
+    from layoutlint.listing.structs import StructListing
     from layoutlint.reports.show.options import ShowOptions
 
 
@@ -29,7 +29,9 @@ def show_options(placement: PlacementOptions, reading: ReadingOptions, expand: b
     )
 
 
-def print_listing(chunks: Iterable[str], listing: Shown | Contained, allow_unknown: bool) -> NoReturn:
+def print_listing(
+    chunks: Iterable[str], listing: StructListing | ContainerListing, allow_unknown: bool
+) -> NoReturn:
     """Print a listing, with notes and failures on stderr, and exit."""
     from layoutlint.commands import terminal
 

@@ -62,7 +62,7 @@ def write_whole(path: str, text: str) -> None:
         else:
             _replace(path, data)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {files.why(error)}") from error
+        raise UsageError(f"cannot write {path}: {files.error_reason(error)}") from error
 
 
 def _replace(path: str, data: bytes) -> None:
@@ -99,7 +99,7 @@ def _refuse_unwritable(path: str) -> None:
     try:
         reason = _why_not_writable(path) if descriptor is None else _why_not_open(descriptor)
     except OSError as error:
-        reason = files.why(error)
+        reason = files.error_reason(error)
     except ValueError as error:  # a byte of value 0
         reason = str(error)
     if reason is not None:
@@ -178,6 +178,6 @@ def _place(path: str) -> object:
 
 def _start(path: str) -> bytes:
     try:
-        return files.start(path, 4)
+        return files.read_start(path, 4)
     except OSError:
         return b""

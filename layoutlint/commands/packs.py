@@ -25,7 +25,7 @@ def load_packs(
     """
     from layoutlint.intent.toml import rule_file
 
-    shipped = {pack.name: pack for pack in rule_file.shipped()} if pack_names else {}
+    shipped = {pack.name: pack for pack in rule_file.shipped_packs()} if pack_names else {}
     for name in pack_names:
         if name not in shipped:
             raise click.UsageError(f"no shipped pack is called {name!r}{did_you_mean(name, list(shipped))}")
@@ -43,7 +43,7 @@ def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
     from layoutlint.intent.toml import rule_file
 
     names = {pack.name for pack in packs}
-    kernel_packs = tuple(pack for pack in rule_file.shipped() if pack.kernel and pack.name not in names)
+    kernel_packs = tuple(pack for pack in rule_file.shipped_packs() if pack.kernel and pack.name not in names)
     if not any(pack.guesses for pack in packs):
         return kernel_packs
     return tuple(

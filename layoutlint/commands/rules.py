@@ -29,7 +29,7 @@ def rules_list(rule_paths: tuple[str, ...], pack_names: tuple[str, ...]) -> None
     from layoutlint.commands import terminal
     from layoutlint.intent.toml import rule_file
 
-    packs = load_packs(rule_paths, pack_names) or rule_file.shipped()
+    packs = load_packs(rule_paths, pack_names) or rule_file.shipped_packs()
     for pack in packs:
         on = "  (on for Linux kernels)" if pack.kernel else ""
         terminal.say(f"{pack.name}{f'  (guesses: only with --pack {pack.name})' if pack.guesses else on}")
@@ -84,7 +84,7 @@ def rules_test(
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import cases
 
-    trials = cases.run(load_packs(rule_paths, pack_names) or rule_file.shipped(), strict)
+    trials = cases.run(load_packs(rule_paths, pack_names) or rule_file.shipped_packs(), strict)
     terminal.write(reports.TRIAL_FORMATS[format_](trials))
     sys.exit(0 if all(trial.passed for trial in trials) else 1)
 

@@ -11,7 +11,7 @@ from layoutlint.commands.options import ReadingOptions, read_options, reading_op
 from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
-    from layoutlint.intent.net_cachelines.asserts import Asserted
+    from layoutlint.intent.net_cachelines.asserts import GroupAssertion
     from layoutlint.model.reading import ReadOptions
 
 
@@ -43,14 +43,14 @@ def rules_asserts(
     sys.exit(EXIT_UNKNOWN if troubles and not reading.allow_unknown else 0)
 
 
-def _assertions_of_files(names: tuple[str, ...]) -> list[Asserted]:
+def _assertions_of_files(names: tuple[str, ...]) -> list[GroupAssertion]:
     from layoutlint.intent.net_cachelines import asserts
     from layoutlint.intent.toml import rule_file
 
     missing = [name for name in names if not name.endswith(".toml")]
     if missing:
         raise click.UsageError(f"{missing[0]!r} is not a rule file (*.toml); for a struct, pass --in INPUT")
-    assertions = [assertion for pack in rule_file.load(names) for assertion in asserts.of_pack(pack)]
+    assertions = [assertion for pack in rule_file.load(names) for assertion in asserts.from_pack(pack)]
     if not assertions:
         raise click.UsageError(
             f"{', '.join(names)}: no rule names the members of a group, and no access names a side"
@@ -60,17 +60,17 @@ def _assertions_of_files(names: tuple[str, ...]) -> list[Asserted]:
 
 def _assertions_of_structs(
     path: str, names: tuple[str, ...], options: ReadOptions, troubles: list[str]
-) -> list[Asserted]:
+) -> list[GroupAssertion]:
     from layoutlint.geometry.layout import Layout
     from layoutlint.intent.net_cachelines import asserts
     from layoutlint.listing.structs import list_structs
 
     listing = list_structs(path, names, options)
     troubles += listing.troubles
-    assertions: list[Asserted] = []
+    assertions: list[GroupAssertion] = []
     for struct in listing.structs:
         if struct.bit_size is not None and struct.problem is None:
-            of_struct = asserts.of_layout(Layout(struct))
+            of_struct = asserts.from_layout(Layout(struct))
             assertions += of_struct
             if not of_struct:
                 troubles.append(f"{path}: {struct.aggregate} {struct.name} marks no groups of fields")

@@ -48,12 +48,12 @@ def _text(path: str) -> str:
     from layoutlint.errors import RuleFileError
 
     try:
-        data = files.start(path, _MOST_BYTES + 1, through_pipe=True)
+        data = files.read_start(path, _MOST_BYTES + 1, through_pipe=True)
         if len(data) > _MOST_BYTES:
             raise RuleFileError((f"{path}: longer than {_MOST_BYTES} bytes, so it is no such table",))
         return data.decode()
     except OSError as error:
-        raise RuleFileError((f"{path}: {files.why(error)}",)) from None
+        raise RuleFileError((f"{path}: {files.error_reason(error)}",)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None

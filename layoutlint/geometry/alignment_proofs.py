@@ -41,7 +41,7 @@ class Evidence:
         if (
             masks_by_shape is None
             or not struct.unstated
-            or struct.realigned
+            or struct.realigned_from
             or alignment.hides_uses(struct.unstated)
         ):
             return struct
@@ -51,8 +51,8 @@ class Evidence:
 
     def _record_use(self, member: Field, mask: int) -> None:
         """Narrow the alignments of a type by one use, unless that use has an alignment of its own."""
-        types = (member.type, *member.stands_for)
-        if member.asked or not member.possible or any("_Atomic" in ctype.left for ctype in types):
+        types = (member.type, *member.underlying_types)
+        if member.requested_align or not member.possible or any("_Atomic" in ctype.left for ctype in types):
             return  # the alignment of an `aligned` typedef is known
         sets = self._remaining.setdefault((member.aggregate, element_bits(member)), {})
         shape = self._shapes.number_of(member.members)
@@ -86,7 +86,7 @@ class Proofs:
     _narrowed: dict[int, tuple[Struct, Struct]] = field(default_factory=dict)
     """Each struct and its narrowed form, by the identity of the struct."""
 
-    def settled(self, struct: Struct) -> Struct:
+    def narrow_alignments(self, struct: Struct) -> Struct:
         """Return a struct with its remaining alignments: the same object for each call with one struct."""
         if id(struct) not in self._narrowed:
             if not self._evidence:
@@ -105,7 +105,7 @@ class Proofs:
             open_structs = tuple(filter(_has_open_alignment, reading.structs))
             names = frozenset(struct.name for struct in open_structs)
             pairs = frozenset(_size_and_alignment(struct) for struct in open_structs)
-            readings, _ = self.read((reading.path,), Wanted(held=names, misplaced=pairs))
+            readings, _ = self.read((reading.path,), Wanted(with_containers=names, misplaced=pairs))
             yield from readings
 
 

@@ -22,7 +22,7 @@ _WORDS = re.compile(r"(?:(?:const|volatile|restrict|_Atomic) )*(struct |union )?
 _NO_TAG = "{...}"
 
 
-class TooManyWays(LayoutlintError):
+class TooManyContainers(LayoutlintError):
     """Raised if a struct is at more places in its containers than can be listed."""
 
     def __init__(self, name: str, ways: int, worst: str) -> None:
@@ -80,7 +80,7 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedStruct:
     """One definition of a struct, and its containers."""
 
     struct: Struct
@@ -122,14 +122,14 @@ class Index:
         """Return every distinct definition with a tag, or with a typedef that stands for a struct."""
         return tuple(struct for struct, _ in _sort_definitions(self._nodes_named(name)))
 
-    def same(self, struct: Struct) -> Struct:
+    def merged_definition(self, struct: Struct) -> Struct:
         """Return the definition into which a struct of the input was merged. Raises KeyError."""
         node = self._definitions.find_equal(struct, self._nodes_by_name[struct.name])
         if node is None or node.struct is None:
             raise KeyError(struct.name)
         return node.struct
 
-    def unsettled(self, name: str) -> set[str]:
+    def ambiguous_typedefs(self, name: str) -> set[str]:
         """Return the ambiguous typedefs that may stand for the named struct or for a container of it.
 
         No field of such a type is in a container. A Struct with the typedef as an alias resolves it.
@@ -140,7 +140,7 @@ class Index:
         is_match = {id(nodes): not reachable.isdisjoint(nodes) for nodes in self._ambiguous.values()}
         return {typedef for typedef, nodes in self._ambiguous.items() if is_match[id(nodes)]}
 
-    def untyped(self, struct: Struct) -> str | None:
+    def field_without_type(self, struct: Struct) -> str | None:
         """Describe a field without a type in the input that can hold a struct; None for none."""
         size = struct.bit_size or 0
         return next((name for room, name in self._fields_without_type if room >= size), None)
@@ -183,7 +183,7 @@ class Index:
         node = Node(struct, self._count)
         namesakes.append(node)
         # For a typedef with an alignment of its own, the struct itself is the container.
-        return node if struct.realigned else self._queue_fields(node, struct.fields, struct)
+        return node if struct.realigned_from else self._queue_fields(node, struct.fields, struct)
 
     def _queue_fields(self, node: Node, fields: tuple[Field, ...], holder: Struct) -> Node:
         self._unscanned.append((node, fields, holder))
@@ -215,9 +215,9 @@ class Index:
         other.
         """
         struct = node.struct
-        if struct is None or not struct.realigned:
+        if struct is None or not struct.realigned_from:
             return None
-        for base in self._nodes_by_name.get(struct.realigned, ()):
+        for base in self._nodes_by_name.get(struct.realigned_from, ()):
             if base.struct is not None and base.struct.fields == struct.fields:
                 return base
         return None
@@ -306,7 +306,7 @@ def _refuse_too_many(node: Node, fields_by_holder: _FieldsByHolder) -> None:
     tops = [(ways[top], top.struct.name) for top in fields_by_holder if top.struct is not None]
     total = sum(number for number, _ in tops)
     if total > MOST_CONTAINERS and node.struct is not None:
-        raise TooManyWays(node.struct.name, total, max(tops)[1])
+        raise TooManyContainers(node.struct.name, total, max(tops)[1])
 
 
 @dataclass(frozen=True, slots=True)

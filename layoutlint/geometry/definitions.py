@@ -84,7 +84,7 @@ class Definitions:
     @staticmethod
     def _enter(table: _Table, struct: Struct, node: Node, fields: int) -> None:
         # A typedef with an alignment of its own matches only by its name.
-        any_name = () if struct.realigned else (ANY,)
+        any_name = () if struct.realigned_from else (ANY,)
         for name in (*any_name, struct.name, *struct.aliases):
             table.setdefault((name, struct.aggregate, fields), {})[node] = None
 

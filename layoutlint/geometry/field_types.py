@@ -9,7 +9,7 @@ from fnmatch import translate
 from math import prod
 
 from layoutlint.geometry.layout import Layout, Place, named_members
-from layoutlint.model.ctype import CType, unqualified
+from layoutlint.model.ctype import CType, strip_qualifiers
 from layoutlint.model.structs import Field
 
 TYPE = "@type:"
@@ -23,7 +23,7 @@ _Patterns = tuple[str, ...]
 
 def is_unnamed(member: Field) -> bool:
     """Return whether a member's type has neither tag nor typedef: no rule can name it."""
-    return member.type.left.endswith("{...}") and not member.stands_for
+    return member.type.left.endswith("{...}") and not member.underlying_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Finder:
     )
     """Matches by patterns and identity of members. Members are kept, so that no others get their identity."""
 
-    def fields(self, layout: Layout, patterns: _Patterns) -> Iterator[Place]:
+    def find_fields(self, layout: Layout, patterns: _Patterns) -> Iterator[Place]:
         """Return the outermost fields of matching types, in declared order; in arrays of structs, those of
         the first element.
         """
@@ -86,13 +86,15 @@ class Finder:
 
     def matches(self, member: Field, patterns: _Patterns) -> bool:
         """Return whether the type of a field, or of an array's elements, matches the patterns."""
-        key = patterns, member.type, member.stands_for
+        key = patterns, member.type, member.underlying_types
         is_match = self._types.get(key)
         if is_match is None:
             expression = self._expressions.get(patterns)
             if expression is None:
                 expression = self._expressions[patterns] = _compile_patterns(patterns)
-            spellings = (text for ctype in (member.type, *member.stands_for) for text in _spell_type(ctype))
+            spellings = (
+                text for ctype in (member.type, *member.underlying_types) for text in _spell_type(ctype)
+            )
             is_match = self._types[key] = any(map(expression.match, spellings))
         return is_match
 
@@ -110,6 +112,6 @@ def _spell_type(ctype: CType) -> Iterator[str]:
     """Yield a type (of an array, its element type), with and without its own qualifiers."""
     element = CType(ctype.left, _DIMENSIONS.sub("", ctype.right))
     yield str(element)
-    bare = unqualified(element)
+    bare = strip_qualifiers(element)
     if bare != element:
         yield str(bare)

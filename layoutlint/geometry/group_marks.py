@@ -34,7 +34,7 @@ class Use:
     """`tx` and `rx`, which run on different processors; empty if the name states no side."""
 
     @property
-    def called(self) -> str:
+    def name_suffix(self) -> str:
         """The name that Linux gives to such a group, after the struct's name: `read_txrx`."""
         sides = "".join(side for side in ("tx", "rx") if side in self.sides)
         return "_".join(filter(None, ("write" if self.writes else "read", sides)))
@@ -49,7 +49,7 @@ class Use:
         return len(self.sides) != 1 or self.sides != other.sides
 
 
-def marker(name: str | None) -> Marker | None:
+def parse_marker(name: str | None) -> Marker | None:
     """Parse the name of a marking member; None for any other member."""
     match = _MARKER.fullmatch(name or "")
     return match and Marker(match[1], match[2])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from layoutlint.geometry.group_marks import Use, marker, parse_use
+from layoutlint.geometry.group_marks import Use, parse_marker, parse_use
 from layoutlint.geometry.layout import Layout, Place
 
 
@@ -36,23 +36,23 @@ class Group:
 class Groups:
     """The groups of a struct in the order of their begins, and the faults of its marks."""
 
-    whole: tuple[Group, ...]
+    complete: tuple[Group, ...]
     faults: tuple[str, ...]
 
     def find(self, name: str) -> Group | None:
         """Return the group with a name; None if it is missing or incomplete."""
-        return next((group for group in self.whole if group.name == name), None)
+        return next((group for group in self.complete if group.name == name), None)
 
     def find_around(self, place: Place) -> Group | None:
         """Return the group that contains a field: the first one if groups overlap."""
-        return next((group for group in self.whole if _is_between(group.begin, group.end, place)), None)
+        return next((group for group in self.complete if _is_between(group.begin, group.end, place)), None)
 
 
-def of(layout: Layout) -> Groups:
+def find_groups(layout: Layout) -> Groups:
     """Return the groups marked by members of the struct itself, not by structs inside it."""
     edges: dict[str, dict[str, Place]] = {"begin": {}, "end": {}, "pad": {}}
     for place in layout.places:
-        mark = marker(place.field.name)
+        mark = parse_marker(place.field.name)
         if mark is not None:
             edges[mark.edge][mark.group] = place
     begins, ends = edges["begin"], edges["end"]

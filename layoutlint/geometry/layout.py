@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import isqrt, prod
 from operator import attrgetter
 
-from layoutlint.geometry.group_marks import marker
+from layoutlint.geometry.group_marks import parse_marker
 from layoutlint.model import alignment
 from layoutlint.model.paths import Steps, indices, is_pattern, steps_of
 from layoutlint.model.structs import Field, Struct, Unstated
@@ -152,7 +152,7 @@ class Layout:
         """
         return tuple(named_members(self.struct.fields, "", 0, self.struct.aggregate == "union"))
 
-    def expanded(self, depth: int | None = None) -> Iterator[Place]:
+    def walk_fields(self, depth: int | None = None) -> Iterator[Place]:
         """Return every named field, outer ones first, with the first element of arrays.
 
         `depth` limits the number of dots in a path.
@@ -236,7 +236,7 @@ class Layout:
         """The flexible array at the end of the object, at any depth; None if sizeof is the object's size."""
         return _find_open_end(self.struct.fields, "", 0, self.struct.aggregate == "union")
 
-    def touching(self, start: int, stop: int) -> Iterator[Place]:
+    def fields_touching(self, start: int, stop: int) -> Iterator[Place]:
         """Yield the fields that touch some of the bytes [start, stop), without flexible arrays."""
         places, ends = self._sorted_places
         for _, place in places[bisect_right(ends, start) :]:
@@ -267,7 +267,7 @@ class Layout:
     @cached_property
     def _alignments(self) -> tuple[int, int]:
         """The likeliest alignment, and the mask of all possible ones."""
-        return alignment.of(self.struct, self.bit_size)
+        return alignment.struct_alignments(self.struct, self.bit_size)
 
     @cached_property
     def align(self) -> Alignment:
@@ -288,7 +288,7 @@ class Layout:
         """Every possible alignment in ascending order: several if the input does not state it."""
         return alignment.values(self._alignments[1])
 
-    def aligned_to(self, align: int) -> Layout:
+    def with_alignment(self, align: int) -> Layout:
         """Return the layout of the struct with one of the possible alignments."""
         if align not in self._layouts_by_alignment:
             struct = replace(self.struct, align=align, unstated=Unstated.NOTHING, possible=0)
@@ -343,7 +343,7 @@ _MOST_CACHED = 256
 _layout_cache: dict[int, Layout] = {}
 
 
-def shared(struct: Struct) -> Layout:
+def cached_layout(struct: Struct) -> Layout:
     """Return the layout of a struct, cached: thousands of rules can judge one struct."""
     layout = _layout_cache.get(id(struct))  # the cached layout keeps the identity unique
     if layout is None:
@@ -366,7 +366,7 @@ def named_members(
         if member.name is None:
             yield from named_members(member.members, prefix, start, member.aggregate == "union", last)
         else:
-            is_marker = member.is_flexible and not (last and marker(member.name) is None)
+            is_marker = member.is_flexible and not (last and parse_marker(member.name) is None)
             yield Place(prefix + member.name, start, member.bit_size, member, is_marker)
 
 
@@ -391,7 +391,7 @@ def _find_open_end(fields: tuple[Field, ...], prefix: str, base: int, is_union: 
     for member in fields if is_union else fields[-1:]:
         place = Place(prefix + (member.name or ""), base + member.bit_offset, member.bit_size, member)
         if member.is_flexible:
-            return place if marker(member.name) is None else None
+            return place if parse_marker(member.name) is None else None
         if not member.dims:
             inner = prefix if member.name is None else f"{place.path}."
             array = _find_open_end(member.members, inner, place.bit_offset, member.aggregate == "union")
@@ -406,10 +406,10 @@ def _remaining_fields(places: Iterable[Place], chosen: list[Steps]) -> Iterator[
     for steps in chosen:
         paths_by_field.setdefault(steps[0], []).append(steps[1:])
     for place in places:
-        yield from without(place, paths_by_field.get(place.field.name, []))
+        yield from remaining_parts(place, paths_by_field.get(place.field.name, []))
 
 
-def without(place: Place, chosen: list[Steps]) -> Iterator[Place]:
+def remaining_parts(place: Place, chosen: list[Steps]) -> Iterator[Place]:
     """Yield the parts of a field that are not chosen. `chosen` are paths inside the field."""
     if not chosen:
         yield place
@@ -438,7 +438,7 @@ def _remaining_elements(array: Place, chosen: list[Steps]) -> Iterator[Place]:
             yield _element_run(array, position, index)
         element = _element_at(array, (index,))
         if element is not None:
-            yield from without(element, paths_by_index[index])
+            yield from remaining_parts(element, paths_by_index[index])
         position = index + 1
 
 

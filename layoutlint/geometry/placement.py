@@ -24,7 +24,7 @@ ELEMENT, ASSUMED = "element", "assumed element"
 class Row:
     """Objects of a struct in a row."""
 
-    what: str
+    item: str
     """ELEMENT, ASSUMED, or the `item` of `allocators.Blocks`."""
     step: int
     """Bytes from one to the next."""
@@ -71,7 +71,7 @@ class Placements:
         """Return the bases at which `violates(base)` holds."""
         return tuple(base for base in self.bases if violates(base))
 
-    def in_any(self, base_sets: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    def bases_in_any(self, base_sets: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
         """Return the bases that are in any of the tuples, in order."""
         return self.violating_bases({base for bases in base_sets for base in bases}.__contains__)
 
@@ -86,7 +86,7 @@ def pair_size(line_size: int | None, target: Target) -> int:
     return max(line_size, 2 * target.line_size)
 
 
-def of(
+def placements(
     layout: Layout,
     line_size: int | None = None,
     min_align: int | None = None,
@@ -107,7 +107,7 @@ def of(
             raise ValueError(f"{value} is not a power of two")
     align = align or layout.align
     if storage is not None:
-        return _stored_placements(storage, wanting(layout, min_align, align), line)
+        return _stored_placements(storage, allocation_request(layout, min_align, align), line)
     step = max(align.value, smallest)
     if step > align.value:
         why = f"objects are aligned to {smallest}, the smallest that {target.name} allocates"
@@ -124,7 +124,7 @@ def _assumed_rows(layout: Layout, starts: set[int], line: int) -> tuple[Row, ...
     return _nonempty_row(ASSUMED, layout.size, element_starts(starts, layout.size, None, line))
 
 
-def wanting(
+def allocation_request(
     layout: Layout, min_align: int | None = None, align: Alignment | None = None
 ) -> AllocationRequest:
     """Return the allocation request for a struct."""
@@ -166,7 +166,7 @@ def _nonempty_row(item: str, step: int, bases: set[int]) -> tuple[Row, ...]:
     return (Row(item, step, tuple(sorted(bases))),) if step > 0 else ()
 
 
-def anywhere(alternatives: Sequence[Placements]) -> Placements:
+def combine_placements(alternatives: Sequence[Placements]) -> Placements:
     """Return the combined placements of an object that can be at any of several places, at least one."""
     bases = sorted({base for each in alternatives for base in each.bases})
     parts = tuple(dict.fromkeys(alternatives))
@@ -175,7 +175,7 @@ def anywhere(alternatives: Sequence[Placements]) -> Placements:
     return Placements(alternatives[0].line_size, tuple(bases), why, parts, rows, alternatives[0].in_pairs)
 
 
-def inside(
+def embedded_placements(
     container: Container,
     line_size: int | None = None,
     min_align: int | None = None,
@@ -190,16 +190,16 @@ def inside(
     """
     if container.struct.bit_size is None:
         return None
-    outer = of(Layout(container.struct), line_size, min_align, storage, align)
+    outer = placements(Layout(container.struct), line_size, min_align, storage, align)
     line = outer.line_size
-    starts = starts_inside(container, outer)
+    starts = embedded_starts(container, outer)
     if starts is None:
         return None
     why = f"at {container.offset} of {container.struct.name}, which is {outer.why}"
     return Placements(line, tuple(sorted(starts)), why, rows=tuple(_embedded_rows(container, outer)))
 
 
-def starts_inside(container: Container, outer: Placements) -> set[int] | None:
+def embedded_starts(container: Container, outer: Placements) -> set[int] | None:
     """Return the starts of an embedded struct on a line, given the placements of its container.
 
     None if the size of an array element is unknown.
@@ -228,9 +228,9 @@ def _embedded_rows(container: Container, outer: Placements) -> Iterator[Row]:
             return
         back += (count - 1) * stride
     for row in outer.rows:
-        if row.what != ASSUMED:
+        if row.item != ASSUMED:
             starts = {(base + container.offset + back) % line for base in row.bases}
-            yield from _nonempty_row(row.what, row.step - back, starts)
+            yield from _nonempty_row(row.item, row.step - back, starts)
 
 
 def element_starts(starts: set[int], stride: int, count: int | None, line: int) -> set[int]:
@@ -244,21 +244,21 @@ def element_starts(starts: set[int], stride: int, count: int | None, line: int) 
     return starts
 
 
-def lines(base: int, start: int, end: int, line_size: int) -> range:
+def touched_lines(base: int, start: int, end: int, line_size: int) -> range:
     """Return the lines that bytes [start, end) of an object at `base` touch; empty for an empty range."""
     if end <= start:
         return range(0)
     return range((base + start) // line_size, (base + end - 1) // line_size + 1)
 
 
-def lines_of(place: Place, base: int, line_size: int) -> range:
+def field_lines(place: Place, base: int, line_size: int) -> range:
     """Return the lines that a field of an object at `base` touches."""
-    return range(0) if place.is_empty else lines(base, place.offset, place.end, line_size)
+    return range(0) if place.is_empty else touched_lines(base, place.offset, place.end, line_size)
 
 
 def share_line(a: Place, b: Place, base: int, line_size: int) -> bool:
     """Return whether two fields of an object at `base` touch a common line; empty fields share nothing."""
-    first, second = lines_of(a, base, line_size), lines_of(b, base, line_size)
+    first, second = field_lines(a, base, line_size), field_lines(b, base, line_size)
     return bool(first) and bool(second) and _overlap(first, second)
 
 
@@ -274,14 +274,14 @@ def bases_shared_with_next(a: Place, b: Place, row: Row, line_size: int) -> tupl
     return tuple(
         base
         for base in row.bases
-        if _overlap(lines_of(a, base, line_size), lines(base, start, end, line_size))
+        if _overlap(field_lines(a, base, line_size), touched_lines(base, start, end, line_size))
     )
 
 
 def count_lines(places: Iterable[Place], base: int, line_size: int) -> int:
     """Return the number of lines that some fields of an object at `base` touch, each counted once."""
     count, reach = 0, -1
-    for touched in sorted((lines_of(place, base, line_size) for place in places), key=lambda r: r.start):
+    for touched in sorted((field_lines(place, base, line_size) for place in places), key=lambda r: r.start):
         count += max(0, touched.stop - max(touched.start, reach))
         reach = max(reach, touched.stop)
     return count

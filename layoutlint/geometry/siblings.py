@@ -10,7 +10,7 @@ from math import gcd, prod
 from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.definitions import element_bits
 from layoutlint.geometry.layout import Layout, Place, named_members
-from layoutlint.model.paths import Steps, is_within, joined, steps_of
+from layoutlint.model.paths import Steps, is_within, join, steps_of
 from layoutlint.model.structs import Field, Source, Struct
 
 MOST_SPOTS = 1 << 12
@@ -80,7 +80,7 @@ class Spot:
     steps: tuple[Step, ...]
     """The members on the path, from the container inwards."""
 
-    def own(self, low: int, high: int) -> tuple[Place, ...]:
+    def own_siblings(self, low: int, high: int) -> tuple[Place, ...]:
         """Return the container's own fields in bits [low, high) beside the struct, or beside the named struct
         around it.
 
@@ -89,16 +89,16 @@ class Spot:
         steps = self.steps[: self._last_own_step + 1]
         return tuple(place for step in steps for place in step.siblings(low, high))
 
-    def has_own(self, path: str) -> bool:
+    def is_own_sibling(self, path: str) -> bool:
         """Return whether a field of the container is one of `own`, or a part of one."""
         step = self._branching_step(path)
         return step is not None and step <= self._last_own_step
 
-    def has_beside(self, path: str) -> bool:
+    def is_outside(self, path: str) -> bool:
         """Return whether a field of the container is outside the struct, maybe in a struct in between."""
         return self._branching_step(path) is not None
 
-    def has_inside(self, path: str) -> bool:
+    def is_inside(self, path: str) -> bool:
         """Return whether a field of the container is a part of the struct."""
         return bool(self.path) and path != self.path and is_within(path, self.path)
 
@@ -176,7 +176,7 @@ def spots_in(container: Container, struct: Struct, low: int, high: int) -> Itera
     return walk_arrays(0, container.bit_offset, ())
 
 
-def in_each_element(struct: Struct, place: Place, low: int, high: int) -> Iterator[Place]:
+def places_in_elements(struct: Struct, place: Place, low: int, high: int) -> Iterator[Place]:
     """Yield a field for each element of the arrays in its path that have no index.
 
     Only elements that reach into bits [low, high) count.
@@ -210,11 +210,11 @@ def next_elements(layout: Layout, path: str, outer: str, line_size: int) -> Iter
         index = steps[number]
         if not isinstance(index, int):
             continue
-        element = layout.find(joined(steps[: number + 1]))
+        element = layout.find(join(steps[: number + 1]))
         size = element.bit_size // 8 if element is not None and element.bit_size else 0
         near = -(-line_size // size) if size else 0
         for other in (*range(max(0, index - near), index), *range(index + 1, index + near + 1)):
-            place = layout.find(joined((*steps[:number], other)))
+            place = layout.find(join((*steps[:number], other)))
             if place is not None:
                 yield place
 

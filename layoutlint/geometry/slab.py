@@ -61,11 +61,11 @@ def object_stride(storage: Storage | None, request: AllocationRequest) -> int | 
         storage = replace(storage, word="slab") if storage else Storage("slab", Source(""))
     if storage.word == LINE:
         size = request.size * (storage.array or 1)
-        storage = replace(storage, word="slab", align=line_part(size, request.target.line_size))
+        storage = replace(storage, word="slab", align=hwcache_alignment(size, request.target.line_size))
     return blocks(storage, request).distance
 
 
-def line_part(size: int, line_size: int) -> int:
+def hwcache_alignment(size: int, line_size: int) -> int:
     """Return the alignment that SLAB_HWCACHE_ALIGN gives to a size: calculate_alignment() in
     mm/slab_common.c, Linux v6.12.
     """

@@ -31,7 +31,7 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedComment:
     """A comment, with the lines and words of the declaration that it belongs to; None for the struct."""
 
     comment: Comment
@@ -95,7 +95,7 @@ class Text:
         end = self._starts[line] if line < len(self._starts) else len(self._code)
         return self._code[self._starts[line - 1] : end]
 
-    def inside(self, line: int) -> tuple[range, list[Attached]] | None:
+    def comments_of_struct(self, line: int) -> tuple[range, list[AttachedComment]] | None:
         """Return the lines of the struct declared at a line, and the comments at it and in it.
 
         None if no struct starts there.
@@ -104,7 +104,7 @@ class Text:
         if opening is None:
             return None
         closing = self._closings[opening]
-        attached = [Attached(comment, None) for comment in self._at_head(line, opening)]
+        attached = [AttachedComment(comment, None) for comment in self._at_head(line, opening)]
         attached += self._comments_in(opening, closing)
         return self._lines(line, closing), attached
 
@@ -155,7 +155,7 @@ class Text:
             self._leads[line] = min(mark, start + len(code) - len(code.lstrip()))
         return comment.at <= self._leads[line]
 
-    def _comments_in(self, opening: int, closing: int) -> Iterator[Attached]:
+    def _comments_in(self, opening: int, closing: int) -> Iterator[AttachedComment]:
         """Yield the comments in a struct, each with the declaration around, before or after it."""
         for index in range(opening, closing):
             part = self._part(index)
@@ -165,7 +165,7 @@ class Text:
                 if first < comment.at or self._is_alone(comment):
                     yield from self._attach(comment, index, closing)
                 elif index == opening:
-                    yield Attached(comment, None)  # after the struct's own brace
+                    yield AttachedComment(comment, None)  # after the struct's own brace
                 else:
                     yield from self._attach(comment, index - 1, closing)
 
@@ -178,7 +178,7 @@ class Text:
         code = self._code[part.start : part.end]
         return part.start + len(code) - len(code.lstrip())
 
-    def _attach(self, comment: Comment, index: int, closing: int) -> Iterator[Attached]:
+    def _attach(self, comment: Comment, index: int, closing: int) -> Iterator[AttachedComment]:
         """Yield a comment with the declaration after a mark; if that opens a brace, with the one after the
         brace.
         """
@@ -186,7 +186,7 @@ class Text:
         if mark < closing:
             declaration = self._declaration(mark)
             if declaration is not None:
-                yield Attached(comment, *declaration)
+                yield AttachedComment(comment, *declaration)
 
     def _declaration(self, index: int) -> tuple[range, frozenset[str]] | None:
         """Return the lines and words of the code after a mark; None if there is none."""

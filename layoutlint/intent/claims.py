@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.intent.c_comments import Attached, Comment, Text
+from layoutlint.intent.c_comments import AttachedComment, Comment, Text
 from layoutlint.intent.group_marks import intents_about
 from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.kinds.offset import Offset
@@ -109,11 +109,11 @@ class Claims:
             file_of |= {name: file_of.get(name, file) for name, file in texts.structs.items()}
         return file_of
 
-    def spoken(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
+    def packs_for(self, reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
         """Return the claims about the structs of an input as a pack, with the intent of `packs` on them."""
         return self._texts_of(reading).packs_for(reading, packs)
 
-    def stale(self, reading: Reading) -> Iterator[Unread]:
+    def stale_files(self, reading: Reading) -> Iterator[Unread]:
         """Yield the files of another version than an input; their comments are not used."""
         return self._texts_of(reading).stale_files(reading)
 
@@ -121,13 +121,13 @@ class Claims:
         return self.own.get(reading.path, self.sources)
 
 
-def gather(inputs: Iterable[str], sources: Iterable[str]) -> Claims:
+def read(inputs: Iterable[str], sources: Iterable[str]) -> Claims:
     """Read the claims in the inputs that are C text, and in the source folders.
 
     Raises ReadError for a file that cannot be read.
     """
-    shared = [top for path in sources for top in tree.text_below(path)]
-    tops_of = {path: tree.text_below(path) for path in inputs}
+    shared = [top for path in sources for top in tree.source_folders(path)]
+    tops_of = {path: tree.source_folders(path) for path in inputs}
     own = {path: _read_texts([*tops, *shared]) for path, tops in tops_of.items() if tops}
     return Claims(own, _read_texts(shared))
 
@@ -138,9 +138,9 @@ def _read_texts(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
     for top, folders in tops:
         for path in _files(folders):
             try:
-                content = files.start(path, _LARGEST)
+                content = files.read_start(path, _LARGEST)
             except OSError as error:
-                raise ReadError(path, files.why(error)) from error
+                raise ReadError(path, files.error_reason(error)) from error
             if _MENTION.search(content):
                 text = Text(content.decode("utf-8", "replace"))
                 names = list(_claiming_structs(text))
@@ -188,13 +188,13 @@ def _is_claim(comment: Comment) -> bool:
     return len(text) <= _LONGEST and any(pattern.match(text) for pattern in patterns)
 
 
-def _is_standalone(attached: Attached, text: Text) -> bool:
+def _is_standalone(attached: AttachedComment, text: Text) -> bool:
     return attached.lines is not None and not text.words(attached.comment.line)
 
 
-def _standalone_comments(struct: Struct, text: Text) -> list[Attached]:
+def _standalone_comments(struct: Struct, text: Text) -> list[AttachedComment]:
     """Return the comments in a struct that have a line of their own, by line."""
-    inside = text.inside(struct.source.line or 0) if struct.source else None
+    inside = text.comments_of_struct(struct.source.line or 0) if struct.source else None
     comments = [] if inside is None else [one for one in inside[1] if _is_standalone(one, text)]
     by_line = {attached.comment.line: attached for attached in comments}
     return [by_line[line] for line in sorted(by_line)]
@@ -205,7 +205,7 @@ def _contradiction(struct: Struct, text: Text) -> str | None:
     source = struct.source
     if source is None or source.line is None or struct.bit_size is None:
         return None
-    if text.inside(source.line) is None:
+    if text.comments_of_struct(source.line) is None:
         return f"line {source.line} does not declare {struct.aggregate} {struct.name}"
     for place in Layout(struct).places:
         declared = place.field.source
@@ -225,11 +225,11 @@ def _contradiction(struct: Struct, text: Text) -> str | None:
 class _PlacedComment:
     """A comment on a line of its own, and the first field declared below it."""
 
-    attached: Attached
+    attached: AttachedComment
     place: Place
 
 
-def _position_rules(struct: Struct, file: str, comments: list[Attached]) -> Iterator[Rule]:
+def _position_rules(struct: Struct, file: str, comments: list[AttachedComment]) -> Iterator[Rule]:
     """Yield rules on the positions of the fields below comments."""
     layout = Layout(struct)
     placed = [
@@ -244,7 +244,7 @@ def _position_rules(struct: Struct, file: str, comments: list[Attached]) -> Iter
             yield _rule(struct, kind, file, comment.attached, comment.place.path)
 
 
-def _first_field(layout: Layout, file: str, attached: Attached) -> Place | None:
+def _first_field(layout: Layout, file: str, attached: AttachedComment) -> Place | None:
     """Return the first field declared below a comment; None if this build has none."""
     for place in layout.places:
         source = place.field.source
@@ -282,7 +282,7 @@ def _position_kind(placed: _PlacedComment, first_number: int) -> Kind | None:
     return Offset(fields, line=max(0, int(numbered[1]) - first_number)) if numbered else None
 
 
-def _section_rules(struct: Struct, file: str, comments: list[Attached]) -> Iterator[Rule]:
+def _section_rules(struct: Struct, file: str, comments: list[AttachedComment]) -> Iterator[Rule]:
     """Yield a rule that separates the fields called read-mostly from those called written.
 
     A comment applies to the fields below it, up to the next comment on a line of its own.
@@ -306,7 +306,7 @@ def _section_rules(struct: Struct, file: str, comments: list[Attached]) -> Itera
         yield _rule(struct, kind, file, read, "sections", written)
 
 
-def _is_read_section(attached: Attached) -> bool | None:
+def _is_read_section(attached: AttachedComment) -> bool | None:
     """Return True if a comment calls the fields below it read, False for written, None for neither."""
     text = attached.comment.text
     if len(text) > _LONGEST or not (_READ_SECTION.match(text) or _WRITTEN_SECTION.match(text)):
@@ -315,7 +315,12 @@ def _is_read_section(attached: Attached) -> bool | None:
 
 
 def _rule(
-    struct: Struct, kind: Kind, file: str, attached: Attached, about: str, other: Attached | None = None
+    struct: Struct,
+    kind: Kind,
+    file: str,
+    attached: AttachedComment,
+    about: str,
+    other: AttachedComment | None = None,
 ) -> Rule:
     source = Source(file, attached.comment.line)
     texts = [" ".join(item.comment.text.split()) for item in (attached, other) if item is not None]

@@ -51,7 +51,7 @@ class Commit:
     top: str
     """The real path of the top of the working tree."""
 
-    def inside(self, path: str) -> str | None:
+    def path_in_tree(self, path: str) -> str | None:
         """Return the path of a file below the top; None for a file outside of the working tree."""
         # Only the folder is resolved: a link in place of a file is that file.
         folder, name = os.path.split(os.path.normpath(os.path.abspath(path)))

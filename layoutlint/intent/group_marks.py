@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from layoutlint.geometry.group_marks import marker
+from layoutlint.geometry.group_marks import parse_marker
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
 from layoutlint.model.reading import Reading
@@ -14,7 +14,7 @@ from layoutlint.model.structs import Field, Source, Struct
 _WHY = "the struct marks groups of fields to keep written fields off the cache lines of read fields"
 
 
-def marks_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
+def group_mark_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
     """Return a pack with a rule for each struct of an input that marks groups; () if none does.
 
     The pack takes over what `packs` declare for these structs: placements and accesses.
@@ -32,7 +32,7 @@ def marks_packs(reading: Reading, packs: Iterable[Pack]) -> tuple[Pack, ...]:
 def _has_group_marks(fields: tuple[Field, ...]) -> bool:
     """Return whether any field marks the start or end of a group."""
     return any(
-        _has_group_marks(member.members) if member.name is None else marker(member.name) is not None
+        _has_group_marks(member.members) if member.name is None else parse_marker(member.name) is not None
         for member in fields
     )
 
@@ -41,7 +41,7 @@ def intents_about(struct: Struct, packs: Iterable[Pack]) -> Iterator[StructInten
     """Yield what packs declare for a struct; only the first declared placement counts."""
     is_placed = False
     for pack in packs:
-        intents = pack.about(struct)
+        intents = pack.intents_for(struct)
         for intent in intents:
             yield replace(intent, placement=None) if is_placed else intent
         is_placed = is_placed or any(intent.placement is not None for intent in intents)
@@ -52,8 +52,8 @@ def _rule(struct: Struct, path: str) -> Rule:
     from layoutlint.geometry import groups  # few structs mark any
     from layoutlint.kinds.group import MarkedGroup
 
-    struct_groups = groups.of(Layout(struct))
-    first = next((group.begin.field.source for group in struct_groups.whole), None) or struct.source
+    struct_groups = groups.find_groups(Layout(struct))
+    first = next((group.begin.field.source for group in struct_groups.complete), None) or struct.source
     return Rule(
         id=f"marks/{struct.name}",
         struct=struct.name,

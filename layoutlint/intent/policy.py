@@ -50,7 +50,7 @@ class Policy:
         texts: dict[str, str] = {}
         outside = []
         for path in paths or self._discover():
-            inside = self.commit.inside(path)
+            inside = self.commit.path_in_tree(path)
             if inside is None:
                 outside.append(path)
             else:
@@ -63,7 +63,7 @@ class Policy:
 
         Raises UsageError if the commit does not have the file.
         """
-        inside = self.commit.inside(path)
+        inside = self.commit.path_in_tree(path)
         if inside is None:
             return None
         text = self._decode(path, inside)
@@ -74,9 +74,9 @@ class Policy:
 
     def _discover(self) -> tuple[str, ...]:
         folder = os.path.realpath(os.getcwd())
-        while self.commit.inside(folder) is not None:
+        while self.commit.path_in_tree(folder) is not None:
             path = os.path.join(folder, _RULES)
-            if self.commit.files(self.commit.inside(path) or _RULES):
+            if self.commit.files(self.commit.path_in_tree(path) or _RULES):
                 return (os.path.relpath(path),)
             folder = os.path.dirname(folder)
         return ()
@@ -98,10 +98,12 @@ class Policy:
     def _new_files(self, path: str, base_files: set[str]) -> list[str]:
         """Return the rule files at or below a path that only the working tree has."""
         if not os.path.isdir(path):
-            return [path] if os.path.lexists(path) and self.commit.inside(path) not in base_files else []
+            return (
+                [path] if os.path.lexists(path) and self.commit.path_in_tree(path) not in base_files else []
+            )
         files = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
         rules = (file for file in files if file.endswith(".toml") and not file.endswith(rule_file.CASES))
-        return sorted(file for file in rules if self.commit.inside(file) not in base_files)
+        return sorted(file for file in rules if self.commit.path_in_tree(file) not in base_files)
 
     def _decode(self, path: str, inside: str) -> str | None:
         content = self.commit.content(inside)
@@ -110,7 +112,7 @@ class Policy:
         except UnicodeDecodeError as error:
             raise RuleFileError((f"{path}: not UTF-8 in {self.commit.name}",)) from error
 
-    def counts(self, suppression: Suppression) -> bool:
+    def has_suppression(self, suppression: Suppression) -> bool:
         """Return whether the commit has a suppression of the same rules on the same struct or field."""
         field_name = suppression.path.split(".")[-1].partition("[")[0]
         for struct, words, rules in self._suppressions(suppression.source.file):
@@ -129,7 +131,7 @@ class Policy:
         """Return the suppressions in the files of the commit that match a file name in an input."""
         if file not in self._parsed:
             places = dict.fromkeys(os.path.join(folder, file) for folder in self.folders)
-            insides = dict.fromkeys(inside for place in places if (inside := self.commit.inside(place)))
+            insides = dict.fromkeys(inside for place in places if (inside := self.commit.path_in_tree(place)))
             suppressions: list[_Base] = []
             for inside in insides:
                 content = self.commit.content(inside)
@@ -154,7 +156,7 @@ def _suppressions(content: bytes) -> Iterator[_Base]:
     raw = content.decode("utf-8", "replace")
     text, lines = Text(raw), raw.split("\n")
     for name, head in _heads(raw.encode("utf-8")):
-        span, comments = text.inside(head) or (range(head, head), [])
+        span, comments = text.comments_of_struct(head) or (range(head, head), [])
         for attached in comments:
             words = None if attached.lines is None else attached.words
             for annotation in annotations_in(attached.comment.text):
@@ -188,7 +190,7 @@ def _parse_suppression(name: str, words: frozenset[str] | None, text: str) -> It
         yield name, words, ignore.rules
 
 
-def of_revision(revision: str, inputs: Iterable[str], sources: tuple[str, ...]) -> Policy:
+def from_revision(revision: str, inputs: Iterable[str], sources: tuple[str, ...]) -> Policy:
     """Return the policy of a revision for some inputs; raises UsageError if there is no such commit."""
     folders = [".", *sources]
     for path in inputs:

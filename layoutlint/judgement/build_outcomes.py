@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.build import Build, named
-from layoutlint.phrases import counted
+from layoutlint.model.build import Build, short_name
+from layoutlint.phrases import quantity
 
 BuildFinding = tuple[str, Finding]
 """The name of a build, and the finding of a rule in it."""
@@ -16,22 +16,22 @@ _WORST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 _MOST_SHARES = 3
 
 
-def worst_first(judged: Iterable[BuildFinding]) -> list[BuildFinding]:
+def sort_worst_first(judged: Iterable[BuildFinding]) -> list[BuildFinding]:
     """Sort by outcome, with the builds of each outcome in the order of the matrix."""
     return sorted(judged, key=lambda judged: _WORST.index(judged[1].verdict.outcome))
 
 
-def worst(judged: Iterable[BuildFinding]) -> dict[str, Finding]:
+def worst_by_build(judged: Iterable[BuildFinding]) -> dict[str, Finding]:
     """Return the worst finding of each build."""
     findings: dict[str, Finding] = {}
-    for name, finding in worst_first(judged):
+    for name, finding in sort_worst_first(judged):
         findings.setdefault(name, finding)
     return findings
 
 
-def spread(judged: Sequence[BuildFinding], builds: tuple[Build, ...]) -> str:
+def summarise_builds(judged: Sequence[BuildFinding], builds: tuple[Build, ...]) -> str:
     """Summarise: `broken in arm-*-lockdep, next; at-risk (2 of 8) in cloud; kept in 6 others`."""
-    findings = worst(judged)
+    findings = worst_by_build(judged)
     groups: dict[str, list[str]] = {}
     for name, finding in findings.items():
         groups.setdefault(_format_outcome(finding), []).append(name)
@@ -39,7 +39,9 @@ def spread(judged: Sequence[BuildFinding], builds: tuple[Build, ...]) -> str:
     parts = []
     for outcome, names in groups.items():
         is_rest = outcome == Outcome.KEPT.value and len(groups) > 1
-        parts.append(f"{outcome} in {counted(len(names), 'other') if is_rest else named(names, builds)}")
+        parts.append(
+            f"{outcome} in {quantity(len(names), 'other') if is_rest else short_name(names, builds)}"
+        )
     unjudged = len(builds) - len(findings)
     return "; ".join((*parts, *([f"not judged in {unjudged}"] if unjudged else [])))
 

@@ -12,7 +12,7 @@ BREAKING, KEEPING = "breaking", "keeping"
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expectation:
     """The expected outcome of a rule in a case."""
 
     rule: Rule
@@ -28,7 +28,7 @@ class Case:
     source: Source
     text: str
     """The C text that all cases of the file share, and the case's own C, on their original lines."""
-    expected: tuple[Expected, ...]
+    expectations: tuple[Expectation, ...]
     flags: tuple[str, ...] = ()
     """Compiler flags."""
 
@@ -38,7 +38,7 @@ class Result:
     """The expected and the actual outcomes of a rule on a case."""
 
     case: Case
-    expected: Expected
+    expectation: Expectation
     actual: tuple[Outcome, ...]
     """One outcome for each judged definition; empty if the rule judged nothing."""
     message: str
@@ -46,11 +46,11 @@ class Result:
     @property
     def passed(self) -> bool:
         """Whether all outcomes are as expected."""
-        return set(self.actual) == {self.expected.outcome}
+        return set(self.actual) == {self.expectation.outcome}
 
 
 @dataclass(frozen=True, slots=True)
-class Uncovered:
+class RuleWithoutCases:
     """A rule without a breaking or a keeping case."""
 
     rule: Rule
@@ -65,11 +65,13 @@ class Trial:
     pack: Pack
     cases: int
     results: tuple[Result, ...]
-    uncovered: tuple[Uncovered, ...]
+    rules_without_cases: tuple[RuleWithoutCases, ...]
     is_strict: bool
     """Whether a rule without its cases is a failure."""
 
     @property
     def passed(self) -> bool:
         """Whether nothing failed."""
-        return all(result.passed for result in self.results) and not (self.is_strict and self.uncovered)
+        return all(result.passed for result in self.results) and not (
+            self.is_strict and self.rules_without_cases
+        )

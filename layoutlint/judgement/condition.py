@@ -18,12 +18,12 @@ class Versions:
     """The first version after the range."""
 
     def __contains__(self, version: Version) -> bool:
-        full = in_full(version)
-        return in_full(self.first) <= full and (self.below is None or full < in_full(self.below))
+        full = full_version(version)
+        return full_version(self.first) <= full and (self.below is None or full < full_version(self.below))
 
     def admits(self, version: Version) -> bool | None:
         """Return whether a version is in the range; None if it has two numbers and the third decides."""
-        ends = [in_full(end) for end in (self.first, self.below) if end]
+        ends = [full_version(end) for end in (self.first, self.below) if end]
         if len(version) < 3 and any(end[:2] == version[:2] and end[2] for end in ends):
             return None
         return version in self
@@ -33,7 +33,7 @@ class Versions:
         return " and ".join([*ends, f"before {format_version(self.below)}"] if self.below else ends)
 
 
-def in_full(version: Version) -> Version:
+def full_version(version: Version) -> Version:
     """Return a version with three numbers: 6.8 as 6.8.0."""
     return (*version, 0, 0, 0)[:3]
 
@@ -57,13 +57,13 @@ class When:
     @property
     def some_version(self) -> Version | None:
         """A version to which it applies; None without a condition on versions."""
-        return None if self.kernel is None else in_full(self.kernel.first)
+        return None if self.kernel is None else full_version(self.kernel.first)
 
 
 ALWAYS = When()
 
 
-def excluded(when: When, reading: Reading) -> str | None:
+def exclusion_reason(when: When, reading: Reading) -> str | None:
     """Return why a rule does not apply to an input; None if it applies or the input does not
     state otherwise.
     """
@@ -77,7 +77,7 @@ def excluded(when: When, reading: Reading) -> str | None:
     return None
 
 
-def assumed(when: When, reading: Reading) -> tuple[str, ...]:
+def assumed_conditions(when: When, reading: Reading) -> tuple[str, ...]:
     """Return the conditions of a rule that an input does not state, and that are taken to hold."""
     conditions = [f"`{option}`" for option in when.config if _is_configured(option, reading) is None]
     if when.arch and _matches_machine(when, reading.target) is None:

@@ -12,7 +12,7 @@ from layoutlint.errors import did_you_mean
 from layoutlint.geometry.allocators import AllocationRequest
 from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import Placements, wanting
+from layoutlint.geometry.placement import Placements, allocation_request
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
@@ -43,15 +43,15 @@ class NoSuchField(CannotTell):
     """Raised if a rule names a field that the struct lacks."""
 
 
-class NothingDeclared(NoSuchField):
+class NoDeclaredAccess(NoSuchField):
     """Raised if a rule selects fields by declared access, and no field has it."""
 
 
-class Unconcerned(NoSuchField):
+class NotApplicable(NoSuchField):
     """Raised if a rule does not apply to a struct; a rule on a pattern then skips the struct."""
 
 
-class NoFieldOfType(NothingDeclared, Unconcerned):
+class NoFieldOfType(NoDeclaredAccess, NotApplicable):
     """Raised if a rule selects fields by type, and no field has it."""
 
 
@@ -77,7 +77,7 @@ class Context:
     @property
     def allocation_request(self) -> AllocationRequest:
         """The allocation request for an object."""
-        return wanting(self.layout, self.min_align)
+        return allocation_request(self.layout, self.min_align)
 
     def places(self, patterns: tuple[str, ...], or_none: bool = False) -> tuple[Place, ...]:
         """Return the fields that match paths and patterns, in the given order, each once.
@@ -87,7 +87,7 @@ class Context:
         `or_none`; and CannotTell for unknown sizes.
         """
         fields: dict[str, Place] = {}
-        error_if_empty: NothingDeclared | None = None
+        error_if_empty: NoDeclaredAccess | None = None
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
         for pattern in patterns if len(types) < 2 else _merge_types(patterns, types[0]):
             try:
@@ -99,15 +99,15 @@ class Context:
                         self.fields_declared_as(pattern[1:]) if is_access else self.require_fields(pattern)
                     )
                 fields.update((place.path, place) for place in matched)
-            except NothingDeclared as error:
+            except NoDeclaredAccess as error:
                 error_if_empty = error
         if error_if_empty is not None and not fields and not or_none:
             raise error_if_empty
-        return sized(tuple(fields.values()))
+        return require_sizes(tuple(fields.values()))
 
     def _fields_of_types(self, types: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the outermost fields of types, each given with the prefix `@type:`."""
-        return tuple(self.finder.fields(self.layout, types))
+        return tuple(self.finder.find_fields(self.layout, types))
 
     def arrays(self, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the arrays at paths, and those whose elements match a type or contain one.
@@ -120,14 +120,14 @@ class Context:
         ]
         if types:
             arrays += self.finder.find_arrays(self.layout, types, only_own=self.is_one_of_many)
-        return sized(tuple(dict.fromkeys(arrays))) or self._refuse_no_type("array", types)
+        return require_sizes(tuple(dict.fromkeys(arrays))) or self._refuse_no_type("array", types)
 
     def element_fields(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the fields of an element that matched a type; none if the whole element matched."""
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
         if not types or self.finder.matches(array.field, types):
             return ()
-        return tuple(self.finder.fields(element.layout, types))
+        return tuple(self.finder.find_fields(element.layout, types))
 
     def _refuse_no_type(self, noun: str, types: tuple[str, ...]) -> NoReturn:
         struct = self.layout.struct
@@ -146,7 +146,7 @@ class Context:
             raise NoSuchField(self._describe_missing(pattern))
         return matched
 
-    def declared(self, access: Access) -> tuple[Place, ...]:
+    def declared_fields(self, access: Access) -> tuple[Place, ...]:
         """Return the fields of a declaration; none if it is optional, or by type, and the struct has no such
         field.
         """
@@ -155,7 +155,7 @@ class Context:
     def _fields_of_declarations(self, declarations: tuple[Access, ...]) -> tuple[Place, ...]:
         """Return the fields of declarations of one access; for types the outermost fields."""
         if declarations[0].path.startswith(TYPE):
-            return sized(self._fields_of_types(tuple(access.path for access in declarations)))
+            return require_sizes(self._fields_of_types(tuple(access.path for access in declarations)))
         if declarations[0].is_optional and not self.layout.match(declarations[0].path):
             return ()
         return self.places((declarations[0].path,))
@@ -169,7 +169,7 @@ class Context:
         struct = self.layout.struct
         words = [access for access in self.accesses if access.access]
         if not words:
-            raise NothingDeclared(f"no access is declared for a field of {struct.aggregate} {struct.name}")
+            raise NoDeclaredAccess(f"no access is declared for a field of {struct.aggregate} {struct.name}")
         patterns_first = sorted(words, key=lambda access: not is_pattern(access.path))
         groups = _group_declarations(patterns_first)
         by_side = {
@@ -189,10 +189,10 @@ class Context:
 
         Raises the errors of `uses`.
         """
-        fields = used_as(self.uses(), access)
+        fields = fields_used_as(self.uses(), access)
         if not fields:
             struct = self.layout.struct
-            raise NothingDeclared(f"no field of {struct.aggregate} {struct.name} is declared `{access}`")
+            raise NoDeclaredAccess(f"no field of {struct.aggregate} {struct.name} is declared `{access}`")
         return fields
 
     def is_beside(self, place: Place) -> bool:
@@ -209,7 +209,7 @@ class Context:
         """
         if not self.is_one_of_many:
             return pairs
-        named = {p for a in self.accesses if not a.path.startswith(TYPE) for p in self.declared(a)}
+        named = {p for a in self.accesses if not a.path.startswith(TYPE) for p in self.declared_fields(a)}
         return [
             (a, b)
             for a, b in pairs
@@ -244,7 +244,7 @@ class Context:
 
         Raises CannotTell for unknown sizes.
         """
-        return sized(self.layout.remaining_fields(chosen))
+        return require_sizes(self.layout.remaining_fields(chosen))
 
     def remaining_fields_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
@@ -257,7 +257,9 @@ class Context:
         """
         if not self.layout.is_sized:
             self.remaining_fields(chosen)
-        return sized(self.layout.remaining_fields_near(chosen, centers, self.placements.line_size, shift))
+        return require_sizes(
+            self.layout.remaining_fields_near(chosen, centers, self.placements.line_size, shift)
+        )
 
     def _find_flattened(self, pattern: str) -> str | None:
         """Return the array in a path whose element depends on dimensions that the input does not state."""
@@ -273,7 +275,7 @@ class Context:
         if flattened is not None:
             reason = f"BTF does not state the dimensions of `{flattened}` in {struct.aggregate} {struct.name}"
             return f"{reason}, so `{pattern}` can be several elements; check a file with DWARF, or the header"
-        names = [place.path for place in self.layout.expanded(pattern.count("."))]
+        names = [place.path for place in self.layout.walk_fields(pattern.count("."))]
         return f"{struct.aggregate} {struct.name} has no field `{pattern}`{did_you_mean(pattern, names)}"
 
 
@@ -295,12 +297,12 @@ def _group_declarations(accesses: Iterable[Access]) -> list[tuple[Access, ...]]:
     return list(map(tuple, groups.values()))
 
 
-def used_as(uses: Mapping[Place, tuple[Access, ...]], access: str) -> tuple[Place, ...]:
+def fields_used_as(uses: Mapping[Place, tuple[Access, ...]], access: str) -> tuple[Place, ...]:
     """Return the fields with an access that matches an fnmatch pattern."""
     return tuple(place for place, by in uses.items() if any(fnmatchcase(a.access, access) for a in by))
 
 
-def sized(places: tuple[Place, ...]) -> tuple[Place, ...]:
+def require_sizes(places: tuple[Place, ...]) -> tuple[Place, ...]:
     """Return the fields. Raises CannotTell if the size of one is unknown."""
     for place in places:
         if place.bit_size is None:

@@ -12,7 +12,7 @@ from layoutlint.model.structs import Source, Struct
 
 
 @dataclass(frozen=True, slots=True)
-class NotCovered:
+class CoverageGap:
     """A part of an input that was not checked."""
 
     origin: str
@@ -59,7 +59,7 @@ class Coverage:
     """Rules that their `when` excludes, each with the reason."""
     policy: tuple[str, ...] = ()
     """Origins of the rule files and suppressions, if a base commit decides."""
-    not_covered: tuple[NotCovered, ...] = ()
+    not_covered: tuple[CoverageGap, ...] = ()
     """Parts of inputs that were not checked."""
     guessed: tuple[str, ...] = ()
     """Number of notes of the guessing packs, and number of them in the report."""
@@ -71,7 +71,7 @@ class Rank:
 
     place: int
     """1 for the highest."""
-    of: int
+    total: int
     """Number of notes."""
     holders: int
     """Number of structs with other names that contain the struct or a pointer to it."""
@@ -88,7 +88,7 @@ REPORT_SCHEMA = "layoutlint/report/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class EmbeddedPlace:
     """One place of an embedded struct, for a rule on its surroundings."""
 
     struct: str
@@ -116,7 +116,7 @@ class Finding:
     """The first file with the definition."""
     also: tuple[str, ...] = ()
     """The other files with the same definition."""
-    around: Around | None = None
+    around: EmbeddedPlace | None = None
     """The place of the embedded struct, for a rule on surroundings; `struct` is then its container."""
     suppressed: str | None = None
     """The reason of a suppression."""
@@ -153,7 +153,7 @@ class Report:
     readings: tuple[Reading, ...]
     findings: tuple[Finding, ...]
     """All findings except kept rules."""
-    kept: tuple[Finding, ...]
+    kept_findings: tuple[Finding, ...]
     coverage: Coverage
     exit_status: int
     unread: tuple[Unread, ...] = ()

@@ -142,10 +142,10 @@ def find_adjacent_objects(
     context: Context, neighbours: bool | None, pairs: Iterable[Pair]
 ) -> AdjacentObjects:
     """Return the neighbours of an object: by default those in arrays; all or none if the rule says so."""
-    rows = tuple(row for row in context.placements.rows if row.what != ASSUMED)
+    rows = tuple(row for row in context.placements.rows if row.item != ASSUMED)
     is_unknown = bool(neighbours) and not rows
     if neighbours is None:
-        rows = tuple(row for row in rows if row.what == ELEMENT)
+        rows = tuple(row for row in rows if row.item == ELEMENT)
     return AdjacentObjects(rows if neighbours is not False else (), tuple(pairs), is_unknown)
 
 
@@ -177,11 +177,11 @@ def judge_apart(
         for a, b in worst
     ]
     sentences += [
-        f"{say(a)} shares a {unit} with {say(b)} of the next {row.what}, {row.step} bytes on, "
+        f"{say(a)} shares a {unit} with {say(b)} of the next {row.item}, {row.step} bytes on, "
         f"in {len(across[a, b, row])} of {total} placements"
         for a, b, row in sorted(across, key=lambda met: -len(across[met]))
     ]
-    bases = placements.in_any(
+    bases = placements.bases_in_any(
         (
             *violations.values(),
             *(_bases_of_both(row, pair, placements.line_size) for (_, _, row), pair in across.items()),

@@ -12,7 +12,7 @@ from layoutlint.model.structs import Struct
 T = TypeVar("T")
 
 
-class About(Generic[T]):
+class StructMap(Generic[T]):
     """Values that are each about the structs with a name (a tag or typedef) or pattern."""
 
     def __init__(self, things: Iterable[tuple[str, T]]) -> None:
@@ -24,7 +24,7 @@ class About(Generic[T]):
             else:
                 self._named.setdefault(name, []).append((number, thing))
 
-    def of(self, struct: Struct) -> list[T]:
+    def find(self, struct: Struct) -> list[T]:
         """Return the values about a struct, in the given order."""
         names = dict.fromkeys((struct.name, *struct.aliases))
         things = {number: thing for name in names for number, thing in self._named.get(name, ())}
@@ -47,8 +47,8 @@ class Structs:
             for name in dict.fromkeys((struct.name, *struct.aliases)):
                 self._named.setdefault(name, []).append(struct)
 
-    def answering(self, name: str) -> list[Struct]:
+    def find(self, name: str) -> list[Struct]:
         """Return the structs that match a name or pattern."""
         if is_pattern(name):
-            return [struct for struct in self._all if struct.answers_to(name)]
+            return [struct for struct in self._all if struct.matches(name)]
         return list(self._named.get(name, ()))

@@ -8,9 +8,9 @@ from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
 from layoutlint.errors import RuleFileError
-from layoutlint.judgement.condition import ALWAYS, When, excluded
+from layoutlint.judgement.condition import ALWAYS, When, exclusion_reason
 from layoutlint.judgement.context import Access, Context
-from layoutlint.judgement.lookup import About
+from layoutlint.judgement.lookup import StructMap
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
@@ -197,15 +197,17 @@ class Pack:
     """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
     active with it."""
     shipped: bool = False
-    _intents: list[About[StructIntent]] = field(default_factory=list, init=False, compare=False, repr=False)
+    _intents: list[StructMap[StructIntent]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
 
-    def about(self, struct: Struct) -> list[StructIntent]:
+    def intents_for(self, struct: Struct) -> list[StructIntent]:
         """Return the statements of the file about a struct, except rules."""
         if not self._intents:
-            self._intents.append(About((intent.struct, intent) for intent in self.structs))
-        return self._intents[0].of(struct)
+            self._intents.append(StructMap((intent.struct, intent) for intent in self.structs))
+        return self._intents[0].find(struct)
 
-    def applied(self, reading: Reading) -> Pack:
+    def select_for(self, reading: Reading) -> Pack:
         """Return the pack with the statements that apply to an input: the first of alternatives."""
         if all(intent.when == ALWAYS for intent in self.structs):
             return self
@@ -213,17 +215,17 @@ class Pack:
         names: set[tuple[str, str]] = set()
         for intent in self.structs:
             key = intent.struct, intent.source.file
-            if key not in names and not excluded(intent.when, reading):
+            if key not in names and not exclusion_reason(intent.when, reading):
                 chosen.append(intent)
                 names |= {key} if intent.when != ALWAYS else set()
         return replace(self, structs=tuple(chosen))
 
     def accesses(self, struct: Struct) -> tuple[Access, ...]:
         """Return the declared accesses of the fields of a struct."""
-        return tuple(access for intent in self.about(struct) for access in intent.accesses)
+        return tuple(access for intent in self.intents_for(struct) for access in intent.accesses)
 
     @property
-    def declared(self) -> tuple[str, ...]:
+    def structs_with_accesses(self) -> tuple[str, ...]:
         """The names and patterns of structs with declared accesses."""
         return tuple(intent.struct for intent in self.structs if intent.accesses)
 
@@ -232,7 +234,7 @@ class Pack:
 
         Raises RuleFileError if two statements contradict each other.
         """
-        placed = [intent for intent in self.about(struct) if intent.placement is not None]
+        placed = [intent for intent in self.intents_for(struct) if intent.placement is not None]
         chosen = [intent for intent in placed if not is_pattern(intent.struct)] or placed
         storages = [intent.placement for intent in chosen if intent.placement is not None]
         for other in storages[1:]:

@@ -71,7 +71,7 @@ class Verdict:
     """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
     is_missing_field: bool = False
     """Whether it is unknown because the rule names a field that the struct lacks."""
-    is_passed_over: bool = False
+    is_not_applicable: bool = False
     """Whether the rule does not apply to this struct, one of many, and is not reported."""
     orders: Orders | None = None
     """The possible orders of fields; `evidence` is then from one of them, `bases` from all."""
@@ -98,7 +98,7 @@ def judge(
     )
 
 
-def settle(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
+def judge_once(holds: bool, message: str, evidence: tuple[Place, ...], advice: str) -> Verdict:
     """Return the verdict of a rule that does not depend on the placement."""
     if holds:
         return Verdict(Outcome.KEPT, message, evidence)

@@ -31,23 +31,23 @@ KINDS = {
 }
 """The class of each kind, in the order of the manual. The module has the name of the kind."""
 
-OF_VARIABLES = ("neighbours",)
+VARIABLE_KINDS = ("neighbours",)
 """Kinds whose rules are about variables, and name no struct."""
-OF_EITHER = ("stride",)
+STRUCT_OR_VARIABLE_KINDS = ("stride",)
 """Kinds whose rules are about variables if they have the key `variables`."""
 
 
-IN_PAIRS = ("separate", "isolated", "access", "guards", "stride", "neighbours")
+PAIRABLE_KINDS = ("separate", "isolated", "access", "guards", "stride", "neighbours")
 """Kinds that keep fields apart, and so can do it by aligned pairs of lines."""
 
 
-def in_pairs(kind: Kind) -> bool:
+def can_use_pairs(kind: Kind) -> bool:
     """Return whether a rule can be judged by pairs of lines: not if it brings fields together."""
-    return kind.name in IN_PAIRS and getattr(kind, "contended", True)
+    return kind.name in PAIRABLE_KINDS and getattr(kind, "contended", True)
 
 
 @cache
-def kind_named(name: str) -> type[Kind] | None:
+def find_kind(name: str) -> type[Kind] | None:
     """Return the kind called `name`; None for none."""
     if name not in KINDS:
         return None
@@ -55,6 +55,6 @@ def kind_named(name: str) -> type[Kind] | None:
     return cast("type[Kind]", getattr(module, KINDS[name]))
 
 
-def every_kind() -> tuple[type[Kind], ...]:
+def all_kinds() -> tuple[type[Kind], ...]:
     """Return all kinds, in the order of the manual."""
-    return tuple(kind for name in KINDS if (kind := kind_named(name)) is not None)
+    return tuple(kind for name in KINDS if (kind := find_kind(name)) is not None)

@@ -12,7 +12,7 @@ from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge_once
 
 _BREAKS = """\
 struct sem {
@@ -78,11 +78,11 @@ class Adjacent:
         widest = max((gap.size for gap in gaps), default=0)
         if not faults:
             message = f"{format_places(places)} stand side by side, at most {widest} bytes apart"
-            return settle(True, message, places, "")
+            return judge_once(True, message, places, "")
         between = tuple(other for gap in gaps for other in others if gap.holds(other))
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
         advice = f"bring {names} together, and move what is between behind them"
-        return settle(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
+        return judge_once(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
 
     def _faults(self, gap: _Gap, others: tuple[Place, ...]) -> Iterator[str]:
         ends = f"{format_place(gap.low)} and {format_place(gap.high)}"

@@ -12,7 +12,7 @@ from layoutlint.geometry.slab import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, format_place, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge_once
 from layoutlint.model.storage import ANY, LINE, PAGE
 
 _BREAKS = """\
@@ -115,7 +115,7 @@ class Allocation:
         message = f"{struct.aggregate} {struct.name} has {context.layout.size} bytes: "
         message += "; ".join(says for says, _ in results)
         advice = "; ".join(advice for _, advice in results if advice)
-        return settle(not advice, message, (), advice)
+        return judge_once(not advice, message, (), advice)
 
     def _judge_limits(self, context: Context) -> Iterator[tuple[str, str]]:
         """Yield the results for class and slabs, each with advice if a limit is exceeded."""

@@ -11,7 +11,7 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, judge_once
 
 _BREAKS = """\
 struct stats {
@@ -72,8 +72,8 @@ class Complete:
             *_describe_missing(missing, places_by_path, layout),
         ]
         if not sentences:
-            return settle(True, f"all {total} fields are declared", (), "")
-        return settle(False, "; ".join(sentences), undeclared, _advice(undeclared, missing))
+            return judge_once(True, f"all {total} fields are declared", (), "")
+        return judge_once(False, "; ".join(sentences), undeclared, _advice(undeclared, missing))
 
 
 def _without_twins(places: tuple[Place, ...], declared: list[Place], layout: Layout) -> Iterator[Place]:
@@ -117,7 +117,7 @@ def _describe_missing(
     A field that is itself declared is no candidate for a new name.
     """
     if missing:
-        inner_paths = [place.path for place in layout.expanded()]
+        inner_paths = [place.path for place in layout.walk_fields()]
         names = [
             place.path
             for place in layout.remaining_fields(

@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import refuse_many
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, format_place, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge_once
 
 _BREAKS = """\
 struct pair {
@@ -78,10 +78,10 @@ class Distance:
             raise CannotTell(f"`{self.fields[0]}` means one field only, {format_place(places[0])}")
         wrong = [(pair, fault) for pair in pairs if (fault := self._fault(*pair))]
         if not wrong:
-            return settle(True, first_few([_describe_pair(pair) for pair in pairs], "pairs"), places, "")
+            return judge_once(True, first_few([_describe_pair(pair) for pair in pairs], "pairs"), places, "")
         message = first_few([_describe_pair(pair) + fault for pair, fault in wrong], "pairs")
         evidence = tuple(dict.fromkeys(place for pair, _ in wrong for place in pair))
-        return settle(False, message, evidence, self._advice(wrong[0][0]))
+        return judge_once(False, message, evidence, self._advice(wrong[0][0]))
 
     def _fault(self, a: Place, b: Place) -> str:
         """Return the fault in the distance of two fields; empty for none."""

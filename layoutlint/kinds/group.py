@@ -13,7 +13,7 @@ from layoutlint.geometry.groups import Group, Groups
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
 from layoutlint.judgement.advice import first_few, line_numbers
-from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
+from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable
 from layoutlint.judgement.line_sharing import Pair, judge_apart, pairs_between
 from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -126,7 +126,7 @@ class MarkedGroup:
         """
         groups_of_struct = _marked_groups(context)
         chosen = (
-            groups_of_struct.whole
+            groups_of_struct.complete
             if self.group is None
             else (_require_group(self.group, groups_of_struct, context),)
         )
@@ -143,7 +143,7 @@ class MarkedGroup:
         is_fixed = bool(strays) or len(faults) > sum(bool(message) for message, _ in crowded)
         bases = [context.placements.bases] if is_fixed else [bases for _, bases in crowded]
         sentences = [*([first_few(faults, "faults")] if faults else ()), *group_sides.describe_strays(strays)]
-        violated = context.placements.in_any([*bases, sharing.bases])
+        violated = context.placements.bases_in_any([*bases, sharing.bases])
         return _combine_verdicts(
             sentences, tuple(stray.place for stray in strays), sharing, context.placements, violated
         )
@@ -184,9 +184,9 @@ def _marked_groups(context: Context) -> Groups:
     is random.
     """
     struct = context.layout.struct
-    marked = groups.of(context.layout)
-    if not marked.whole and not marked.faults:
-        raise Unconcerned(f"{struct.aggregate} {struct.name} marks no groups of fields")
+    marked = groups.find_groups(context.layout)
+    if not marked.complete and not marked.faults:
+        raise NotApplicable(f"{struct.aggregate} {struct.name} marks no groups of fields")
     if struct.randomised is not None and struct.randomised.is_own:
         raise CannotTell(
             f"the marks of groups are in a random order, as all of {struct.aggregate} {struct.name}"
@@ -199,7 +199,7 @@ def _require_group(name: str, marked: Groups, context: Context) -> Group:
     if group is not None:
         return group
     struct = context.layout.struct
-    near = did_you_mean(name, [candidate.name for candidate in marked.whole])
+    near = did_you_mean(name, [candidate.name for candidate in marked.complete])
     fault = next((f"; {fault}" for fault in marked.faults if f"`{name}`" in fault), near)
     raise NoSuchField(f"{struct.aggregate} {struct.name} has no group `{name}`{fault}")
 
@@ -220,10 +220,10 @@ def _judge_sharing(chosen: tuple[Group, ...], marked: Groups, placements: Placem
     """
     pairs: list[Pair] = []
     names_of: dict[Place, list[str]] = {}
-    for written, read in permutations(marked.whole, 2):
+    for written, read in permutations(marked.complete, 2):
         if written.use and read.use and written.use.disturbs(read.use) and {written, read} & {*chosen}:
             pairs += pairs_between(read.members, written.members)
-    for group in marked.whole:
+    for group in marked.complete:
         for place in group.members:
             names_of.setdefault(place, []).append(f"`{group.name}`")
 

@@ -30,15 +30,15 @@ def find_strays(context: Context, groups: Groups) -> tuple[Stray, ...]:
     """Return the fields whose declared accesses of sides do not match their group, in declared order."""
     by_place: dict[Place, list[Access]] = {}
     for access in context.accesses if any(access.side for access in context.accesses) else ():
-        for place in context.declared(access):
+        for place in context.declared_fields(access):
             by_place.setdefault(place, []).append(access)
-    side_groups = [group for group in groups.whole if group.use is not None and group.use.sides]
-    uses = ((place, use_of(accesses)) for place, accesses in by_place.items() if not place.is_empty)
+    side_groups = [group for group in groups.complete if group.use is not None and group.use.sides]
+    uses = ((place, combine_uses(accesses)) for place, accesses in by_place.items() if not place.is_empty)
     each = (_make_stray(place, use, groups.find_around(place), side_groups) for place, use in uses)
     return tuple(stray for stray in each if stray is not None)
 
 
-def use_of(accesses: Iterable[Access]) -> Use | None:
+def combine_uses(accesses: Iterable[Access]) -> Use | None:
     """Return the use that the accesses of a field state; None if no side uses it often."""
     hot = [access for access in accesses if access.side and access.access not in _NOT_HOT]
     written = any(access.access == _WRITTEN for access in hot)

@@ -157,7 +157,7 @@ def _judge_together(lock: Place, data: tuple[Place, ...], context: Context) -> V
         f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "
         "who takes the lock does not find the data on its line, and waits for another"
     )
-    bases = placements.in_any(bases_by_field.values())
+    bases = placements.bases_in_any(bases_by_field.values())
     return judge(placements, bases, message, (lock, *separated), _advice(lock, data, placements, len(bases)))
 
 

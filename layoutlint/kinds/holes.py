@@ -9,7 +9,7 @@ from layoutlint.geometry.layout import Hole, Layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, judge_once
 
 _BREAKS = """\
 struct record {
@@ -61,11 +61,11 @@ class Holes:
         total = sum(hole.size for hole in holes)
         message = f"{total} bytes are in {len(holes)} hole{'' if len(holes) == 1 else 's'}"
         if total <= self.max:
-            return settle(True, message, (), "")
+            return judge_once(True, message, (), "")
         where = ", ".join(_describe_hole(hole, layout) for hole in holes[:6])
         more = f" and {len(holes) - 6} more" if len(holes) > 6 else ""
         advice = f"move or narrow fields so that {total - self.max} of these bytes are used"
-        return settle(False, f"{message}, {self.max} allowed: {where}{more}", (), advice)
+        return judge_once(False, f"{message}, {self.max} allowed: {where}{more}", (), advice)
 
 
 def _describe_hole(hole: Hole, layout: Layout) -> str:

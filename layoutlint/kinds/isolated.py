@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements, lines_of
+from layoutlint.geometry.placement import Placements, field_lines
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import every_pair, find_adjacent_objects, judge_apart
 from layoutlint.judgement.parameters import need_fields
@@ -96,7 +96,7 @@ class Isolated:
         note = f"bytes outside of the object are on a {placements.unit} of theirs in {share}"
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")
-        bases = placements.in_any((outside, verdict.bases))
+        bases = placements.bases_in_any((outside, verdict.bases))
         message = note if verdict is kept_verdict else f"{verdict.message}; {note}"
         line = placements.line_size
         advice = f"align the struct to {line} bytes, so that it begins and ends with a {placements.unit}"
@@ -125,7 +125,7 @@ def _bases_sticking_out(size: int, places: tuple[Place, ...], placements: Placem
     line = placements.line_size
 
     def sticks_out(base: int) -> bool:
-        touched = [lines_of(place, base, line) for place in places if not place.is_empty]
+        touched = [field_lines(place, base, line) for place in places if not place.is_empty]
         return any(lines.start * line < base or lines.stop * line > base + size for lines in touched)
 
     return placements.violating_bases(sticks_out)

@@ -57,7 +57,7 @@ class LineStart:
         places, placements = context.places(self.fields), context.placements
         inside_bases = {place: _bases_inside_line(place, placements) for place in places}
         wrong = tuple(place for place in places if inside_bases[place])
-        bases = placements.in_any(inside_bases.values())
+        bases = placements.bases_in_any(inside_bases.values())
         if not wrong:
             begins = "begins" if len(places) == 1 else "begin"
             return judge(

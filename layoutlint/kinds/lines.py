@@ -115,7 +115,7 @@ class Lines:
             raise CannotTell(
                 f"no access of {side} is declared for a field of {struct.aggregate} {struct.name}"
             )
-        return tuple(dict.fromkeys(place for access in hot for place in context.declared(access)))
+        return tuple(dict.fromkeys(place for access in hot for place in context.declared_fields(access)))
 
     def _describe_fields(self, places: tuple[Place, ...]) -> str:
         if self.side is None:

@@ -68,6 +68,6 @@ def _example_text(title: str, example: Example) -> str:
 
 
 if __name__ == "__main__":
-    from layoutlint.kinds import every_kind
+    from layoutlint.kinds import all_kinds
 
-    print(document(every_kind()), end="")
+    print(document(all_kinds()), end="")

@@ -82,7 +82,7 @@ class NoStraddle:
             _describe_straddle(place, bases, placements, as_whole[place])
             for place, bases in straddling.items()
         ]
-        bases = placements.in_any(straddling.values())
+        bases = placements.bases_in_any(straddling.values())
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)

@@ -11,7 +11,7 @@ from layoutlint.judgement.advice import in_all_placements
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_at_least, need_one
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge, judge_once
 
 _BREAKS = """\
 struct packet {
@@ -70,9 +70,9 @@ class Offset:
         message = f"{format_place(place)} begins at {place.offset}"
         off = place.offset - (self.at or 0)
         if not off:
-            return settle(True, message, (place,), "")
+            return judge_once(True, message, (place,), "")
         message += f", {abs(off)} bytes {'behind' if off > 0 else 'before'} {self.at}"
-        return settle(False, message, (place,), f"move `{place.path}` {-off:+} bytes, to {self.at}")
+        return judge_once(False, message, (place,), f"move `{place.path}` {-off:+} bytes, to {self.at}")
 
 
 def _judge_line(place: Place, line: int, placements: Placements) -> Verdict:

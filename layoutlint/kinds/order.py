@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import every_pair
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge_once
 from layoutlint.model.paths import is_pattern
 
 _BREAKS = """\
@@ -67,12 +67,12 @@ class Order:
         wrong = [pair for pair in pairs if not _precedes(*pair)]
         places = tuple(dict.fromkeys(place for step in steps for place in step))
         if not wrong:
-            return settle(True, f"{format_places(places)} stand in this order", places, "")
+            return judge_once(True, f"{format_places(places)} stand in this order", places, "")
         message = first_few(
             [f"{format_place(a)} does not stand before {format_place(b)}" for a, b in wrong], "pairs"
         )
         advice = f"declare `{wrong[0][0].path}` before `{wrong[0][1].path}`"
-        return settle(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
+        return judge_once(False, message, tuple(dict.fromkeys(p for pair in wrong for p in pair)), advice)
 
 
 def _without_named(places: tuple[Place, ...], named: tuple[str, ...], path: str) -> tuple[Place, ...]:

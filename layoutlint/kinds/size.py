@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from layoutlint.geometry.placement import Placements, lines
+from layoutlint.geometry.placement import Placements, touched_lines
 from layoutlint.judgement.advice import line_numbers
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, judge, settle
+from layoutlint.judgement.verdict import Outcome, Verdict, judge, judge_once
 
 _BREAKS = """\
 struct slot {
@@ -76,7 +76,7 @@ class Size:
         if open_end is not None:
             message += f", without the flexible array `{open_end.path}`"
         if self.max_lines is None:
-            return settle(not faults, message, (), self._advice(size))
+            return judge_once(not faults, message, (), self._advice(size))
         if open_end is not None and not faults:
             raise CannotTell(f"where an object ends is not known: `{open_end.path}` is a flexible array")
         return self._count_lines(size, message, bool(faults), context.placements)
@@ -120,5 +120,5 @@ class Size:
 
 def _count_lines(base: int, size: int, line_size: int) -> int:
     """Return the number of lines that an object touches. `len` fails for the huge sizes of damaged inputs."""
-    touched = lines(base, 0, size, line_size)
+    touched = touched_lines(base, 0, size, line_size)
     return touched.stop - touched.start

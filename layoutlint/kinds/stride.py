@@ -198,7 +198,7 @@ class Stride:
             sentences = [sentences[0], f"and {len(sentences) - 1} more pairs"]
         if array is None:
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
-        bases_of_all = placements.in_any(violations.values())
+        bases_of_all = placements.bases_in_any(violations.values())
         row = worst[0][2]
         advice = _advice(row, near_of[row], placements.line_size, array is not None)
         return judge(placements, bases_of_all, first_few(sentences, "pairs"), evidence, advice)
@@ -221,7 +221,7 @@ def _combine(verdicts: list[Verdict], context: Context) -> Verdict:
     """Return one verdict on several arrays: the worst first, over the bases of all."""
     worst = sorted(verdicts, key=lambda verdict: -len(verdict.bases))
     failing = [verdict for verdict in worst if verdict.bases] or worst
-    bases = context.placements.in_any(verdict.bases for verdict in failing)
+    bases = context.placements.bases_in_any(verdict.bases for verdict in failing)
     evidence = tuple(dict.fromkeys(place for verdict in failing for place in verdict.evidence))
     message = first_few([verdict.message for verdict in failing], "arrays")
     return judge(context.placements, bases, message, evidence, failing[0].advice)
@@ -273,7 +273,7 @@ def _pairs_within_reach(
 
 
 def _item_name(row: Row) -> str:
-    return ELEMENT if row.what == ASSUMED else row.what
+    return ELEMENT if row.item == ASSUMED else row.item
 
 
 def _describe_pair(a: Place, b: Place, row: Row, array: Place | None, unit: str) -> str:
@@ -316,7 +316,7 @@ def _advice(row: Row, pairs: list[tuple[Place, Place]], line: int, is_array: boo
     advice = separate_elements(row.step, line)
     if is_array:
         advice = advice.replace("the struct", "the elements", 1)
-    more = _padding(row, pairs, line) if row.what in (ELEMENT, ASSUMED) else None
+    more = _padding(row, pairs, line) if row.item in (ELEMENT, ASSUMED) else None
     return advice if more is None else f"{advice}; {more} bytes of padding at the end do as well"
 
 

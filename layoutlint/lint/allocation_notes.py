@@ -10,7 +10,7 @@ from layoutlint.errors import ReadError
 from layoutlint.geometry import placement, slab
 from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.layout import Layout
-from layoutlint.judgement.lookup import About
+from layoutlint.judgement.lookup import StructMap
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading, no_progress
@@ -19,7 +19,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations import proposals, sources
 from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.proposals import Proposal, described, keys
+from layoutlint.readers.allocations.proposals import Proposal, describe_call, keys
 
 
 def allocation_notes(inputs: list[JudgedInput], options: Options) -> list[tuple[str, ...]]:
@@ -45,7 +45,7 @@ def _notes_on_input(
     own = _read_allocations(_sources(reading), frozenset(structs)) if structs else []
     calls = own + [call for call in shared if call.struct in structs and call not in own]
     by_tag = (replace(call, struct=structs[call.struct].name) for call in calls)
-    for each in proposals.of(by_tag, has_typedefs=True).structs:
+    for each in proposals.list_proposals(by_tag, has_typedefs=True).structs:
         yield from _notes_on_struct(structs[each.struct], each.proposals, options)
 
 
@@ -73,44 +73,44 @@ def _sources(reading: Reading) -> tuple[str, ...]:
 
 def _unplaced_structs(judged: JudgedInput) -> dict[str, Struct]:
     """Return the structs that rules judge and for which no placement is declared, by tag and typedef."""
-    rules = About((rule.struct, rule) for rule in judged.rules)
+    rules = StructMap((rule.struct, rule) for rule in judged.rules)
     structs = [
         struct
         for struct in judged.reading.structs
-        if struct.bit_size is not None and rules.of(struct) and not _has_placement(struct, judged)
+        if struct.bit_size is not None and rules.find(struct) and not _has_placement(struct, judged)
     ]
     return {name: struct for struct in structs for name in (*struct.aliases, struct.name)}
 
 
 def _has_placement(struct: Struct, judged: JudgedInput) -> bool:
-    intents = (intent for pack in judged.packs for intent in pack.about(struct))
+    intents = (intent for pack in judged.packs for intent in pack.intents_for(struct))
     return any(intent.placement is not None for intent in intents)
 
 
 def _notes_on_struct(struct: Struct, proposals: tuple[Proposal, ...], options: Options) -> Iterator[str]:
     line_size, min_align = options.line_size, options.min_align
     layout = Layout(struct)
-    assumed = len(placement.of(layout, line_size, min_align).bases)
+    assumed = len(placement.placements(layout, line_size, min_align).bases)
     for proposal in proposals:
         storage = _placement_of(proposal.storage, layout.size, struct.target.line_size)
         call, *more = proposal.places
-        wanted = placement.wanting(layout, min_align)
+        wanted = placement.allocation_request(layout, min_align)
         if contradiction(storage, struct.name, wanted, struct.align) is not None:
             continue
-        bases = len(placement.of(layout, line_size, min_align, storage).bases)
+        bases = len(placement.placements(layout, line_size, min_align, storage).bases)
         if bases == assumed:
             continue
         also = f" and {len(more)} more" if more else ""
         verb = "narrow" if bases < assumed else "widen"
         yield (
-            f"{call.source} allocates {struct.aggregate} {struct.name} ({described(call)}){also}: "
+            f"{call.source} allocates {struct.aggregate} {struct.name} ({describe_call(call)}){also}: "
             f"`{', '.join(keys(storage))}` would {verb} {assumed} bases to {bases}"
         )
 
 
 def _placement_of(storage: Storage, size: int, line_size: int) -> Storage:
     """Return the placement with the alignment that SLAB_HWCACHE_ALIGN gives objects of up to half a line."""
-    part = slab.line_part(size, line_size)
+    part = slab.hwcache_alignment(size, line_size)
     if storage.word != LINE or part == line_size:
         return storage
     return replace(storage, word="slab", align=part)

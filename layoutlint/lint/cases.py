@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from layoutlint.intent.toml import case_file
-from layoutlint.judgement.case import BREAKING, KEEPING, Case, Expected, Result, Trial, Uncovered
+from layoutlint.judgement.case import BREAKING, KEEPING, Case, Expectation, Result, RuleWithoutCases, Trial
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
@@ -41,16 +41,16 @@ def _run_case(pack: Pack, case: Case, folder: str) -> list[Result]:
     path = os.path.join(folder, "case.c")
     with open(path, "w", encoding="utf-8") as file:
         file.write(case.text)
-    rules = tuple(replace(expected.rule, guess=False) for expected in case.expected)
+    rules = tuple(replace(expected.rule, guess=False) for expected in case.expectations)
     options = Options(read=ReadOptions(flags=(TARGET, *case.flags)))
     report = check((path,), (replace(pack, rules=rules, guesses=False),), (), options)
     names = {path: case.source.file, os.path.relpath(path): case.source.file}
-    return [_compare(case, expected, report, names) for expected in case.expected]
+    return [_compare(case, expected, report, names) for expected in case.expectations]
 
 
-def _compare(case: Case, expected: Expected, report: Report, names: dict[str, str]) -> Result:
+def _compare(case: Case, expected: Expectation, report: Report, names: dict[str, str]) -> Result:
     """Compare the verdicts on a case with the expected outcome; `names` are the file names for messages."""
-    findings = (*report.findings, *report.kept)
+    findings = (*report.findings, *report.kept_findings)
     verdicts = [f.verdict for f in findings if f.rule.id == expected.rule.id and f.struct is not None]
     if is_pattern(expected.rule.struct):  # some structs of the case only serve others
         verdicts = [verdict for verdict in verdicts if verdict.outcome is not Outcome.KEPT] or verdicts
@@ -67,11 +67,11 @@ def _why_nothing_was_judged(rule: Rule, report: Report) -> list[str]:
     return skipped or failures or [f"the case does not define struct {rule.struct}"]
 
 
-def _rules_without_cases(pack: Pack, results: tuple[Result, ...]) -> Iterable[Uncovered]:
-    covered = {(result.expected.rule, result.expected.outcome) for result in results}
+def _rules_without_cases(pack: Pack, results: tuple[Result, ...]) -> Iterable[RuleWithoutCases]:
+    covered = {(result.expectation.rule, result.expectation.outcome) for result in results}
     for rule in pack.rules:
         is_broken = any((rule, outcome) in covered for outcome in (Outcome.BROKEN, Outcome.AT_RISK))
         is_kept = (rule, Outcome.KEPT) in covered
         missing = (*(() if is_broken else (BREAKING,)), *(() if is_kept else (KEEPING,)))
         if missing:
-            yield Uncovered(rule, missing)
+            yield RuleWithoutCases(rule, missing)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from layoutlint.judgement.condition import ALWAYS, assumed
-from layoutlint.judgement.finding import Coverage, Finding, NotCovered, SkippedRule
+from layoutlint.judgement.condition import ALWAYS, assumed_conditions
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, SkippedRule
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.judged_input import JudgedInput
@@ -15,7 +15,7 @@ from layoutlint.lint.unused import why_nothing_was_judged
 from layoutlint.model.reading import Omission
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 
 
 def coverage_of(
@@ -23,7 +23,7 @@ def coverage_of(
     rules: tuple[Rule, ...],
     findings: list[Finding],
     unused_intent: tuple[Finding, ...],
-    omitted: tuple[NotCovered, ...],
+    omitted: tuple[CoverageGap, ...],
 ) -> Coverage:
     """Return the coverage of a run; `unused_intent` are findings on declarations that match nothing."""
     judging = {f.rule for f in findings if f.struct is not None}
@@ -58,16 +58,14 @@ def assumption_notes(judged: JudgedInput) -> tuple[str, ...]:
     conditions = Counter(
         condition
         for rule in judged.rules
-        if rule.when is not ALWAYS
-        and not judged.exclusion(rule.when)
-        and judged.structs.answering(rule.struct)
-        for condition in assumed(rule.when, judged.reading)
+        if rule.when is not ALWAYS and not judged.exclusion(rule.when) and judged.structs.find(rule.struct)
+        for condition in assumed_conditions(rule.when, judged.reading)
     )
-    texts = [f"{condition} ({counted(number, 'rule')})" for condition, number in sorted(conditions.items())]
+    texts = [f"{condition} ({quantity(number, 'rule')})" for condition, number in sorted(conditions.items())]
     return (f"conditions that it does not state, taken to hold: {', '.join(texts)}",) if texts else ()
 
 
-def not_covered(inputs: list[JudgedInput], selection: Selection) -> Iterator[NotCovered]:
+def not_covered(inputs: list[JudgedInput], selection: Selection) -> Iterator[CoverageGap]:
     """Yield the parts of inputs that were not read, with the number of rules that could apply to them."""
     for judged in inputs:
         rules = [
@@ -76,7 +74,7 @@ def not_covered(inputs: list[JudgedInput], selection: Selection) -> Iterator[Not
         for omission in (*judged.reading.omissions, *_unreliable_structs(judged, rules, selection)):
             count = sum(_could_apply(rule, omission, selection) for rule in rules)
             structs = None if omission.structs is None else tuple(sorted(omission.structs))
-            yield NotCovered(judged.reading.path, omission.reason, structs, count)
+            yield CoverageGap(judged.reading.path, omission.reason, structs, count)
 
 
 def _could_apply(rule: Rule, omission: Omission, selection: Selection) -> bool:
@@ -101,5 +99,5 @@ def _unreliable_structs(judged: JudgedInput, rules: list[Rule], selection: Selec
 
 
 def _why_unreliable(structs: list[Struct], total: int) -> str:
-    count = f"{len(structs):,} of {counted(total, 'struct')} could not be judged"
+    count = f"{len(structs):,} of {quantity(total, 'struct')} could not be judged"
     return f"{count}, because their layouts are unreliable: {structs[0].problem}"

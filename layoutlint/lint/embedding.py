@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layoutlint.geometry.alignment_proofs import Proofs
-from layoutlint.geometry.containers import Container, Index, TooManyWays
+from layoutlint.geometry.containers import Container, Index, TooManyContainers
 from layoutlint.judgement.context import CannotTell
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
@@ -27,7 +27,7 @@ class Surroundings:
 
     def settle(self, struct: Struct) -> Struct:
         """Return a struct with the alignments that its uses prove; the first call reads the inputs again."""
-        return struct if self.proofs is None else self.proofs.settled(struct)
+        return struct if self.proofs is None else self.proofs.narrow_alignments(struct)
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded, in all inputs for its target; raises CannotTell.
@@ -35,16 +35,16 @@ class Surroundings:
         If fields can have many orders, places that are equal modulo `line_size` (bytes) count once.
         """
         index = self.indices[struct.target]
-        typedefs = sorted(index.unsettled(struct.name))
+        typedefs = sorted(index.ambiguous_typedefs(struct.name))
         if typedefs:
             raise CannotTell(f"which struct `{typedefs[0]}` stands for cannot be told")
-        untyped = index.untyped(struct)
+        untyped = index.field_without_type(struct)
         if untyped is not None:
             name = f"{struct.aggregate} {struct.name}"
             raise CannotTell(f"the type of {untyped} is not in the input, and {name} may be there")
         try:
-            return index.containers(struct.name, index.same(struct))
-        except TooManyWays as error:
+            return index.containers(struct.name, index.merged_definition(struct))
+        except TooManyContainers as error:
             raise CannotTell(str(error)) from None
 
     def definitions(self, target: Target, names: Iterable[str]) -> list[Struct]:

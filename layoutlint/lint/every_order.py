@@ -23,7 +23,7 @@ from layoutlint.phrases import percent
 from layoutlint.randstruct import order_tree, probability, view
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.order_tree import TooManyOrders
-from layoutlint.randstruct.shape import Chosen, Laid, Shape
+from layoutlint.randstruct.shape import Chosen, Shape, ShapeLayout
 from layoutlint.randstruct.view import Path, View
 
 _STEPS = re.compile(r"[^.\[\]]+")
@@ -41,7 +41,7 @@ def judge_every_order(rule: Rule, struct: Struct, shape: Shape, where: RulePlace
     storage = where.pack.storage(struct)
     if storage is not None and storage.word == EMBEDDED:  # the containers decide where an object starts
         return _judge_alignment(rule, struct, shape, where, shape.align)
-    declared = alignment.reordered(struct, struct.fields, struct.bit_size or 0, shape.align)
+    declared = alignment.reorder(struct, struct.fields, struct.bit_size or 0, shape.align)
     verdicts = []
     for case in _cases(declared, where):
         align = case.aligns[-1] if case.aligns else shape.align
@@ -133,15 +133,15 @@ class _OrderJudge:
         self._reach = line * 8 if traits.fields == "near" and self.storage is None else None
         self._cases: dict[int, Case] = {}
         self._results: dict[View, _LayoutResult] = {}
-        self.question = view.question(shape, (), False, needs_size)
+        self.question = view.make_question(shape, (), False, needs_size)
         fields = _fields_of_rule(rule, self._context(self.struct))
         sees_others = traits.fields != "named" or any(place.is_flexible for place in fields)
-        self.question = view.question(shape, map(_steps, fields), sees_others, needs_size)
+        self.question = view.make_question(shape, map(_steps, fields), sees_others, needs_size)
 
     def count_orders(self) -> _Result:
         """Judge all orders, each with its probability; raises TooManyOrders."""
         result, share, total = _Result(), Fraction(0), 0
-        for chance in probability.counted(self.shape, self.question):
+        for chance in probability.count_views(self.shape, self.question):
             layout_result = self._judge_view(chance.view)
             result.add(layout_result, chance.orders)
             share += chance.weight * layout_result.share
@@ -152,9 +152,9 @@ class _OrderJudge:
     def draw_orders(self) -> _Result:
         """Judge orders drawn at random and, if all agree, orders that are likely to differ."""
         result, shares = _Result(), list[float]()
-        members = sum(len(shape.fields) for shape in self.shape.below())
+        members = sum(len(shape.fields) for shape in self.shape.all_inside())
         number = max(_DRAWN[0], min(_DRAWN[1], _PLACED // members))
-        for chosen, layouts in probability.drawn(self.shape, number):
+        for chosen, layouts in probability.sample_layouts(self.shape, number):
             layout_result = self._judge_view(self.question.view(self.shape, layouts))
             result.add(layout_result, chosen)
             shares.append(float(layout_result.share))
@@ -162,21 +162,21 @@ class _OrderJudge:
         result.error = _error(shares, result.share)
         if not result.fails or not result.holds:
             for chosen in self._constructed_orders():
-                order_view = self.question.view(self.shape, self.shape.all_laid(chosen))
+                order_view = self.question.view(self.shape, self.shape.lay_out_all(chosen))
                 result.add(self._judge_view(order_view), chosen)
         return result
 
     def _judge_view(self, order_view: View) -> _LayoutResult:
         """Judge the layouts that have one view; raises CannotTell."""
         if self._reach is not None:
-            order_view = self.question.near(self.shape, order_view, self._reach)
+            order_view = self.question.view_near(self.shape, order_view, self._reach)
         if order_view not in self._results:
             self._results[order_view] = self._judge_struct(self._struct_of(order_view))
         return self._results[order_view]
 
     def _struct_of(self, order_view: View) -> Struct:
         size = order_view[0] if self.question.needs_size else max(self.struct.bit_size or 0, 1)
-        fields = self.question.shown(self.shape, order_view)
+        fields = self.question.place_members(self.shape, order_view)
         return replace(self.struct, fields=fields, bit_size=size)
 
     def _judge_struct(self, struct: Struct) -> _LayoutResult:
@@ -212,12 +212,12 @@ class _OrderJudge:
 
     def _constructed_orders(self) -> Iterator[Chosen]:
         """Yield orders with the fields of the rule side by side, at many places, or far apart."""
-        shapes = (shape for shape in self.shape.below() if shape.stream is not None)
+        shapes = (shape for shape in self.shape.all_inside() if shape.stream is not None)
         declared = {shape: list(range(len(shape.fields))) for shape in shapes}
         for shape in declared:
-            positions = sorted(self.question.sights[shape].asked)
+            positions = sorted(self.question.sights[shape].named)
             for key in _sort_keys(shape, positions):
-                order = None if shape.part is None else order_tree.sorted_by(shape.part, key.__getitem__)
+                order = None if shape.part is None else order_tree.sort_by(shape.part, key.__getitem__)
                 if order is not None:
                     yield {**_possible_orders(declared), shape: order}
 
@@ -226,7 +226,7 @@ def _possible_orders(declared: Mapping[Shape, list[int]]) -> Chosen:
     """Return one order of each shape that the compiler may choose, near the declared one."""
     orders: dict[Shape, list[int]] = {}
     for shape, positions in declared.items():
-        order = None if shape.part is None else order_tree.sorted_by(shape.part, float)
+        order = None if shape.part is None else order_tree.sort_by(shape.part, float)
         orders[shape] = positions if order is None else order
     return orders
 
@@ -257,7 +257,7 @@ def _fields_of_rule(rule: Rule, context: Context) -> tuple[Place, ...]:
     places = context.places(patterns, or_none=True)
     if not rule.kind.traits.uses_accesses and not any(pattern.startswith(SELECTOR) for pattern in patterns):
         return places
-    declared = [place for access in context.accesses for place in context.declared(access)]
+    declared = [place for access in context.accesses for place in context.declared_fields(access)]
     return tuple(dict.fromkeys((*places, *declared)))
 
 
@@ -286,9 +286,9 @@ def _verdict(judge: _OrderJudge, result: _Result) -> Verdict:
     """Return the verdict over all orders, with one order as the witness."""
     if result.drawn is not None and not result.fails:
         return unknown(_no_failure_message(judge.shape.mode, result))
-    layouts = judge.shape.all_laid(result.witness or {})
+    layouts = judge.shape.lay_out_all(result.witness or {})
     witness = replace(
-        judge.struct, fields=judge.shape.moved(layouts), bit_size=layouts[judge.shape].bit_size,
+        judge.struct, fields=judge.shape.move_members(layouts), bit_size=layouts[judge.shape].bit_size,
         origin="", files=(),
     )  # fmt: skip
     of_witness = judge.check(witness)
@@ -363,7 +363,7 @@ def _part_of_row(row: tuple[str, ...], paths: set[str]) -> str:
     return ", ".join([*start, *names, *(["..."] if last + 1 < len(row) else [])])
 
 
-def _names_in_order(shape: Shape, layouts: Mapping[Shape, Laid], prefix: str) -> Iterator[str]:
+def _names_in_order(shape: Shape, layouts: Mapping[Shape, ShapeLayout], prefix: str) -> Iterator[str]:
     """Yield the fields in their order; the fields of a shuffled or unnamed struct replace the struct."""
     for position in layouts[shape].order:
         member = shape.fields[position]
@@ -374,7 +374,7 @@ def _names_in_order(shape: Shape, layouts: Mapping[Shape, Laid], prefix: str) ->
         elif member.name is not None:
             yield path
         else:
-            yield prefix + "/".join(view.names(member.members))
+            yield prefix + "/".join(view.member_names(member.members))
 
 
 def _advice(traits: Traits) -> str:

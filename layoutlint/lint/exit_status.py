@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutlint.errors import EXIT_UNKNOWN
-from layoutlint.judgement.finding import Finding, NotCovered
+from layoutlint.judgement.finding import CoverageGap, Finding
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
@@ -19,7 +19,7 @@ def exit_status(
     findings: Iterable[Finding],
     unread: Sequence[Unread],
     options: Options,
-    omitted: Iterable[NotCovered] = (),
+    omitted: Iterable[CoverageGap] = (),
 ) -> int:
     """Return 1 for findings, else 3 if something could not be judged, else 0; notes do not count."""
     counting = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]

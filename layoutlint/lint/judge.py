@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import islice
 
 from layoutlint.errors import RuleFileError, UsageError
-from layoutlint.geometry.layout import Layout, shared
+from layoutlint.geometry.layout import Layout, cached_layout
 from layoutlint.geometry.placement import Placements
-from layoutlint.judgement.context import CannotTell, Context, NoSuchField, Unconcerned
+from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
@@ -22,7 +22,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 
 _MOST_FINDINGS = 2_000_000
 """The most findings of a run, each of about 1 KB; guesses on a kernel make 100,000."""
@@ -86,7 +86,7 @@ def _judge_pack(
             )
             continue
         skips_declarations = rule.shipped or options.ignore_missing
-        structs = [s for s in judged.structs.answering(rule.struct) if options.selection.has(s)]
+        structs = [s for s in judged.structs.find(rule.struct) if options.selection.has(s)]
         structs = [
             s for s in structs if not (_is_declaration(s) and (skips_declarations or s.name in defined))
         ]
@@ -113,7 +113,7 @@ def _judge_struct(
             yield replace(finding, is_lack=may_lack and finding.verdict.is_missing_field)
         return
     verdict = _judge_definition(rule, struct, where)
-    if verdict.is_passed_over:
+    if verdict.is_not_applicable:
         return
     if has_namesakes:
         message = f"{verdict.message} (the definition {_describe_definition(struct)})"
@@ -130,7 +130,7 @@ def _is_declaration(struct: Struct) -> bool:
 def _describe_definition(struct: Struct) -> str:
     """Return where a definition stands, to tell it from others of its name."""
     at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
-    place = some_of(struct.files) if len(struct.files) > 1 else struct.origin
+    place = first_few(struct.files) if len(struct.files) > 1 else struct.origin
     return f"{at} in {place}" if place else at
 
 
@@ -153,9 +153,9 @@ def _judge_definition(
             from layoutlint.lint import every_order
 
             return every_order.judge_every_order(rule, struct, shape, where)
-        verdicts = _judge_cases(rule, shared(struct), where, check, False)
+        verdicts = _judge_cases(rule, cached_layout(struct), where, check, False)
         if not _common_verdict(rule, verdicts):
-            layout = shared(where.surroundings.settle(struct))
+            layout = cached_layout(where.surroundings.settle(struct))
             verdicts = _judge_cases(rule, layout, where, check, True)
     except CannotTell as error:
         return _unknown_verdict(rule, error)
@@ -174,7 +174,7 @@ def _judge_cases(
     verdicts = []
     for case in cases:
         # Kinds can read the alignment itself, of which a case has at least one.
-        own = layout if len(cases) == 1 or not case.aligns else layout.aligned_to(case.aligns[-1])
+        own = layout if len(cases) == 1 or not case.aligns else layout.with_alignment(case.aligns[-1])
         context = where.context(own, case.placements, is_one_of_many)
         verdicts.append((case, judge_placements(rule, check, context)))
     return verdicts
@@ -233,4 +233,4 @@ def _violating_bases(part: Placements, check: Check, context: Context) -> tuple[
 def _unknown_verdict(rule: Rule, error: CannotTell) -> Verdict:
     """Return `unknown`; for a pattern, skip structs without the fields that the rule is about."""
     verdict = unknown(str(error), isinstance(error, NoSuchField))
-    return replace(verdict, is_passed_over=isinstance(error, Unconcerned) and is_pattern(rule.struct))
+    return replace(verdict, is_not_applicable=isinstance(error, NotApplicable) and is_pattern(rule.struct))

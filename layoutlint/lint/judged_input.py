@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from layoutlint.judgement.condition import When, excluded
+from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.model.reading import Reading
@@ -35,5 +35,5 @@ class JudgedInput:
     def exclusion(self, when: When) -> str | None:
         """Return the reason why conditions do not hold for the input; None if they hold, or may hold."""
         if when not in self._exclusions:
-            self._exclusions[when] = excluded(when, self.reading)
+            self._exclusions[when] = exclusion_reason(when, self.reading)
         return self._exclusions[when]

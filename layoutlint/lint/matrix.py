@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError, RuleFileError, UsageError
-from layoutlint.judgement.build_outcomes import spread, worst_first
-from layoutlint.judgement.finding import Coverage, Finding, NotCovered, Report, SkippedRule
+from layoutlint.judgement.build_outcomes import sort_worst_first, summarise_builds
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report, SkippedRule
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
@@ -17,7 +17,7 @@ from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs
 from layoutlint.lint.unused import used_in_some_build
-from layoutlint.model.build import Build, Randomised, named
+from layoutlint.model.build import Build, RandomisationOptions, short_name
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread, no_progress
 from layoutlint.randstruct import kernel_tree
@@ -71,7 +71,7 @@ def _judge_side_by_side(
 ) -> list[_Results]:
     """Judge each group of builds in a process of its own; raise ReadError if a process dies."""
     try:
-        return list(pool.ordered(judge_group, groups, jobs))
+        return list(pool.map_ordered(judge_group, groups, jobs))
     except Lost as lost:
         group = groups[lost.part or 0]
         reason = f"the process that judged build {group[0].name} {lost.how}; `--jobs 1` needs less memory"
@@ -95,7 +95,7 @@ def _group_by_text(builds: tuple[Build, ...], options: Options) -> list[list[Bui
     groups: dict[object, list[Build]] = {}
     for build in builds:
         # The containers of a randomised struct are selected by the lines on which they put it.
-        may_be_random = options.randomised is not None or build.randomised != Randomised()
+        may_be_random = options.randomised is not None or build.randomised != RandomisationOptions()
         line_size = build.line_size if may_be_random else None
         groups.setdefault((build.text, line_size), []).append(build)
     return list(groups.values())
@@ -121,11 +121,11 @@ def _judge_group(
 def _randomisation_of(build: Build) -> Randomisation | None:
     """Return how a build randomises: as the matrix states, or else the kernel build around its inputs."""
     stated = build.randomised
-    if stated == Randomised() and kernel_tree.around(build.inputs, kernel_tree.SEEDS) is None:
+    if stated == RandomisationOptions() and kernel_tree.find_folder(build.inputs, kernel_tree.SEEDS) is None:
         return None
     from layoutlint.randstruct import options
 
-    randomisation = options.randomisation(
+    randomisation = options.read_randomisation(
         stated.mode, stated.seed, stated.kernel, stated.marked, build.inputs
     )
     if randomisation is None and (stated.seed or stated.marked):
@@ -166,7 +166,9 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     """Merge the results of all builds into one report."""
     in_order = ((build.name, results[build.name]) for build in builds)
     reports = {name: result for name, result in in_order if isinstance(result, Report)}
-    build_findings = [(n, f) for n, report in reports.items() for f in (*report.findings, *report.kept)]
+    build_findings = [
+        (n, f) for n, report in reports.items() for f in (*report.findings, *report.kept_findings)
+    ]
     used = used_in_some_build([report.findings for report in reports.values()])
     build_findings = [(name, finding) for name, finding in build_findings if finding.rule not in used]
     findings = sorted(
@@ -184,7 +186,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     return Report(
         readings=tuple(reading for report in reports.values() for reading in report.readings),
         findings=tuple(f for f in findings if f.verdict.outcome is not Outcome.KEPT),
-        kept=tuple(f for f in findings if f.verdict.outcome is Outcome.KEPT),
+        kept_findings=tuple(f for f in findings if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
         exit_status=exit_status(all_findings, unread, options, coverage.not_covered),
         unread=unread,
@@ -207,9 +209,9 @@ def _group_by_rule(build_findings: Iterable[_BuildFinding]) -> list[list[_BuildF
 
 def _merge_findings(group: list[_BuildFinding], builds: tuple[Build, ...]) -> Finding:
     """Return the worst finding of a group, of the first build that has it, with the outcome in each build."""
-    ordered = worst_first(group)
+    ordered = sort_worst_first(group)
     name, first = ordered[0]
-    message = f"{spread(ordered, builds)}: {first.verdict.message}"
+    message = f"{summarise_builds(ordered, builds)}: {first.verdict.message}"
     if len({finding.verdict.message for _, finding in ordered}) > 1:
         message = f"{message} (build {name})"
     return replace(first, verdict=replace(first.verdict, message=message), builds=tuple(ordered))
@@ -238,7 +240,7 @@ def _failures(result: Result) -> tuple[Unread, ...]:
 def _merge_coverage(
     reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple[Build, ...]
 ) -> Coverage:
-    judged = (f for report in reports.values() for f in (*report.findings, *report.kept))
+    judged = (f for report in reports.values() for f in (*report.findings, *report.kept_findings))
     coverages = {name: report.coverage for name, report in reports.items()}
     return Coverage(
         rules=len(rules),
@@ -260,12 +262,12 @@ def _merge_skipped(coverages: dict[str, Coverage], builds: tuple[Build, ...]) ->
         for skipped in coverage.skipped:
             names.setdefault(skipped, []).append(name)
     for skipped, in_builds in names.items():
-        yield replace(skipped, reason=f"{skipped.reason} (in {named(in_builds, builds)})")
+        yield replace(skipped, reason=f"{skipped.reason} (in {short_name(in_builds, builds)})")
 
 
-def _merge_not_covered(coverages: dict[str, Coverage]) -> Iterator[NotCovered]:
+def _merge_not_covered(coverages: dict[str, Coverage]) -> Iterator[CoverageGap]:
     """Yield each part that was not read once, with its builds."""
-    names: dict[NotCovered, list[str]] = {}
+    names: dict[CoverageGap, list[str]] = {}
     for name, coverage in coverages.items():
         for part in coverage.not_covered:
             names.setdefault(part, []).append(name)
@@ -280,4 +282,4 @@ def _texts_with_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, .
         for text in own:
             names.setdefault(text, []).append(name)
     for text, in_builds in names.items():
-        yield f"{text} (in {named(in_builds, builds)})"
+        yield f"{text} (in {short_name(in_builds, builds)})"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.geometry.layout import shared
+from layoutlint.geometry.layout import cached_layout
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint.placing import Case
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 
 CaseVerdicts = list[tuple[Case, Verdict]]
 """The verdict for each alignment that makes a difference."""
@@ -25,7 +25,7 @@ def unknown_alignment(struct: Struct, verdicts: CaseVerdicts) -> Verdict:
         f"{_OUTCOMES[outcome]} if {'it is ' if not number else ''}{_or(sorted(aligns))}"
         for number, (outcome, aligns) in enumerate(sorted(outcomes.items(), key=lambda item: -max(item[1])))
     )
-    likely = shared(struct).align.value
+    likely = cached_layout(struct).align.value
     return unknown(
         f"The alignment of {struct.aggregate} {struct.name} is not in the debug information. The rule is "
         f'{conditions}. Check the header, or state `placement = "aligned:{likely}"` in the rule file.'
@@ -40,7 +40,7 @@ def _containers_message(struct: Struct, verdicts: CaseVerdicts) -> str:
         for case, verdict in verdicts
     )
     return (
-        f"The alignment of what embeds {struct.aggregate} {struct.name} ({some_of(names)}) is not in the "
+        f"The alignment of what embeds {struct.aggregate} {struct.name} ({first_few(names)}) is not in the "
         f"debug information. If it is {conditions}. "
         "Check the headers, or state their `placement` in the rule file."
     )

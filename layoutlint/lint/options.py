@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Policy(Protocol):
     """Decides which suppressions count: those that a base commit has too."""
 
-    def counts(self, suppression: Suppression) -> bool:
+    def has_suppression(self, suppression: Suppression) -> bool:
         """Return whether a suppression counts."""
         ...
 
@@ -41,7 +41,7 @@ class Selection:
 
     def has(self, struct: Struct) -> bool:
         """Return whether a struct matches, by its tag or a typedef."""
-        return self.glob is None or struct.answers_to(self.glob)
+        return self.glob is None or struct.matches(self.glob)
 
     def may_include(self, name: str) -> bool:
         """Return whether a struct that a name or pattern refers to can match."""

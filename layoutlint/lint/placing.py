@@ -19,7 +19,7 @@ from layoutlint.model.reading import Reading, Version
 from layoutlint.model.storage import EMBEDDED, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class RulePlacements:
         """Return the structs in a container for which the rule file declares accesses. Raises CannotTell."""
         if not self._containers:
             by_container: dict[int, list[tuple[Container, Context]]] = {}
-            for struct in self.surroundings.definitions(container.target, self.pack.declared):
+            for struct in self.surroundings.definitions(container.target, self.pack.structs_with_accesses):
                 context = self.context(Layout(struct), placements)
                 for way in self.surroundings.containers(struct):
                     by_container.setdefault(id(way.struct), []).append((way, context))
@@ -103,7 +103,7 @@ class RulePlacements:
         return self._containers[0].get(id(container), [])
 
     def _placements(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
-        placements = placement.of(layout, self.line_size, self.min_align, storage, align)
+        placements = placement.placements(layout, self.line_size, self.min_align, storage, align)
         return replace(placements, in_pairs=self.in_pairs)
 
     def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
@@ -112,7 +112,7 @@ class RulePlacements:
         if storage is not None:
             name = f"{struct.aggregate} {struct.name}"
             least = None if struct.align is None else layout.alignments[0]
-            mistake = contradiction(storage, name, placement.wanting(layout), least)
+            mistake = contradiction(storage, name, placement.allocation_request(layout), least)
             if mistake is not None:
                 raise RuleFileError((f"{storage.source}: {mistake}",))
         return storage
@@ -130,7 +130,7 @@ class RulePlacements:
             name = f"{struct.aggregate} {struct.name}"
             if not ways:
                 raise CannotTell(f"nothing in the inputs embeds {name}")
-            containers = some_of(tuple(dict.fromkeys(way.struct.name for way in ways)))
+            containers = first_few(tuple(dict.fromkeys(way.struct.name for way in ways)))
             raise CannotTell(f"all containers of {name} are declared as embedded themselves: {containers}")
         return tuple(self._cases_by_alignment(outer))
 
@@ -142,7 +142,7 @@ class RulePlacements:
         """
         layouts = [Layout(way.struct) for way, _ in outer]
         likely = [self._placements_inside(way, storage, None) for way, storage in outer]
-        yield Case(first := placement.anywhere(likely))
+        yield Case(first := placement.combine_placements(likely))
         if all(len(layout.alignments) == 1 for layout in layouts):
             return
         yielded, differing = {_places(first)}, dict[str, None]()
@@ -163,7 +163,7 @@ class RulePlacements:
                     chosen.append(placements)
                 else:
                     chosen.append(usual)
-            merged = placement.anywhere(chosen)
+            merged = placement.combine_placements(chosen)
             if _places(merged) not in yielded:
                 yielded.add(_places(merged))
                 yield Case(merged, (), tuple(differing), description)
@@ -174,7 +174,7 @@ class RulePlacements:
         container = f"{way.struct.aggregate} {way.struct.name}"
         if way.struct.problem is not None:
             raise CannotTell(f"the layout of {container} is unreliable: {way.struct.problem}")
-        placements = placement.inside(way, self.line_size, self.min_align, storage, align)
+        placements = placement.embedded_placements(way, self.line_size, self.min_align, storage, align)
         if placements is None:
             raise CannotTell(f"the size of what lies between {container} and `{way.path}` is not known")
         return replace(placements, in_pairs=self.in_pairs)
@@ -199,7 +199,7 @@ class PlacementTable:
         version = self.reading.kernel or rule.when.some_version
         key = version, rule.line_pairs
         if key not in self._by_version:
-            pack = self.pack.applied(replace(self.reading, kernel=version))
+            pack = self.pack.select_for(replace(self.reading, kernel=version))
             placements = RulePlacements(pack, self.surroundings, self.line_size, self.min_align)
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.for_pairs(self.reading.target)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from layoutlint.errors import UsageError
-from layoutlint.judgement.condition import ALWAYS, When, excluded
+from layoutlint.judgement.condition import ALWAYS, When, exclusion_reason
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.lint.options import Options, Selection
 from layoutlint.model.paths import is_pattern
@@ -79,7 +79,7 @@ def _conditions(rules: Iterable[Rule]) -> Iterator[tuple[str, Callable[[Reading]
 
 
 def _are_all_excluded(whens: tuple[When, ...], reading: Reading) -> bool:
-    return all(excluded(when, reading) for when in whens)
+    return all(exclusion_reason(when, reading) for when in whens)
 
 
 def _add_structs_with_intent(
@@ -119,4 +119,4 @@ def _files_with_annotations(folders: tuple[str, ...]) -> frozenset[str]:
         return frozenset()
     from layoutlint.intent.annotations.comments import Sources
 
-    return frozenset(Sources(folders).mentioning())
+    return frozenset(Sources(folders).annotated_files())

@@ -22,8 +22,8 @@ from layoutlint.randstruct import marked_linux, probability, randomisation, view
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.order_tree import TooManyOrders
 from layoutlint.randstruct.randomisation import Randomisation
-from layoutlint.randstruct.shape import Laid, Shape
-from layoutlint.randstruct.unseeded import Free
+from layoutlint.randstruct.shape import Shape, ShapeLayout
+from layoutlint.randstruct.unseeded import UnseededInput
 from layoutlint.readers import inputs
 
 _DRAWN = 400
@@ -55,14 +55,14 @@ def read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], optio
     how = options.randomised
     if how is None:
         return read_inputs(paths, wanted, embedded, options.read)
-    read_options = replace(options.read, marks=True)
+    read_options = replace(options.read, with_marks=True)
     inputs_read = read_inputs(paths, wanted, embedded, read_options)
     for reading in inputs_read.readings:
-        how.of(reading)
+        how.for_input(reading)
     declared = _read_dependencies(
-        inputs_read.readings, inputs_read.surroundings, embedded, read_options, how.named
+        inputs_read.readings, inputs_read.surroundings, embedded, read_options, how.named_structs
     )
-    how = how.among(
+    how = how.with_unused_notes(
         (*inputs_read.readings, *(each for readings in declared.embedded.values() for each in readings))
     )
     if how.seed is None:
@@ -85,7 +85,7 @@ def _read_dependencies(
         target: _containers_of(surroundings, target, structs, names) for target in surroundings.indices
     }
     holders = [struct for of_target in containers.values() for struct in of_target]
-    wanted = randomisation.embedded((*structs, *holders)) | {struct.name for struct in holders} | marked
+    wanted = randomisation.embedded_names((*structs, *holders)) | {struct.name for struct in holders} | marked
     embedded: dict[str, list[Reading]] = {}
     paths = tuple(dict.fromkeys(reading.path for reading in readings))
     for reading in inputs.read(paths, Wanted(wanted), options)[0] if wanted else ():
@@ -99,7 +99,7 @@ def _containers_of(
     """Return the structs that contain a struct of one of the names, at any depth."""
     containers: dict[int, Struct] = {}
     for struct in structs:
-        if struct.target == target and any(struct.answers_to(name) for name in names):
+        if struct.target == target and any(struct.matches(name) for name in names):
             try:
                 ways = surroundings.containers(struct)
             except CannotTell:
@@ -149,7 +149,7 @@ def _mark_reading(reading: Reading, embedded: Iterable[Reading]) -> Reading:
     if how is None:
         return reading
     mode = how.mode or "gcc-full"
-    free = Free(reading, embedded, Randomisation(mode, None))
+    free = UnseededInput(reading, embedded, Randomisation(mode, None))
     problem = (
         f"the build puts its fields into a random order ({how.sign}), and its debug information has the "
         f"declared one: give --randstruct {mode}, with the --seed if it is known"
@@ -165,11 +165,11 @@ def _mark_reading(reading: Reading, embedded: Iterable[Reading]) -> Reading:
     return replace(reading, structs=structs, notes=(*reading.notes, note))
 
 
-def _may_be_reordered(free: Free, struct: Struct) -> bool:
+def _may_be_reordered(free: UnseededInput, struct: Struct) -> bool:
     if struct.problem is not None or struct.bit_size is None:
         return False
     try:
-        return free.of(struct) is not None
+        return free.shape_of(struct) is not None
     except CannotLayOut:
         return True
 
@@ -197,14 +197,14 @@ def _with_any_order(
     surroundings = _AnyOrder(declared.surroundings.indices, None, line_size)
     readings = []
     for reading in declared.readings:
-        free = Free(reading, declared.embedded_in(reading.path), how)
+        free = UnseededInput(reading, declared.embedded_in(reading.path), how)
         surroundings.free_by_struct.update((id(struct), free) for struct in reading.structs)
         notes = (*reading.notes, *_notes_on_shapes(free, reading.structs))
         readings.append(replace(reading, notes=notes))
     for target, structs in declared.containers.items():
         embedded = _embedded_of_target(declared, target)
         if structs and embedded:
-            free = Free(embedded[0], embedded, how)
+            free = UnseededInput(embedded[0], embedded, how)
             surroundings.free_by_struct.update((id(struct), free) for struct in structs)
     return readings, surroundings
 
@@ -214,11 +214,11 @@ def _embedded_of_target(declared: DeclaredInputs, target: Target) -> list[Readin
     return [reading for reading in every if reading.target == target]
 
 
-def _notes_on_shapes(free: Free, structs: Iterable[Struct]) -> tuple[str, ...]:
+def _notes_on_shapes(free: UnseededInput, structs: Iterable[Struct]) -> tuple[str, ...]:
     """Return notes with what is assumed about the layouts of structs."""
     for struct in structs:
         with suppress(CannotLayOut):
-            free.of(struct)
+            free.shape_of(struct)
     return free.notes
 
 
@@ -228,7 +228,7 @@ class _AnyOrder(Surroundings):
 
     line_size: int | None = None
     """Bytes in a line; None for the target's."""
-    free_by_struct: dict[int, Free] = field(default_factory=dict)
+    free_by_struct: dict[int, UnseededInput] = field(default_factory=dict)
     """What determines the possible layouts, by identity of the struct."""
 
     @property
@@ -242,7 +242,7 @@ class _AnyOrder(Surroundings):
         if free is None:
             raise CannotTell(f"the layout of {struct.aggregate} {struct.name} in that build was not computed")
         try:
-            return free.of(struct)
+            return free.shape_of(struct)
         except CannotLayOut as why:
             raise CannotTell(f"its randomised layouts are not known: {why}") from None
 
@@ -266,25 +266,25 @@ def _possible_places(way: Container, struct: Struct, shape: Shape, line: int) ->
     """
     align = Layout(struct).align.value
     aligned, offsets = set(range(0, line, align)), set[int]()
-    for _, layouts in probability.drawn(shape, _DRAWN):
+    for _, layouts in probability.sample_layouts(shape, _DRAWN):
         place = _container_as_built(way, struct, _struct_in_order(way.struct, shape, layouts))
         offsets.add(place.offset % line)
         yield place
         if offsets >= aligned and not way.arrays:
             return
     path = tuple(way.path.split(".")) if way.path else ()
-    question = view.question(shape, (path,), not path, needs_size=True)
+    question = view.make_question(shape, (path,), not path, needs_size=True)
     try:
-        for chance in probability.counted(shape, question):
-            new = _struct_in_order(way.struct, shape, shape.all_laid(chance.orders))
+        for chance in probability.count_views(shape, question):
+            new = _struct_in_order(way.struct, shape, shape.lay_out_all(chance.orders))
             yield _container_as_built(way, struct, new)
     except TooManyOrders:
         yield from (replace(way, bit_offset=offset * 8) for offset in aligned - offsets)
 
 
-def _struct_in_order(struct: Struct, shape: Shape, layouts: Mapping[Shape, Laid]) -> Struct:
+def _struct_in_order(struct: Struct, shape: Shape, layouts: Mapping[Shape, ShapeLayout]) -> Struct:
     """Return a struct in one of its possible orders."""
-    return alignment.reordered(struct, shape.moved(layouts), layouts[shape].bit_size, shape.align)
+    return alignment.reorder(struct, shape.move_members(layouts), layouts[shape].bit_size, shape.align)
 
 
 def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[list[Reading], Surroundings]:
@@ -295,7 +295,7 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
     readings: list[Reading] = []
     declared_structs: dict[int, Struct] = {}
     for reading in declared.readings:
-        redone = randomisation.redone(reading, declared.embedded_in(reading.path), how)
+        redone = randomisation.relay_structs(reading, declared.embedded_in(reading.path), how)
         readings.append(replace(reading, structs=redone.structs, notes=(*reading.notes, *redone.notes)))
         pairs = zip(redone.structs, reading.structs, strict=True)
         declared_structs.update((id(new), old) for new, old in pairs)
@@ -303,7 +303,7 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
     for target, structs in declared.containers.items():
         embedded = _embedded_of_target(declared, target)
         if structs and embedded:
-            built = randomisation.redone(replace(embedded[0], structs=structs), embedded, how).structs
+            built = randomisation.relay_structs(replace(embedded[0], structs=structs), embedded, how).structs
             built_containers.update((id(old), new) for old, new in zip(structs, built, strict=True))
     indices = declared.surroundings.indices
     return readings, _SeededOrder(indices, None, declared_structs, built_containers)

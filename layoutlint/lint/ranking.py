@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
-from layoutlint.judgement.context import Access, Context, NothingDeclared
+from layoutlint.judgement.context import Access, Context, NoDeclaredAccess
 from layoutlint.judgement.finding import Finding, Rank, Report
 from layoutlint.judgement.rule import Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.storage import EMBEDDED
-from layoutlint.model.structs import Struct, written
-from layoutlint.phrases import counted, some_of
+from layoutlint.model.structs import Struct, fields_in_braces
+from layoutlint.phrases import first_few, quantity
 
 _FEW = 4
 """How many fields a sentence names."""
@@ -33,13 +33,13 @@ _STRUCT = re.compile(
 def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     """Return a report with the `most` highest notes of packs that guess, by rank, after other findings."""
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
-    findings = (*report.findings, *report.kept)
+    findings = (*report.findings, *report.kept_findings)
     guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
     scored = sorted(((_rank_of(finding, holders), finding) for finding in notes), key=_sort_key)
     shown = [
-        _with_rank(replace(rank, place=place, of=len(scored)), finding, pack_of[finding.rule])
+        _with_rank(replace(rank, place=place, total=len(scored)), finding, pack_of[finding.rule])
         for place, (rank, finding) in enumerate(scored[:most], 1)
     ]
     summaries = tuple(_summary(pack, guesses, shown) for pack in dict.fromkeys(pack_of.values()))
@@ -47,7 +47,7 @@ def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     return replace(
         report,
         findings=(*certain, *shown),
-        kept=tuple(finding for finding in report.kept if finding.rule not in pack_of),
+        kept_findings=tuple(finding for finding in report.kept_findings if finding.rule not in pack_of),
         coverage=replace(report.coverage, guessed=summaries),
     )
 
@@ -76,11 +76,11 @@ def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
     high = sum(finding.rule in pack.rules for finding in shown)
     unknown = [f.struct.name for f in own if f.verdict.outcome is Outcome.UNKNOWN and f.struct is not None]
     names = {finding.struct.name for finding in own if finding.struct is not None}
-    structs = f"{counted(len(names), 'struct')} with fields that it judges"
-    text = f"{pack.name}: {counted(notes, 'note')} on {structs}"
+    structs = f"{quantity(len(names), 'struct')} with fields that it judges"
+    text = f"{pack.name}: {quantity(notes, 'note')} on {structs}"
     if notes > high:
         text += f", the {high} highest of which are here (`--guesses N` shows more)"
-    return text + (f"; could not judge {some_of(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
+    return text + (f"; could not judge {first_few(sorted(set(unknown)), _MOST_STRUCTS)}" if unknown else "")
 
 
 def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
@@ -105,8 +105,8 @@ def _holders(readings: Iterable[Reading]) -> dict[str, set[str]]:
     names: dict[CType, str | None] = {}
     for reading in readings:
         for struct in reading.structs:
-            for _, member in written(struct.fields):
-                for ctype in (member.type, *member.stands_for):
+            for _, member in fields_in_braces(struct.fields):
+                for ctype in (member.type, *member.underlying_types):
                     if ctype not in names:
                         names[ctype] = _struct_name(ctype)
                     name = names[ctype]
@@ -165,5 +165,5 @@ def _annotations(rule: Rule, struct: Struct, evidence: tuple[Place, ...], pack: 
 def _uses(context: Context) -> Mapping[Place, tuple[Access, ...]]:
     try:
         return context.uses()
-    except NothingDeclared:
+    except NoDeclaredAccess:
         return {}

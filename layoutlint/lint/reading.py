@@ -50,7 +50,7 @@ def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:
             placements = ((intent.struct, intent.placement) for intent in pack.structs)
             names |= {name for name, placement in placements if placement and placement.word == EMBEDDED}
         around = {rule.struct for rule in pack.rules if rule.around}
-        names |= around.union(pack.declared) if around else around
+        names |= around.union(pack.structs_with_accesses) if around else around
     return frozenset(names)
 
 
@@ -64,7 +64,7 @@ def read_inputs(
     if any(is_pattern(name) for name in embedded):
         to_index = replace(wanted, everything=True)
     else:
-        to_index = replace(wanted, held=embedded)
+        to_index = replace(wanted, with_containers=embedded)
     readings, unread = _read_settled(paths, to_index, options)
     surroundings = _surroundings(readings, _proofs(readings, to_index, options))
     indices = surroundings.indices.values()
@@ -83,7 +83,7 @@ def _read_settled(
     results = inputs.read_each(paths, wanted, options)
     if wanted.annotated:
         results = [_add_comments(result, wanted, options) for result in results]
-    readings, unread = inputs.divided(results)
+    readings, unread = inputs.split_failures(results)
     return _settle_alignments(readings), unread
 
 
@@ -114,7 +114,7 @@ def _surroundings(readings: list[Reading], proofs: Proofs) -> Surroundings:
 
 def _unresolved_typedefs(index: Index, embedded: frozenset[str]) -> set[str]:
     names = [name for name in index.names if any(fnmatchcase(name, pattern) for pattern in embedded)]
-    return {typedef for name in names for typedef in index.unsettled(name)}
+    return {typedef for name in names for typedef in index.ambiguous_typedefs(name)}
 
 
 def _settle_alignments(readings: list[Reading]) -> list[Reading]:

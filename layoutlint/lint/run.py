@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import UsageError
-from layoutlint.intent.group_marks import marks_packs
+from layoutlint.intent.group_marks import group_mark_packs
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
@@ -47,7 +47,7 @@ def read(
     headers = claims.structs if claims else {}
     wanted = query.structs_to_read(packs, kernel_packs, headers, options)
     embedded = embedded_names(packs + kernel_packs)
-    options = replace(options, read=replace(options.read, omissions=True))
+    options = replace(options, read=replace(options.read, finds_omissions=True))
     if options.randomised is None:
         inputs = read_inputs(paths, wanted, embedded, options.read)
         if any(reading.shuffled for reading in inputs.readings):
@@ -67,7 +67,7 @@ def _read_claims(paths: tuple[str, ...], options: Options) -> Claims | None:
         return None
     from layoutlint.intent import claims  # few runs judge comments
 
-    return claims.gather(paths, options.read.sources)
+    return claims.read(paths, options.read.sources)
 
 
 def with_kernel_version(reading: Reading, version: Version | None) -> Reading:
@@ -90,7 +90,7 @@ def report(
         from layoutlint.intent.annotations import suppression
 
         counting, dropped = _apply_policy(intents, options)
-        findings, idle = suppression.suppressed(findings, counting)
+        findings, idle = suppression.mark_suppressed(findings, counting)
     if len(inputs) > 1:
         findings = merge_inputs(findings)
     notes = list(unused.find_unused_intent(inputs, idle, findings))
@@ -122,16 +122,16 @@ def _judged_inputs(
             if any(struct.annotations for struct in reading.structs):
                 from layoutlint.intent.annotations import suppression  # most inputs have none
 
-                active, intent = suppression.beside(reading, own)
+                active, intent = suppression.merge_annotations(reading, own)
                 intents += [] if intent is None else [intent]
             certain = tuple(pack for pack in own if not pack.guesses)
             marked = reading
             if certain != own:  # packs that guess read structs whose marks nobody asks for
                 wanted = query.structs_to_read(certain, (), {}, options)
                 marked = query.narrow(reading, wanted, keep_annotated=False)
-            active += marks_packs(marked, own)
+            active += group_mark_packs(marked, own)
         if read_result.claims is not None:
-            active += read_result.claims.spoken(reading, own)
+            active += read_result.claims.packs_for(reading, own)
         inputs.append(JudgedInput(reading, active))
     return inputs, intents
 
@@ -165,7 +165,7 @@ def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent]
     if policy is None:
         return intents, ()
     suppressions = [suppression for intent in intents for suppression in intent.suppressions]
-    dropped = tuple(suppression for suppression in suppressions if not policy.counts(suppression))
+    dropped = tuple(suppression for suppression in suppressions if not policy.has_suppression(suppression))
     return [
         replace(intent, suppressions=tuple(each for each in intent.suppressions if each not in dropped))
         for intent in intents
@@ -187,14 +187,17 @@ def _report(
     ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if options.unused or not f.is_lack]
     is_judged = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     claims = read_result.claims
-    unread = [*read_result.unread, *(each for i in inputs if claims for each in claims.stale(i.reading))]
+    unread = [
+        *read_result.unread,
+        *(each for i in inputs if claims for each in claims.stale_files(i.reading)),
+    ]
     if inputs and not coverage.structs and not is_judged and not options.ignore_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else NO_STRUCTS)
     return Report(
         readings=_readings_with_notes(inputs, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
-        kept=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
+        kept_findings=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
         exit_status=exit_status(ordered, unread, options, omitted),
         unread=tuple(unread),

@@ -8,20 +8,20 @@ from functools import partial
 from typing import NoReturn
 
 from layoutlint.geometry.containers import Container
-from layoutlint.geometry.layout import Layout, Place, without
+from layoutlint.geometry.layout import Layout, Place, remaining_parts
 from layoutlint.geometry.placement import ASSUMED, Placements
-from layoutlint.geometry.siblings import Spot, TooManySpots, in_each_element, spots, spots_in
+from layoutlint.geometry.siblings import Spot, TooManySpots, places_in_elements, spots, spots_in
 from layoutlint.judgement.context import (
     SELECTOR,
     Access,
     CannotTell,
     Context,
+    NoDeclaredAccess,
     NoSuchField,
-    NothingDeclared,
-    sized,
-    used_as,
+    fields_used_as,
+    require_sizes,
 )
-from layoutlint.judgement.finding import Around, Finding
+from layoutlint.judgement.finding import EmbeddedPlace, Finding
 from layoutlint.judgement.rule import Rule, paths_of
 from layoutlint.judgement.verdict import Verdict, judge, unknown
 from layoutlint.lint.placing import RulePlacements
@@ -63,11 +63,11 @@ class ContainerContext(Context):
 
     def fields_declared_as(self, access: str) -> tuple[Place, ...]:
         """Return the fields beside the struct that are declared with an access; raises NothingDeclared."""
-        return used_as(self.outside, access) or self._raise_nothing_declared(f"as `{access}`")
+        return fields_used_as(self.outside, access) or self._raise_nothing_declared(f"as `{access}`")
 
     def is_beside(self, place: Place) -> bool:
         """Return whether a field stands beside the embedded struct."""
-        return not self.spot.has_inside(place.path)
+        return not self.spot.is_inside(place.path)
 
     def filter_own_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs of a field inside and a field outside."""
@@ -86,11 +86,11 @@ class ContainerContext(Context):
         """
         layout = self.embedded.layout
         windows = windows_near(self.spot, layout, self.placements)
-        near = {place.path: place for window in windows for place in self.spot.own(*window)}
+        near = {place.path: place for window in windows for place in self.spot.own_siblings(*window)}
         parts: list[Iterable[Place]] = [_subtract(place, chosen) for place in near.values()]
-        if not any(self.spot.has_inside(place.path) for place in chosen):
+        if not any(self.spot.is_inside(place.path) for place in chosen):
             parts.append(move_into_container(place, self.spot) for place in layout.places)
-        return sized(tuple(place for places in parts for place in places))
+        return require_sizes(tuple(place for places in parts for place in places))
 
     def remaining_fields_near(
         self, chosen: Sequence[Place], centers: Sequence[Place], shift: int = 0
@@ -100,7 +100,7 @@ class ContainerContext(Context):
 
     def _raise_nothing_declared(self, access: str) -> NoReturn:
         struct = self.layout.struct
-        raise NothingDeclared(
+        raise NoDeclaredAccess(
             f"no field beside `{self.spot.path}` in {struct.aggregate} {struct.name} is declared {access}"
         )
 
@@ -119,7 +119,7 @@ def windows_near(spot: Spot, embedded: Layout, placements: Placements) -> tuple[
     """Return the bits that can be on a line with the embedded struct, in a container and its neighbours."""
     line = placements.line_size
     low, high = (spot.bit_offset // 8 - line) * 8, (spot.bit_offset // 8 + embedded.size + line) * 8
-    steps = {row.step * 8 for row in placements.rows if row.what != ASSUMED}
+    steps = {row.step * 8 for row in placements.rows if row.item != ASSUMED}
     shifts = (0, *sorted(steps), *sorted(-step for step in steps))
     return tuple((low + shift, high + shift) for shift in shifts)
 
@@ -129,7 +129,7 @@ def _subtract(place: Place, chosen: Sequence[Place]) -> Iterator[Place]:
     if any(is_within(place.path, c.path) for c in chosen):
         return iter(())
     inside = [c.path for c in chosen if is_within(c.path, place.path)]
-    return without(place, [steps_of(path)[len(steps_of(place.path)) :] for path in inside])
+    return remaining_parts(place, [steps_of(path)[len(steps_of(place.path)) :] for path in inside])
 
 
 def judge_containers(
@@ -186,9 +186,9 @@ def _why_nothing_was_judged(struct: Struct, ways: list[Container]) -> str:
     return f"no field beside {name} is declared with an access that the rule is about, {places}"
 
 
-def _place_in_container(way: Container, struct: Struct, places: int, judged: int) -> Around:
+def _place_in_container(way: Container, struct: Struct, places: int, judged: int) -> EmbeddedPlace:
     source = next(spots_in(way, struct, way.bit_offset, way.bit_offset + 1)).source
-    return Around(struct.name, way.written, way.offset, source, places, judged)
+    return EmbeddedPlace(struct.name, way.written, way.offset, source, places, judged)
 
 
 def _check_container(
@@ -197,13 +197,13 @@ def _check_container(
     """Return the verdict over all elements of the arrays that embed the struct in one container."""
     placements = own.placements
     embedded = where.context(Layout(struct), placements)
-    verdicts, nothing_declared = [], NothingDeclared()
+    verdicts, nothing_declared = [], NoDeclaredAccess()
     try:
         for spot in spots(way, struct, placements.line_size):
             try:
                 verdict = _check_spot(rule, spot, way.struct, own, embedded, where)
                 verdicts.append(_put_outside_first(verdict, spot))
-            except NothingDeclared as error:
+            except NoDeclaredAccess as error:
                 nothing_declared = error
     except (TooManySpots, ValueError) as error:
         raise CannotTell(str(error)) from None
@@ -218,7 +218,7 @@ def _check_spot(
     """Return the verdict on one place; accesses of far fields count if no near field has any."""
     try:
         return rule.kind.check(_container_context(spot, container, own, embedded, where, is_far=False))
-    except NothingDeclared:
+    except NoDeclaredAccess:
         return rule.kind.check(_container_context(spot, container, own, embedded, where, is_far=True))
 
 
@@ -234,13 +234,13 @@ def _container_context(
     inside, outside = _uses(embedded, windows, spot, is_far), Uses()
     for way, other in where.structs_with_accesses(container, own.placements):
         for other_spot in _spots_near(way, other.layout.struct, windows, is_far):
-            if spot.has_own(other_spot.path):
+            if spot.is_own_sibling(other_spot.path):
                 outside.update(_uses(other, windows, other_spot, is_far))
     declared = {place.path: (place, by) for place, by in _uses(own, windows, None, is_far).items()}
     for uses in (inside, outside):
         for place in [place for place in uses if place.path in declared]:
             del uses[place]
-    inside.update(pair for path, pair in declared.items() if spot.has_inside(path))
+    inside.update(pair for path, pair in declared.items() if spot.is_inside(path))
     outside.update((place, by) for whole, by in declared.values() for place in _parts_outside(spot, whole))
     return ContainerContext(
         own.layout,
@@ -259,8 +259,8 @@ def _parts_outside(spot: Spot, place: Place) -> Iterator[Place]:
     """Return the parts of a container's field that are beside the embedded struct, which it may contain."""
     parts: Iterable[Place] = (place,)
     if spot.path and is_within(spot.path, place.path):
-        parts = without(place, [steps_of(spot.path)[len(steps_of(place.path)) :]])
-    return (part for part in parts if spot.has_beside(part.path))
+        parts = remaining_parts(place, [steps_of(spot.path)[len(steps_of(place.path)) :]])
+    return (part for part in parts if spot.is_outside(part.path))
 
 
 def _spots_near(way: Container, struct: Struct, windows: tuple[Window, ...], is_far: bool) -> Iterator[Spot]:
@@ -277,7 +277,7 @@ def _uses(context: Context, near: tuple[Window, ...], spot: Spot | None, is_far:
     """
     try:
         uses = context.uses()
-    except NothingDeclared:
+    except NoDeclaredAccess:
         return {}
     except NoSuchField as error:
         raise CannotTell(str(error)) from None
@@ -294,15 +294,17 @@ def _uses(context: Context, near: tuple[Window, ...], spot: Spot | None, is_far:
 
 def _elements_near(struct: Struct, place: Place, windows: list[Window], is_far: bool) -> Iterable[Place]:
     """Return a field in each near element; with `is_far` in the first element if none is near."""
-    near = dict.fromkeys(element for window in windows for element in in_each_element(struct, place, *window))
+    near = dict.fromkeys(
+        element for window in windows for element in places_in_elements(struct, place, *window)
+    )
     if not near and is_far:
-        return in_each_element(struct, place, place.bit_offset, place.bit_offset + 1)
+        return places_in_elements(struct, place, place.bit_offset, place.bit_offset + 1)
     return near
 
 
 def _put_outside_first(verdict: Verdict, spot: Spot) -> Verdict:
     """Return a verdict whose evidence begins with the fields outside: container authors can move those."""
-    evidence = sorted(verdict.evidence, key=lambda place: spot.has_inside(place.path))
+    evidence = sorted(verdict.evidence, key=lambda place: spot.is_inside(place.path))
     return replace(verdict, evidence=tuple(evidence))
 
 
@@ -313,5 +315,5 @@ def _merge_elements(verdicts: list[Verdict], placements: Placements) -> Verdict:
     message = worst.message
     if failing > 1:
         message += "; likewise in other elements"
-    bases = placements.in_any(verdict.bases for verdict in verdicts)
+    bases = placements.bases_in_any(verdict.bases for verdict in verdicts)
     return judge(placements, bases, message, worst.evidence, worst.advice)

@@ -14,7 +14,7 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Rule, Severity, Traits
-from layoutlint.judgement.verdict import Outcome, Verdict, settle, unknown
+from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.structs import Source
@@ -94,7 +94,7 @@ def find_unused_rules(
 def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput]) -> str:
     """Return why a rule judged nothing: no input has its struct, or no struct has the fields it is about."""
     matches = is_pattern(rule.struct) and sum(
-        struct.bit_size is not None and struct.answers_to(rule.struct)
+        struct.bit_size is not None and struct.matches(rule.struct)
         for judged in inputs
         if not judged.exclusion(rule.when)
         for struct in judged.reading.structs
@@ -117,7 +117,7 @@ def find_unused_intent(
         text = f"ignore[{', '.join(suppression.ignored.rules)}]"
         at = f"`{suppression.path}` of {suppression.struct}" if suppression.path else suppression.struct
         message = f"`{text}` at {at} suppresses no finding"
-        verdict = settle(False, message, (), "remove it: it would hide the next finding")
+        verdict = judge_once(False, message, (), "remove it: it would hide the next finding")
         yield _finding("suppression", suppression.struct, text, suppression.source, verdict)
 
 
@@ -132,7 +132,7 @@ def _unused_suppressions(
     for suppression in dict.fromkeys(idle):
         suppressed = Wanted(patterns=suppression.ignored.rules)
         applied = (rule.id for judged in inputs for rule in judged.rules)
-        shipped = (rule.id for pack in rule_file.shipped() for rule in pack.rules)
+        shipped = (rule.id for pack in rule_file.shipped_packs() for rule in pack.rules)
         is_unnecessary = any(map(suppressed.matches, judging.get(suppression.struct, ())))
         if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped))):
             yield suppression
@@ -172,7 +172,7 @@ def _stray_annotations(inputs: list[JudgedInput]) -> Iterator[Finding]:
         text = stray.text.partition(" -- ")[0]
         at = f"no field of struct {stray.struct}" if stray.struct else "no struct and no field"
         advice = "move it to the declaration that it is about, or remove it"
-        verdict = settle(False, f"`{text}` is attached to {at}", (), advice)
+        verdict = judge_once(False, f"`{text}` is attached to {at}", (), advice)
         yield _finding("annotation", stray.struct or _NO_STRUCT, text, stray.source, verdict)
 
 
@@ -183,7 +183,7 @@ def _unused_accesses(inputs: list[JudgedInput]) -> Iterator[Finding]:
     for judged in inputs:
         intents = (intent for pack in judged.packs if not pack.shipped for intent in pack.structs)
         for intent in (intent for intent in intents if not judged.exclusion(intent.when)):
-            structs = [] if is_pattern(intent.struct) else judged.structs.answering(intent.struct)
+            structs = [] if is_pattern(intent.struct) else judged.structs.find(intent.struct)
             layouts = [Layout(struct) for struct in structs if struct.bit_size and not struct.problem]
             for access in intent.accesses if layouts else ():
                 if any(_has_field(layout, access.path) for layout in layouts):
@@ -192,15 +192,17 @@ def _unused_accesses(inputs: list[JudgedInput]) -> Iterator[Finding]:
                     missing.setdefault((intent.struct, access), []).extend(layouts)
     for (name, access), layouts in missing.items():
         if (name, access) not in used and access.source is not None and not access.is_optional:
-            fields = {place.path for layout in layouts for place in layout.expanded(access.path.count("."))}
+            fields = {
+                place.path for layout in layouts for place in layout.walk_fields(access.path.count("."))
+            }
             message = f"struct {name} has no field `{access.path}`{did_you_mean(access.path, fields)}"
             advice = "correct the name of the field, or remove the declaration"
-            verdict = replace(settle(False, message, (), advice), is_missing_field=True)
+            verdict = replace(judge_once(False, message, (), advice), is_missing_field=True)
             yield _finding("access", name, access.path, access.source, verdict)
 
 
 def _has_field(layout: Layout, path: str) -> bool:
     """Return whether a struct has a field that a path refers to, or a field of its type."""
     if path.startswith(TYPE):
-        return any(True for _ in Finder().fields(layout, (path,)))
+        return any(True for _ in Finder().find_fields(layout, (path,)))
     return bool(layout.match(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from layoutlint.errors import ReadError, did_you_mean
-from layoutlint.geometry.containers import Embedded, Index, TooManyWays
+from layoutlint.geometry.containers import EmbeddedStruct, Index, TooManyContainers
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
@@ -14,40 +14,42 @@ from layoutlint.readers import inputs
 
 
 @dataclass(frozen=True, slots=True)
-class Contained:
+class ContainerListing:
     """Definitions of a name with their containers, problems of the listing, and notes for the user."""
 
-    found: tuple[Embedded, ...]
+    definitions: tuple[EmbeddedStruct, ...]
     troubles: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def list_containers(paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions) -> Contained:
+def list_containers(
+    paths: tuple[str, ...], name: str, is_direct: bool, options: ReadOptions
+) -> ContainerListing:
     """Return the containers of a struct, or of the struct behind a typedef; raises ReadError."""
     embedded = frozenset((name,))
-    readings, unread, indices = _read_indices(paths, Wanted(held=embedded), options)
-    unsettled = frozenset(typedef for index in indices for typedef in index.unsettled(name))
+    readings, unread, indices = _read_indices(paths, Wanted(with_containers=embedded), options)
+    unsettled = frozenset(typedef for index in indices for typedef in index.ambiguous_typedefs(name))
     if unsettled:  # mostly typedefs of structs without members: only their names identify them
-        readings, unread, indices = _read_indices(paths, Wanted(unsettled, held=embedded), options)
-    definitions: list[Embedded] = []
-    ambiguous = sorted({typedef for index in indices for typedef in index.unsettled(name)})
+        readings, unread, indices = _read_indices(paths, Wanted(unsettled, with_containers=embedded), options)
+    definitions: list[EmbeddedStruct] = []
+    ambiguous = sorted({typedef for index in indices for typedef in index.ambiguous_typedefs(name)})
     troubles = [f"it is unknown which struct typedef `{typedef}` stands for" for typedef in ambiguous]
     for index in indices:
         for struct in index.definitions(name):
-            untyped = index.untyped(struct)
+            untyped = index.field_without_type(struct)
             if untyped is not None:
                 label = f"{struct.aggregate} {struct.name}"
                 troubles.append(f"the type of {untyped} is not in the input; it may contain {label}")
             try:
-                definitions.append(Embedded(struct, tuple(index.containers(name, struct, is_direct))))
-            except TooManyWays as error:
+                definitions.append(EmbeddedStruct(struct, tuple(index.containers(name, struct, is_direct))))
+            except TooManyContainers as error:
                 troubles.append(str(error))
     if not definitions and not troubles:
         near = did_you_mean(name, _names(readings, indices, options))
         troubles.append(f"{', '.join(paths)}: no struct {name}{near}")
     troubles += [trouble for definition in definitions for trouble in _troubles(definition)]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
-    return Contained(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes)
+    return ContainerListing(tuple(definitions), (*dict.fromkeys(troubles), *map(str, unread)), notes)
 
 
 def _names(readings: list[Reading], indices: list[Index], options: ReadOptions) -> set[str]:
@@ -77,7 +79,7 @@ def _read_indices(
     return readings, unread, [Index(of_target) for of_target in structs.values()]
 
 
-def _troubles(definition: Embedded) -> list[str]:
+def _troubles(definition: EmbeddedStruct) -> list[str]:
     """Return the problems of the layouts of a struct and its containers."""
     structs = (definition.struct, *(container.struct for container in definition.containers))
     missing = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class StructListing:
     """Structs to show, problems of the listing, and notes for the user, as sentences."""
 
     structs: tuple[Struct, ...]
@@ -29,12 +29,12 @@ class Shown:
 
 def list_structs(
     path: str, names: tuple[str, ...], options: ReadOptions, how: Randomisation | None = None
-) -> Shown:
+) -> StructListing:
     """Return the structs of one input that match names or patterns, or all for no names; raises ReadError.
 
     `how` gives them the layouts of a randomised build.
     """
-    options = replace(options, marks=how is not None)
+    options = replace(options, with_marks=how is not None)
     patterns = tuple(name for name in names if is_pattern(name))
     wanted = Wanted(frozenset(names) - set(patterns), patterns, everything=not names)
     readings, unread = inputs.read((path,), wanted, options)
@@ -45,13 +45,14 @@ def list_structs(
     elif wanted.everything:  # proofs need all uses of a struct
         proofs = Proofs(tuple(readings), True, partial(inputs.read, options=options))
         readings = [
-            replace(reading, structs=tuple(map(proofs.settled, reading.structs))) for reading in readings
+            replace(reading, structs=tuple(map(proofs.narrow_alignments, reading.structs)))
+            for reading in readings
         ]
     structs = sorted(
         (struct for reading in readings for struct in reading.structs),
         key=lambda struct: (struct.name, str(struct.source or ""), struct.origin),
     )
-    missing = [name for name in names if not any(struct.answers_to(name) for struct in structs)]
+    missing = [name for name in names if not any(struct.matches(name) for struct in structs)]
     known_names = inputs.names((path,), options) if missing else ()
     troubles = [f"{path}: no struct {name}{did_you_mean(name, known_names)}" for name in missing]
     troubles += [
@@ -67,7 +68,7 @@ def list_structs(
         ]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
-    return Shown(tuple(structs), (*troubles, *map(str, unread)), notes)
+    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes)
 
 
 def _randomise(
@@ -77,10 +78,12 @@ def _randomise(
     from layoutlint.randstruct import randomisation
 
     structs = [struct for reading in readings for struct in reading.structs]
-    needed = (randomisation.embedded(structs) | build.named) - {struct.name for struct in structs}
+    needed = (randomisation.embedded_names(structs) | build.named_structs) - {
+        struct.name for struct in structs
+    }
     needed_readings = inputs.read((path,), Wanted(needed), options)[0] if needed else []
-    build = build.among((*readings, *needed_readings))
-    results = [randomisation.redone(reading, needed_readings, build) for reading in readings]
+    build = build.with_unused_notes((*readings, *needed_readings))
+    results = [randomisation.relay_structs(reading, needed_readings, build) for reading in readings]
     return [
         replace(reading, structs=result.structs, notes=(*reading.notes, *result.notes))
         for reading, result in zip(readings, results, strict=True)

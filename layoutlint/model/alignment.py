@@ -19,7 +19,7 @@ _AS_LARGE: Final = int(Unstated.AS_LARGE)
 _ATOMIC: Final = int(Unstated.ATOMIC)
 _BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
 _CAPPED: Final = int(Unstated.CAPPED)
-_ATOMIC_UNROUNDED: Final = int(Unstated.KEPT)
+_ATOMIC_UNROUNDED: Final = int(Unstated.ATOMIC_UNROUNDED)
 _PRAGMA: Final = int(Unstated.PRAGMA)
 _RAISED: Final = int(Unstated.RAISED)
 _TYPEDEF: Final = int(Unstated.TYPEDEF)
@@ -45,7 +45,7 @@ def strict(target: Target) -> bool:
     return target.name in _STRICT
 
 
-def of(struct: Struct, bit_size: int) -> tuple[int, int]:
+def struct_alignments(struct: Struct, bit_size: int) -> tuple[int, int]:
     """Return the likeliest alignment of a struct, and the set of all that it can have."""
     likely, every = possible(
         struct.fields, bit_size, struct.aggregate == "union", struct.align, struct.unstated, struct.target
@@ -57,14 +57,14 @@ def of(struct: Struct, bit_size: int) -> tuple[int, int]:
     return (likely if likely & every else every & -every), every
 
 
-def reordered(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: int) -> Struct:
+def reorder(struct: Struct, fields: tuple[Field, ...], bit_size: int, align: int) -> Struct:
     """Return a struct with its fields in another order, and the alignments that it can have as declared.
 
     `align` is the alignment with which the fields were placed. Offsets that no compiler chose prove no
     alignment.
     """
     new = replace(struct, fields=fields, bit_size=bit_size, align=align)
-    _, every = of(struct, struct.bit_size or bit_size)
+    _, every = struct_alignments(struct, struct.bit_size or bit_size)
     if every & (every - 1) == 0:
         return new
     return replace(new, align=None, unstated=Unstated.NOTHING, possible=every | align)
@@ -110,7 +110,7 @@ def _demands(
     cut_to = _LARGEST_PRAGMA.bit_length() if unstated & _PRAGMA else 0
     is_capped, has_gaps = unstated & _CAPPED, unstated and not is_union
     for member in fields:
-        start, bits, explicit = member.bit_offset, member.bit_size, member.asked
+        start, bits, explicit = member.bit_offset, member.bit_size, member.requested_align
         alone = (member.align or 1) | explicit
         own = (member.possible or member.align or 1) | explicit
         if member.aggregate and not member.members:
@@ -157,7 +157,7 @@ def of_holes(fields: Sequence[Field], unstated: int, target: Target) -> Iterator
     reached, previous = 0, None
     for member in fields:
         reached = _reach(previous, reached, member.bit_offset)
-        if member.bit_offset > reached and not member.is_bitfield and not member.asked:
+        if member.bit_offset > reached and not member.is_bitfield and not member.requested_align:
             own = member.possible or member.align or 1
             least = _gap_alignment(previous, member, reached, own, unstated, target)
             if least > 1:

@@ -17,7 +17,7 @@ _MOST_AXES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Randomised:
+class RandomisationOptions:
     """The options that describe how a build randomises layouts."""
 
     mode: str | None = None
@@ -46,7 +46,7 @@ class Build:
     """Kernel options that are on (`SMP`) or off (`!SMP`); None if not given."""
     line_size: int | None = None
     min_align: int | None = None
-    randomised: Randomised = Randomised()
+    randomised: RandomisationOptions = RandomisationOptions()
     """The options for randomised layouts."""
     kernel: Version | None = None
     """The version of kernels that do not state theirs."""
@@ -57,7 +57,7 @@ class Build:
         return self.inputs, self.flags, self.target, self.config, self.kernel, self.randomised
 
 
-def named(chosen: Iterable[str], builds: tuple[Build, ...]) -> str:
+def short_name(chosen: Iterable[str], builds: tuple[Build, ...]) -> str:
     """Return a short name for some builds: `arm-*-lockdep, next (5)`, with a count if names are many."""
     wanted = set(chosen)
     selected = [build for build in builds if build.name in wanted]

@@ -47,7 +47,7 @@ def function_of(result: CType, parameters: tuple[str, ...]) -> CType:
     return CType(result.left, f"({', '.join(parameters)})" + result.right)
 
 
-def qualified(inner: CType, qualifier: str) -> CType:
+def add_qualifier(inner: CType, qualifier: str) -> CType:
     """Return `inner` with `const`, `volatile` or `restrict`: before a named type, after a pointer's star.
 
     Qualifiers are sorted, because compilers nest them in any order.
@@ -61,7 +61,7 @@ def qualified(inner: CType, qualifier: str) -> CType:
     return CType(" ".join((*words, name)), inner.right)
 
 
-def unqualified(ctype: CType) -> CType:
+def strip_qualifiers(ctype: CType) -> CType:
     """Return a type without its own qualifiers; those of what it points to stay."""
     if "*" in ctype.left:
         return CType(_QUALIFIED_POINTER.sub("*", ctype.left), ctype.right)

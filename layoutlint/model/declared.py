@@ -19,7 +19,7 @@ class Member:
     align: int | None
     """The alignment of its type; for a bit-field, of the declared type. None if the input does not state
     it."""
-    asked: int | None = 0
+    requested_align: int | None = 0
     """The alignment of its own `aligned`; 0 for none, None if the input does not state it."""
     unit: int = 0
     """Bytes of a bit-field's declared type; 0 for other members."""
@@ -27,7 +27,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class StructDeclaration:
     """One struct type as C source declares it."""
 
     key: str | Inner

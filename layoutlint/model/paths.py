@@ -71,10 +71,10 @@ def common_array(a: str, b: str) -> str | None:
     split = next((n for n, (x, y) in enumerate(zip(steps, other_steps, strict=False)) if x != y), None)
     if split is None or isinstance(steps[split], str) or isinstance(other_steps[split], str):
         return None
-    return joined(steps[:split])
+    return join(steps[:split])
 
 
-def joined(steps: Steps) -> str:
+def join(steps: Steps) -> str:
     """Return the path of some names and indices."""
     return "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps).removeprefix(".")
 

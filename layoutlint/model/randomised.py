@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Randomised:
+class Randomisation:
     """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
@@ -21,7 +21,7 @@ class Randomised:
 
 
 @dataclass(frozen=True, slots=True)
-class Shuffled:
+class ShufflingEvidence:
     """The evidence in an input that its compiler randomised layouts."""
 
     by: Literal["gcc", "clang"]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from layoutlint.errors import ReadError
-from layoutlint.model.declared import Declared
-from layoutlint.model.randomised import Shuffled
+from layoutlint.model.declared import StructDeclaration
+from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.structs import Field, Stray, Struct
 from layoutlint.model.target import Target
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Unread:
     """The builds of a matrix to which it applies."""
 
     def __str__(self) -> str:
-        builds = f" (in {some_of(self.builds)})" if self.builds else ""
-        files = f" ({len(self.files):,} files: {some_of(self.files)})" if self.files else ""
+        builds = f" (in {first_few(self.builds)})" if self.builds else ""
+        files = f" ({len(self.files):,} files: {first_few(self.files)})" if self.files else ""
         return f"{self.origin}: {self.reason}{files}{builds}"
 
 
@@ -85,9 +85,9 @@ class Reading:
     """The number of files that were read, if the input is a folder of them."""
     build: str | None = None
     """The matrix build that it belongs to."""
-    shuffled: Shuffled | None = None
+    shuffled: ShufflingEvidence | None = None
     """The evidence that a compiler randomised its layouts; None without any."""
-    declared: frozenset[Declared] | None = None
+    declared: frozenset[StructDeclaration] | None = None
     """Declarations that decide randomised layouts, if they were requested and the input has them."""
     kernel: Version | None = None
     """The version of Linux; None for another input, or if not stated. It has two numbers if the third is a
@@ -141,9 +141,9 @@ class ReadOptions:
     """Folders with separate debug files, laid out as distributions do."""
     sources: tuple[str, ...] = ()
     """Source folders of compiled inputs."""
-    marks: bool = False
+    with_marks: bool = False
     """Whether to look for declarations that decide randomised layouts."""
-    omissions: bool = False
+    finds_omissions: bool = False
     """Whether to search inputs for parts that are not read."""
 
     def refuse_other(self, reading: Reading) -> None:

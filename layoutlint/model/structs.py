@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from layoutlint.model.ctype import CType
-from layoutlint.model.randomised import Randomised
+from layoutlint.model.randomised import Randomisation
 from layoutlint.model.target import Target
 
 Aggregate = Literal["struct", "union"]
@@ -49,9 +49,9 @@ class Unstated(IntFlag):
     """How far `#pragma pack(N)` lowers the alignments that members request."""
     ATOMIC = 128
     """`_Atomic`, which raises alignments, and with clang sizes."""
-    KEPT = 256
+    ATOMIC_UNROUNDED = 256
     """That atomic types have the size of their value type (gcc)."""
-    ROUNDED = 512
+    ATOMIC_ROUNDED = 512
     """That the sizes of atomic types are rounded up to powers of two (clang)."""
     WIDE = 1024
     """`-malign-double`, on i386."""
@@ -87,10 +87,10 @@ class Field:
     source: Source | None = None
     is_function_pointer: bool = False
     """Whether its type, or that of an array's elements, is a pointer to a function, also through typedefs."""
-    stands_for: tuple[CType, ...] = field(default=(), compare=False)
+    underlying_types: tuple[CType, ...] = field(default=(), compare=False)
     """The types that the typedef of the field, or of its array elements, refers to, outermost first; not
     compared."""
-    asked: int = 0
+    requested_align: int = 0
     """The alignment of its own `aligned` in bytes, unless `packed` removes it; 0 for none."""
     possible: int = 0
     """The alignments that its type can have, as their sum, if the input leaves several open. 0 if `align` is
@@ -105,14 +105,14 @@ class Field:
         return bool(self.dims) and self.dims[0] in (None, 0)
 
 
-def written(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, Field]]:
+def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tuple[str, Field]]:
     """Yield the fields declared within a struct's braces, also those of inner structs, with their paths."""
     for member in fields:
         path = prefix + (member.name or "")
         if member.name is not None:
             yield path, member
         if member.type.left.endswith("{...}"):
-            yield from written(member.members, f"{path}." if member.name else prefix)
+            yield from fields_in_braces(member.members, f"{path}." if member.name else prefix)
 
 
 ANNOTATION = "layoutlint:"
@@ -166,9 +166,9 @@ class Struct:
     """The files with this definition, if the input is a folder; else empty."""
     is_tagged: bool = True
     """Whether `name` is its tag, not a typedef."""
-    realigned: str = ""
+    realigned_from: str = ""
     """The struct that this typedef with its own alignment refers to; empty otherwise."""
-    randomised: Randomised | None = None
+    randomised: Randomisation | None = None
     """How its fields were put into a random order; None for the declared order."""
     is_randomisable: bool = False
     """Whether C source marks it for randomisation, in a configuration without it."""
@@ -182,6 +182,6 @@ class Struct:
     """The alignments that it can have, as their sum, if more is known than its fields show; else 0. If
     nothing is unstated, its fields show nothing."""
 
-    def answers_to(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         """Return whether a tag, typedef or fnmatch pattern refers to this struct."""
         return fnmatchcase(self.name, name) or name in self.aliases

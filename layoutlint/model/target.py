@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from layoutlint.phrases import one_of
+from layoutlint.phrases import name_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ _ELSEWHERE = {
 }  # fmt: skip
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def target_hint(name: str, names: Iterable[str]) -> str:
     """Return a hint for an unknown machine name: its name in TARGETS if known, else the nearest name."""
     choices = tuple(names)
     targets = [TRIPLES[name]] if name in TRIPLES else _ELSEWHERE.get(name, ())
     matches = [f"`{target}`" for target in targets if target in choices]
-    return f" (it is called {' or '.join(matches)} here)" if matches else one_of(name, choices)
+    return f" (it is called {' or '.join(matches)} here)" if matches else name_hint(name, choices)

@@ -25,7 +25,7 @@ class Wanted:
     """Whether structs with annotations are requested as well."""
     files: frozenset[str] = frozenset()
     """Structs declared in these files are requested as well; as much of each path as is known."""
-    held: frozenset[str] = frozenset()
+    with_containers: frozenset[str] = frozenset()
     """Structs that are requested together with all that embed them, at any depth."""
     variables: tuple[str, ...] = ()
     near: int = 0
@@ -41,13 +41,17 @@ class Wanted:
 
     def matches(self, name: str) -> bool:
         """Return whether a struct of this name is requested."""
-        if self.everything or name in self.names or name in self.held:
+        if self.everything or name in self.names or name in self.with_containers:
             return True
         return any(fnmatchcase(name, pattern) for pattern in self.patterns)
 
     def wants(self, struct: Struct) -> bool:
         """Return whether a struct is requested by its name, a typedef, or a struct that it embeds."""
-        return bool(self.held) or self.matches(struct.name) or not self.names.isdisjoint(struct.aliases)
+        return (
+            bool(self.with_containers)
+            or self.matches(struct.name)
+            or not self.names.isdisjoint(struct.aliases)
+        )
 
     def is_declared_in(self, file: str) -> bool:
         """Return whether a file, as an input names it, is one of `files`."""
@@ -58,10 +62,14 @@ class Wanted:
             if path.rpartition("/")[2] == name
         )
 
-    def widened(self) -> Wanted:
+    def with_everything(self) -> Wanted:
         """Return a request for everything, for readers that find embedding structs only after reading all."""
-        named = self.names | self.held
-        return replace(self, everything=True, names=named, held=frozenset()) if self.held else self
+        named = self.names | self.with_containers
+        return (
+            replace(self, everything=True, names=named, with_containers=frozenset())
+            if self.with_containers
+            else self
+        )
 
     def outside_kernels(self) -> Wanted:
         """Return what is requested from an input that is no Linux kernel."""

@@ -75,7 +75,7 @@ class Build:
 
 def _is_compiled(path: str) -> bool:
     try:
-        return files.start(path, 4) in (b"\x7fELF", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x00\x01")
+        return files.read_start(path, 4) in (b"\x7fELF", b"\x9f\xeb\x01\x00", b"\xeb\x9f\x00\x01")
     except OSError:
         return False
 
@@ -108,8 +108,8 @@ def _find_plugin(folder: str) -> Plugin:
 def _read_text(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     try:
-        return files.start(path, _LARGEST).decode("latin-1")
+        return files.read_start(path, _LARGEST).decode("latin-1")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise UsageError(f"{path}: {files.why(error)}") from error
+        raise UsageError(f"{path}: {files.error_reason(error)}") from error

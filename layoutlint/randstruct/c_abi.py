@@ -115,10 +115,12 @@ class _KnownMember(NamedTuple):
 def _require_known(member: Member) -> _KnownMember:
     if member.bit_size is None:
         raise CannotLayOut(f"the size of `{member.name}` is not known")
-    if member.align is None or member.asked is None:
+    if member.align is None or member.requested_align is None:
         raise CannotLayOut(f"the alignment of `{member.name}` is not known")
     named = member.name is not None
-    return _KnownMember(member.bit_size, member.align, member.asked, member.unit, member.is_packed, named)
+    return _KnownMember(
+        member.bit_size, member.align, member.requested_align, member.unit, member.is_packed, named
+    )
 
 
 def relayout(members: Sequence[Member], layout: MemberLayout, target: Target) -> list[Member]:
@@ -142,7 +144,7 @@ def _relayout_member(member: Member, offset: int, target: Target) -> Member:
     align = min(size, target.max_align)
     if not known_member.bit_size:
         return replace(
-            member, unit=size, align=align, asked=max(known_member.align, known_member.asked_align)
+            member, unit=size, align=align, requested_align=max(known_member.align, known_member.asked_align)
         )
     is_whole = known_member.bit_size == size * 8 and offset % known_member.bit_size == 0
     is_whole = is_whole and (known_member.bit_size == 8 or not known_member.is_packed)
@@ -150,7 +152,7 @@ def _relayout_member(member: Member, offset: int, target: Target) -> Member:
         member,
         unit=size,
         align=align,
-        asked=max(known_member.asked_align, align) if is_whole else known_member.asked_align,
+        requested_align=max(known_member.asked_align, align) if is_whole else known_member.asked_align,
     )
 
 

@@ -123,9 +123,9 @@ def plugin_of_source(tree: str) -> Plugin | None:
     if not os.path.isfile(path):
         return None
     try:
-        content = files.start(path, _LARGEST).decode("latin-1")
+        content = files.read_start(path, _LARGEST).decode("latin-1")
     except OSError as error:
-        raise UsageError(f"{path}: {files.why(error)}") from error
+        raise UsageError(f"{path}: {files.error_reason(error)}") from error
     text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", "", content, flags=re.S)
     return Plugin(
         _matching_behaviours({name: tells(text) for name, tells in _PARSERS.items()}), f"{tree} (source)"

@@ -17,7 +17,7 @@ PLUGIN = "scripts/gcc-plugins/randomize_layout_plugin.c"
 """The source of GCC's plugin."""
 
 
-def around(paths: Iterable[str], files: tuple[str, ...]) -> str | None:
+def find_folder(paths: Iterable[str], files: tuple[str, ...]) -> str | None:
     """Return the one folder around all inputs that contains one of some files; None for none or several."""
     folders = {_find_folder(os.path.abspath(path), files) for path in paths}
     return folders.pop() if len(folders) == 1 else None

@@ -135,9 +135,9 @@ def _read_text(text: str) -> Iterator[Name]:
             yield _parse_name(word, "--randomized")
         return
     try:
-        content = files.start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
+        content = files.read_start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{text}: {files.why(error)}") from error
+        raise UsageError(f"{text}: {files.error_reason(error)}") from error
     if len(content) > _LARGEST:
         raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
     for number, line in enumerate(content.split("\n"), 1):

@@ -13,7 +13,7 @@ from layoutlint.randstruct.marked import read_names
 from layoutlint.randstruct.randomisation import Randomisation
 
 
-def randomisation(
+def read_randomisation(
     mode: str | None,
     seed_text: str | None,
     kernel: str | None,
@@ -26,7 +26,7 @@ def randomisation(
     None if layouts are not randomised. Raises UsageError, with the names of command-line options, and
     ReadError if the seed is from another build.
     """
-    folder = kernel_tree.around(paths, kernel_tree.SEEDS)
+    folder = kernel_tree.find_folder(paths, kernel_tree.SEEDS)
     build = None if folder is None else find_build(folder)
     if mode is None and (build is None or not build.is_for(paths)):
         return None
@@ -43,7 +43,7 @@ def randomisation(
 def _find_plugin(text: str | None, paths: tuple[str, ...]) -> gcc_plugin.Plugin:
     """Return GCC's plugin of a given version or source, or of the source around the inputs."""
     if text is None:
-        text = kernel_tree.around(paths, (kernel_tree.PLUGIN,))
+        text = kernel_tree.find_folder(paths, (kernel_tree.PLUGIN,))
         return gcc_plugin.ANY if text is None else gcc_plugin.plugin_of_source(text) or gcc_plugin.ANY
     plugin = gcc_plugin.plugin_of_source(text) if os.path.isdir(text) else gcc_plugin.plugin_of_version(text)
     if plugin is None:

@@ -104,13 +104,13 @@ def count_orders(part: Part) -> int:
     return inner * factorial(len(part.parts)) if isinstance(part, Shuffle) else inner
 
 
-def sorted_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
+def sort_by(part: Part, key: Callable[[int], float]) -> list[int] | None:
     """Return the order nearest to that of a key, comparing the beginnings of parts; None for Swaps."""
     if isinstance(part, Member):
         return [part.position]
     if isinstance(part, Swaps):
         return None
-    inner = [sorted_by(child, key) for child in part.parts]
+    inner = [sort_by(child, key) for child in part.parts]
     rows = [row for row in inner if row is not None]
     if len(rows) < len(inner):
         return None

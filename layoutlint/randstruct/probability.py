@@ -17,7 +17,7 @@ from random import Random
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.generators import Draw
 from layoutlint.randstruct.order_tree import Member, Part, Row, Shuffle, Swaps, TooManyOrders
-from layoutlint.randstruct.shape import Chosen, Laid, Shape
+from layoutlint.randstruct.shape import Chosen, Shape, ShapeLayout
 from layoutlint.randstruct.view import Question, Spot, View
 
 MOST_STEPS = 300_000
@@ -53,7 +53,7 @@ _State = tuple[int | None, tuple[Spot, ...]]
 _States = dict[_State, _Count]
 
 
-def counted(shape: Shape, question: Question) -> list[Chance]:
+def count_views(shape: Shape, question: Question) -> list[Chance]:
     """Return every view of a struct. Raises TooManyOrders and CannotLayOut."""
     return _ViewCounter(question).views_of(shape, is_top=True)
 
@@ -107,7 +107,7 @@ class _ViewCounter:
 def _refuse_dependent(shape: Shape, inner: list[Shape]) -> None:
     """Raise TooManyOrders if types use the same random numbers: their orders are not independent."""
     several = [
-        {member_shape.stream for member_shape in shape_inside.below() if member_shape.stream is not None}
+        {member_shape.stream for member_shape in shape_inside.all_inside() if member_shape.stream is not None}
         for shape_inside in inner
     ]
     streams = [stream for streams_inside in several for stream in streams_inside]
@@ -238,14 +238,14 @@ class _Placing:
         return after
 
 
-_Sample = tuple[Chosen, Mapping[Shape, Laid]]
+_Sample = tuple[Chosen, Mapping[Shape, ShapeLayout]]
 _MOST_CACHED_PLACES = 4_000_000
 """Maximum number of member places in all cached layouts, of 12 bytes each."""
 _OVERHEAD = 60
 """Additional memory of a shape in a layout, in places."""
 
 
-def drawn(shape: Shape, number: int) -> Iterator[_Sample]:
+def sample_layouts(shape: Shape, number: int) -> Iterator[_Sample]:
     """Yield layouts by random numbers as the compiler draws them: the same in every run.
 
     As far as memory allows, they are cached for the next rule on the same struct. Raises CannotLayOut.
@@ -267,7 +267,7 @@ class _SampleCache:
         self._shape = shape
         self._samples: list[_Sample] = []
         self._endless = _sample_endlessly(shape)
-        self._members = sum(len(one.fields) + _OVERHEAD for one in shape.below())
+        self._members = sum(len(one.fields) + _OVERHEAD for one in shape.all_inside())
 
     def places(self, number: int = 0) -> int:
         """Return the number of member places in these layouts once there are `number` of them."""
@@ -289,11 +289,11 @@ _caches: dict[Shape, _SampleCache] = {}
 """Caches by shape, the most recent one last."""
 
 
-def _compact(chosen: Chosen, layouts: Mapping[Shape, Laid]) -> _Sample:
+def _compact(chosen: Chosen, layouts: Mapping[Shape, ShapeLayout]) -> _Sample:
     """Return the layout in a third of the memory."""
     small = {shape: array("I", order) for shape, order in chosen.items()}
     return small, {
-        shape: Laid(laid.bit_size, array("q", laid.offsets), small.get(shape, laid.order))
+        shape: ShapeLayout(laid.bit_size, array("q", laid.offsets), small.get(shape, laid.order))
         for shape, laid in layouts.items()
     }
 
@@ -301,7 +301,7 @@ def _compact(chosen: Chosen, layouts: Mapping[Shape, Laid]) -> _Sample:
 def _sample_endlessly(shape: Shape) -> Iterator[_Sample]:
     """Yield layouts without end. Raises CannotLayOut."""
     random = Random(SEED)
-    shapes = [inner_shape for inner_shape in shape.below() if inner_shape.order_by_draws is not None]
+    shapes = [inner_shape for inner_shape in shape.all_inside() if inner_shape.order_by_draws is not None]
     streams = [one.stream for one in shapes]
     shared = {stream for stream in streams if streams.count(stream) > 1}
     while True:
@@ -311,7 +311,7 @@ def _sample_endlessly(shape: Shape) -> Iterator[_Sample]:
             for one in shapes
             if one.order_by_draws is not None
         }
-        yield orders, shape.all_laid(orders)
+        yield orders, shape.lay_out_all(orders)
 
 
 def _make_draw(random: Random, bits: int, tape: list[int] | None) -> Draw:

@@ -19,7 +19,7 @@ from layoutlint.randstruct.relayout import NAMELESS, Input, Relayouter
 from layoutlint.randstruct.scheme import CLANG, Scheme
 from layoutlint.randstruct.seed import DIGITS, Seed
 
-__all__ = ["Plugin", "Randomisation", "Seed", "embedded", "redone"]
+__all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Randomisation:
     notes: tuple[str, ...] = ()
     """Sentences on the sources of these facts."""
 
-    def of(self, reading: Reading) -> Randomisation:
+    def for_input(self, reading: Reading) -> Randomisation:
         """Return the randomisation with facts from an input. Raises UsageError or ReadError for another
         build's.
         """
@@ -67,11 +67,11 @@ class Randomisation:
             raise ReadError(reading.path, self.seed.describe_mismatch(shuffled.seed or ""))
 
     @property
-    def named(self) -> frozenset[str]:
+    def named_structs(self) -> frozenset[str]:
         """The structs whose marks are given."""
         return self.names.structs if self.names else frozenset()
 
-    def among(self, readings: Iterable[Reading]) -> Randomisation:
+    def with_unused_notes(self, readings: Iterable[Reading]) -> Randomisation:
         """Return the randomisation with a note on each name without a struct in any input."""
         if self.names is None:
             return self
@@ -124,7 +124,7 @@ class RelaidStructs:
     notes: tuple[str, ...]
 
 
-def embedded(structs: Iterable[Struct]) -> frozenset[str]:
+def embedded_names(structs: Iterable[Struct]) -> frozenset[str]:
     """Return the tags and typedefs of the types that structs embed, at all depths."""
     names: set[str] = set()
     todo = [field for struct in structs for field in struct.fields]
@@ -138,14 +138,14 @@ def embedded(structs: Iterable[Struct]) -> frozenset[str]:
     return frozenset(names)
 
 
-def redone(reading: Reading, context: Iterable[Reading], how: Randomisation) -> RelaidStructs:
+def relay_structs(reading: Reading, context: Iterable[Reading], how: Randomisation) -> RelaidStructs:
     """Return the structs of a reading as the build lays them out; `context` are readings of the types they
     embed.
 
     A struct whose layout cannot be computed has a `problem`. Raises UsageError for the name of a missing
     member.
     """
-    how = how.of(reading)
+    how = how.for_input(reading)
     is_marked_known, all_redoers = make_redoers(reading, context, how)
     redoer = _RelayoutComparison(how, all_redoers)
     structs = tuple(redoer.relay(struct, is_marked_known) for struct in reading.structs)

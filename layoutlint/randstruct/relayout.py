@@ -8,8 +8,8 @@ from math import prod
 from typing import TypeVar
 
 from layoutlint.model import alignment
-from layoutlint.model.declared import Declared, Inner
-from layoutlint.model.randomised import Randomised
+from layoutlint.model.declared import Inner, StructDeclaration
+from layoutlint.model.randomised import Randomisation
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.randstruct import variants
@@ -61,7 +61,7 @@ class Relayouter:
         self,
         scheme: Scheme,
         marks: Marks,
-        declarations: Iterable[Declared],
+        declarations: Iterable[StructDeclaration],
         facts: Input,
         definition: Definition,
     ) -> None:
@@ -69,7 +69,7 @@ class Relayouter:
         self._marks = marks
         self._input = facts
         self._definition = definition
-        self._declared: dict[str | Inner, list[Declared]] = {}
+        self._declared: dict[str | Inner, list[StructDeclaration]] = {}
         for declaration in dict.fromkeys(declarations):
             self._declared.setdefault(declaration.key, []).append(declaration)
         self.assumed: list[str] = []
@@ -83,10 +83,10 @@ class Relayouter:
         new = self._relay_type(type_of_struct(struct, struct.bit_size), struct.target)
         if not new.has_moved:
             return struct
-        how = Randomised(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
+        how = Randomisation(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
         if new.align is None:
             return replace(struct, fields=new.fields, bit_size=new.bit_size, randomised=how)
-        return replace(alignment.reordered(struct, new.fields, new.bit_size, new.align), randomised=how)
+        return replace(alignment.reorder(struct, new.fields, new.bit_size, new.align), randomised=how)
 
     def _relay_type(self, type_: Type, target: Target) -> _Relaid:
         inner = [
@@ -104,7 +104,7 @@ class Relayouter:
         """Return all members of a type: its fields, and unnamed bit-fields if the input states them."""
         return variants.all_members(fields, self._find_declaration(type_))
 
-    def _find_declaration(self, type_: Type) -> Declared | None:
+    def _find_declaration(self, type_: Type) -> StructDeclaration | None:
         """Return the declaration of a type in C; None for another input. Raises CannotLayOut if it is
         unknown.
         """

@@ -57,9 +57,9 @@ def read_seed(text: str) -> Seed:
 
 def _from_file(path: str) -> Seed:
     try:
-        content = files.start(path, _LARGEST + 1, through_pipe=True)
+        content = files.read_start(path, _LARGEST + 1, through_pipe=True)
     except OSError as error:
-        raise UsageError(f"{path}: {files.why(error)}") from error
+        raise UsageError(f"{path}: {files.error_reason(error)}") from error
     if len(content) > _LARGEST:
         raise UsageError(f"{path}: is larger than {_LARGEST} bytes, and so no file with a seed")
     return _from_text(path, content.decode("latin-1"))

@@ -25,7 +25,7 @@ Chosen = Mapping["Shape", Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class ShapeLayout:
     """The offsets of the members of a shape, by their declared positions, and its size; in bits."""
 
     bit_size: int
@@ -63,7 +63,7 @@ class Shape:
         """Return whether a member is not an unnamed bit-field."""
         return self.way is None or self.way.fields[position] is not None
 
-    def below(self) -> tuple[Shape, ...]:
+    def all_inside(self) -> tuple[Shape, ...]:
         """Return the shape and all inside it, each once, inner ones first."""
         shapes: dict[Shape, None] = {}
         self._collect(shapes)
@@ -71,7 +71,7 @@ class Shape:
 
     def is_like(self, other: Shape) -> bool:
         """Return whether it has the same layouts with the same probabilities."""
-        ours, theirs = self.below(), other.below()
+        ours, theirs = self.all_inside(), other.all_inside()
         return len(ours) == len(theirs) and all(
             (a.fields, a.way, a.part, a.stream) == (b.fields, b.way, b.part, b.stream)
             for a, b in zip(ours, theirs, strict=True)
@@ -106,7 +106,7 @@ class Shape:
             self._gaps[key] = gap
         return end + gap
 
-    def lay_out(self, order: Sequence[int], sizes: Sequence[int]) -> Laid:
+    def lay_out(self, order: Sequence[int], sizes: Sequence[int]) -> ShapeLayout:
         """Return the layout for an order of the members and their sizes."""
         end = reached = 0
         offsets = [0] * len(sizes)
@@ -116,27 +116,29 @@ class Shape:
             end = at + sizes[position]
             if end > reached:
                 reached = end
-        return Laid(self.round_size(reached), tuple(offsets), order)
+        return ShapeLayout(self.round_size(reached), tuple(offsets), order)
 
     def round_size(self, end: int) -> int:
         """Return the size in bits of a shape whose last member ends at bit `end`."""
         return self.bit_size if self.way is None else round_up(end, self.align * 8)
 
-    def all_laid(self, chosen: Chosen) -> dict[Shape, Laid]:
+    def lay_out_all(self, chosen: Chosen) -> dict[Shape, ShapeLayout]:
         """Return the layouts of this shape and all inside it, for an order of each. Raises CannotLayOut."""
-        layouts: dict[Shape, Laid] = {}
-        for shape in self.below():
+        layouts: dict[Shape, ShapeLayout] = {}
+        for shape in self.all_inside():
             sizes = shape.sizes({inner: layouts[inner].bit_size for inner, _ in shape.inner.values()})
             layouts[shape] = shape.lay_out(chosen.get(shape, range(len(sizes))), sizes)
         return layouts
 
-    def moved(self, layouts: Mapping[Shape, Laid]) -> tuple[Field, ...]:
+    def move_members(self, layouts: Mapping[Shape, ShapeLayout]) -> tuple[Field, ...]:
         """Return the members in the order and at the offsets of some layouts."""
         offsets = layouts[self].offsets
         members = [replace(member, bit_offset=at) for member, at in zip(self.fields, offsets, strict=True)]
         for position, (shape, count) in self.inner.items():
             members[position] = replace(
-                members[position], bit_size=layouts[shape].bit_size * count, members=shape.moved(layouts)
+                members[position],
+                bit_size=layouts[shape].bit_size * count,
+                members=shape.move_members(layouts),
             )
         return tuple(members[position] for position in layouts[self].order if self.is_field(position))
 

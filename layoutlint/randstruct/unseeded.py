@@ -17,18 +17,18 @@ from layoutlint.randstruct.randomisation import (
 from layoutlint.randstruct.shape import Shape, Shapes
 
 
-class Free:
+class UnseededInput:
     """The shapes of one input's structs."""
 
     def __init__(self, reading: Reading, context: Iterable[Reading], how: Randomisation) -> None:
-        self.how = how = how.of(reading)
+        self.how = how = how.for_input(reading)
         self._is_marked_known, self._redoers = make_redoers(reading, context, how)
         self._shapes = [Shapes(redoer) for redoer in self._redoers]
         self._hidden = notes_on_unstated(reading)
         self._has_moved = False
         self._doubts: list[str] = []
 
-    def of(self, struct: Struct) -> Shape | None:
+    def shape_of(self, struct: Struct) -> Shape | None:
         """Return the shape of a struct; None if it has its declared layout. Raises CannotLayOut."""
         shape, *others = [shapes.shape_of(struct) for shapes in self._shapes]
         if not self._is_marked_known and (shape is None or shape.stream is None):

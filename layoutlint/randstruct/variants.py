@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from layoutlint.model.ctype import CType
-from layoutlint.model.declared import Declared, Inner, Member
+from layoutlint.model.declared import Inner, Member, StructDeclaration
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.model.target import Target
 from layoutlint.randstruct import c_abi
@@ -73,7 +73,7 @@ class Way:
         return self.rules.lay_out([self.members[position] for position in order])
 
 
-def possible_ways(type_: Type, declared: Declared | None, target: Target) -> Iterator[Way]:
+def possible_ways(type_: Type, declared: StructDeclaration | None, target: Target) -> Iterator[Way]:
     """Yield the possible declarations of a type, the likeliest first. C text leaves open whether a `#pragma
     pack` applies.
     """
@@ -100,7 +100,7 @@ def may_be_packed(type_: Type, target: Target) -> bool:
         return False
 
 
-def declares(declared: Declared, fields: Sequence[Field]) -> bool:
+def declares(declared: StructDeclaration, fields: Sequence[Field]) -> bool:
     """Return whether a declaration is that of a type with these fields."""
     members = [member for member, at in zip(declared.members, declared.fields, strict=True) if at is not None]
     return [(one.bit_size, bool(one.unit)) for one in members] == [
@@ -108,7 +108,7 @@ def declares(declared: Declared, fields: Sequence[Field]) -> bool:
     ] and all(one.name == field.name for one, field in zip(members, fields, strict=True) if field.name)
 
 
-def all_members(fields: Sequence[Field], declared: Declared | None) -> list[Field]:
+def all_members(fields: Sequence[Field], declared: StructDeclaration | None) -> list[Field]:
     """Return all members as fields, with unnamed bit-fields if they are known."""
     if declared is None:
         return list(fields)

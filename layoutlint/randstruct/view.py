@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from layoutlint.model.structs import Field
-from layoutlint.randstruct.shape import Laid, Shape
+from layoutlint.randstruct.shape import Shape, ShapeLayout
 
 Path = tuple[str, ...]
 """The names on the path to a field."""
@@ -34,7 +34,7 @@ class Sight:
 
     relevant: frozenset[int]
     """The positions of members whose place matters."""
-    asked: frozenset[int]
+    named: frozenset[int]
     """The positions of members that the rule names, or that contain named fields."""
     first_alike: tuple[int, ...]
     """For each position, that of the first indistinguishable member."""
@@ -52,7 +52,7 @@ class Question:
     needs_size: bool
     """Whether the size of the struct itself matters."""
 
-    def view(self, shape: Shape, layouts: Mapping[Shape, Laid], is_top: bool = True) -> View:
+    def view(self, shape: Shape, layouts: Mapping[Shape, ShapeLayout], is_top: bool = True) -> View:
         """Return the view of a layout."""
         laid, sight = layouts[shape], self.sights[shape]
         spots = tuple(
@@ -66,9 +66,9 @@ class Question:
         )
         return (laid.bit_size if self.needs_size or not is_top else 0), spots
 
-    def near(self, shape: Shape, view: View, bits: int) -> View:
+    def view_near(self, shape: Shape, view: View, bits: int) -> View:
         """Return the view without members at least `bits` bits from all named ones."""
-        named = self.sights[shape].asked
+        named = self.sights[shape].named
         named_extents = [self._extent(shape, spot) for spot in view[1] if spot.position in named]
         extents = ((spot, *self._extent(shape, spot)) for spot in view[1])
         near_spots = (
@@ -84,11 +84,11 @@ class Question:
             size = spot.inner[0] * shape.inner[spot.position][1]
         return spot.bit_offset, spot.bit_offset + max(size, 1)
 
-    def _inner_view(self, shape: Shape, position: int, layouts: Mapping[Shape, Laid]) -> View | None:
+    def _inner_view(self, shape: Shape, position: int, layouts: Mapping[Shape, ShapeLayout]) -> View | None:
         inner_shape = shape.inner.get(position)
         return None if inner_shape is None else self.view(inner_shape[0], layouts, False)
 
-    def shown(self, shape: Shape, view: View) -> tuple[Field, ...]:
+    def place_members(self, shape: Shape, view: View) -> tuple[Field, ...]:
         """Return the members of a view at their offsets."""
         positions: dict[int, list[int]] = {}
         for position, first in enumerate(self.sights[shape].first_alike):
@@ -100,10 +100,12 @@ class Question:
         if spot.inner is None:
             return member
         inner_shape, count = shape.inner[position]
-        return replace(member, bit_size=spot.inner[0] * count, members=self.shown(inner_shape, spot.inner))
+        return replace(
+            member, bit_size=spot.inner[0] * count, members=self.place_members(inner_shape, spot.inner)
+        )
 
 
-def question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size: bool) -> Question:
+def make_question(shape: Shape, paths: Iterable[Path], sees_others: bool, needs_size: bool) -> Question:
     """Return the members that a rule on some paths depends on; with `sees_others`, also the fields beside
     them.
     """
@@ -130,15 +132,15 @@ def _paths_inside(member: Field, paths: frozenset[Path]) -> frozenset[Path]:
     """Return the rest of the paths that lead into a member; the empty path means all of it."""
     if member.name is not None:
         return frozenset(path[1:] for path in paths if path and path[0] == member.name)
-    inside = set(names(member.members))
+    inside = set(member_names(member.members))
     return frozenset(path for path in paths if path and path[0] in inside)
 
 
-def names(fields: Iterable[Field]) -> Iterator[str]:
+def member_names(fields: Iterable[Field]) -> Iterator[str]:
     """Yield the names of members, with those inside unnamed members in their place."""
     for member in fields:
         if member.name is None:
-            yield from names(member.members)
+            yield from member_names(member.members)
         else:
             yield member.name
 

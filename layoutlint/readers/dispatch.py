@@ -29,9 +29,9 @@ def sniff(path: str) -> str:
             return "clang"
         if os.path.exists(path) and not os.path.isfile(path):
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
-        head = files.start(path, _SNIFFED)
+        head = files.read_start(path, _SNIFFED)
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
     if not head:
         raise ReadError(path, "the file is empty")
     if head.startswith((b"\x7fELF", *packed.STARTS)):
@@ -52,7 +52,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if reader == "clang":
         from layoutlint.readers import clang
 
-        return clang.read(path, wanted.widened(), options)
+        return clang.read(path, wanted.with_everything(), options)
     if reader == "btf":
         from layoutlint.readers import btf
 
@@ -71,7 +71,7 @@ def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread
 def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     from layoutlint.readers.elf import elf_file
 
-    with elf_file.opened(path) as image:
+    with elf_file.open_elf(path) as image:
         reader = options.reader or image.debug_information
         if reader and image.has(reader):
             reading = _with_build(_read_image(image, reader, wanted, options), image, image, options)
@@ -87,7 +87,7 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
                 or requested.names
                 or requested.patterns
                 or requested.everything
-                or requested.held
+                or requested.with_containers
             ):
                 raise
             # Symbols have addresses even without debug information.
@@ -137,7 +137,7 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     """Return a reading of `image` with the build facts of that and of `built`, the file with the code."""
     from layoutlint.readers.elf import compiler_marks
 
-    searches_code = reading.is_kernel and (options.marks or reading.reader == "btf")
+    searches_code = reading.is_kernel and (options.with_marks or reading.reader == "btf")
     searches_dwarf = reading.reader == "dwarf"
     evidence = compiler_marks.of_image(image, built, searches_code, reading.shuffled, searches_dwarf)
     reading = replace(reading, shuffled=evidence)

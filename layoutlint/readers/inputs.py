@@ -13,7 +13,7 @@ from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import ordered
+from layoutlint.readers.processes.pool import map_ordered
 
 if TYPE_CHECKING:
     from layoutlint.readers.modules.find import Folder
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def read(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> tuple[list[Reading], list[Unread]]:
     """Return the readings of all inputs in their order, and the failures, whole or partial."""
-    return divided(read_each(inputs, names, options))
+    return split_failures(read_each(inputs, names, options))
 
 
 def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
@@ -37,7 +37,7 @@ def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> l
     return [_with_config(result, options) for result in results]
 
 
-def divided(results: Iterable[Reading | Unread]) -> tuple[list[Reading], list[Unread]]:
+def split_failures(results: Iterable[Reading | Unread]) -> tuple[list[Reading], list[Unread]]:
     """Split results into readings and failures, whole or partial."""
     results = tuple(results)
     readings = [result for result in results if isinstance(result, Reading)]
@@ -47,7 +47,7 @@ def divided(results: Iterable[Reading | Unread]) -> tuple[list[Reading], list[Un
 
 def names(paths: tuple[str, ...], options: ReadOptions) -> frozenset[str]:
     """Return the names of all structs of some inputs, and of typedefs that refer to one."""
-    readings, _ = read(paths, Wanted(names_only=True), replace(options, marks=False))
+    readings, _ = read(paths, Wanted(names_only=True), replace(options, with_marks=False))
     return frozenset[str]().union(*(reading.names for reading in readings))
 
 
@@ -94,7 +94,7 @@ def _read_files(paths: list[str], names: Wanted, options: ReadOptions) -> list[R
     quiet = replace(options, progress=no_progress, jobs=max(1, options.jobs // len(paths)))
     work = partial(dispatch.attempt, wanted=names, options=quiet)
     try:
-        return list(ordered(work, paths, options.jobs))
+        return list(map_ordered(work, paths, options.jobs))
     except Lost as lost:
         path = "an input" if lost.part is None else paths[lost.part]
         raise ReadError(path, f"the process that read it {lost.how}; `--jobs 1` needs less memory") from lost

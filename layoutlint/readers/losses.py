@@ -13,7 +13,7 @@ class Loss:
     """`dwarf`, `btf` or `clang`."""
     key: str
     """The fact in one word; a comparison of two readers skips the facts that either lacks."""
-    what: str
+    fact: str
     """The fact that cannot be known, and why."""
     effect: str
     """The effect on the reader's structs."""

@@ -17,12 +17,14 @@ class Overlaps:
         self._cache: dict[int, tuple[tuple[Field, ...], str | None]] = {}
         """By the identity of a member tuple: the tuple itself, and its first overlap."""
 
-    def within(self, fields: tuple[Field, ...], is_union: bool) -> str | None:
+    def first_overlap(self, fields: tuple[Field, ...], is_union: bool) -> str | None:
         """Return a description of the first overlap of members, at any depth; None if there is none."""
         cached = self._cache.get(id(fields))
         if cached is None:
             inner = (
-                self.within(field.members, field.aggregate == "union") for field in fields if field.members
+                self.first_overlap(field.members, field.aggregate == "union")
+                for field in fields
+                if field.members
             )
             overlap = None if is_union else _overlap(fields)
             cached = self._cache[id(fields)] = fields, overlap or next(filter(None, inner), None)

@@ -211,8 +211,8 @@ def _may_be_explained(fields: Sequence[Field], field: Field, end: int, states_al
     gap, largest = end - field.bit_offset - (field.bit_size or 0), 0
     for other in fields:
         if other.bit_offset == end:
-            is_open = not states_aligned or other.stands_for or other.dims
-            stated = (other.possible or other.align or 1) | other.asked
+            is_open = not states_aligned or other.underlying_types or other.dims
+            stated = (other.possible or other.align or 1) | other.requested_align
             largest = max(largest, end & -end if is_open else 8 * stated)
     return gap < min(largest, end & -end)
 

@@ -94,7 +94,7 @@ def add_misplaced(reading: Reading, image: Image, wanted: Wanted, options: ReadO
     unstated = Unstated.NOTHING
     for definition in reading.structs:
         unstated |= definition.unstated
-    fields = variables.described(image, options, set(_keys(symbols)), unstated)
+    fields = variables.find_variables(image, options, set(_keys(symbols)), unstated)
     at_address = {key: replace(field, bit_offset=key[0] * 8) for key, field in fields.items()}
     return replace(reading, misplaced=tuple(at_address[key] for key in sorted(at_address)))
 
@@ -235,7 +235,7 @@ def _fields(symbols: Iterable[Symbol], image: Image, options: ReadOptions) -> di
     if image.has_dwarf:
         from layoutlint.readers.dwarf.types import variables
 
-        described = variables.described(image, options, set(_keys(symbols)))
+        described = variables.find_variables(image, options, set(_keys(symbols)))
     unknown = Field("", CType("??"), 0, None)
     return {
         symbol: replace(

@@ -7,7 +7,7 @@ from itertools import groupby
 from string import ascii_uppercase
 
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import lines_of
+from layoutlint.geometry.placement import field_lines
 from layoutlint.reports.styled import Line, line
 
 CELL = 8
@@ -54,7 +54,7 @@ def draw(layout: Layout, places: Sequence[Place], base: int, line_size: int, wid
             yield line("  ...")
         for start in range(0, line_size, per_row):
             first = number * line_size + start
-            neighbours = layout.touching(first - base, first - base + per_row)
+            neighbours = layout.fields_touching(first - base, first - base + per_row)
             background = ((base + place.offset, base + place.end, OTHER) for place in neighbours)
             text = _row((spans[0], *background, *spans[1:]), first, per_row)
             yield _draw_row(f"    +{start}" if start else f"line {number}", text)
@@ -67,7 +67,7 @@ def _line_numbers(places: Iterable[Place], base: int, line_size: int) -> list[in
     """Return the numbers of the lines to draw: for each field the first few and the last."""
     numbers: set[int] = set()
     for place in places:
-        touched = lines_of(place, base, line_size)
+        touched = field_lines(place, base, line_size)
         numbers.update(touched[:_ENDS], touched[-1:])
     return sorted(numbers)
 

@@ -55,9 +55,9 @@ def share(verdict: Verdict) -> str:
 def rank_reason(rank: Rank) -> str:
     """Return the rank of a guess, with its score and the reason."""
     verb = "embeds it or points to it" if rank.holders == 1 else "embed it or point to it"
-    holders = f"{phrases.counted(rank.holders, 'struct')} {verb}"
+    holders = f"{phrases.quantity(rank.holders, 'struct')} {verb}"
     return (
-        f"{rank.place:,} of {rank.of:,} guesses, score {rank.score:,.1f}: {holders}, times "
+        f"{rank.place:,} of {rank.total:,} guesses, score {rank.score:,.1f}: {holders}, times "
         f"{phrases.percent(rank.share)} of placements that fail"
     )
 
@@ -100,7 +100,7 @@ def tally(report: Report) -> str:
     """Return the number of findings for each outcome: `2 broken, 1 at-risk, 1 unknown, 4 kept`."""
     ranks = (Outcome.BROKEN.value, Outcome.AT_RISK.value, Outcome.UNKNOWN.value, UNUSED, Outcome.KEPT.value)
     counts = dict.fromkeys(ranks, 0)
-    for finding in (*report.findings, *report.kept):
+    for finding in (*report.findings, *report.kept_findings):
         counts[outcome(finding)] += 1
     counted_words = [f"{number} {word}" for word, number in counts.items() if number]
     suppressed = sum(finding.suppressed is not None for finding in report.findings)

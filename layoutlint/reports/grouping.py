@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 from layoutlint.reports.finding_phrases import subject
 
 SHOWN = 3
@@ -36,7 +36,7 @@ def summarize_others(group: tuple[Finding, ...], others: tuple[Finding, ...]) ->
     words = [f"{subject(finding)} {finding.verdict.outcome.value}" for finding in others[:_NAMED]]
     hidden = len(others) - _NAMED
     names = "; ".join(words) + (f"; and {hidden:,} more, which `--format json` has" if hidden > 0 else "")
-    return f"{counted(len(others), 'more place')} of {_subject(group)}: {names}"
+    return f"{quantity(len(others), 'more place')} of {_subject(group)}: {names}"
 
 
 def summarize_group(group: tuple[Finding, ...]) -> str:

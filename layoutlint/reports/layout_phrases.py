@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutlint.model.randomised import Randomised
-from layoutlint.phrases import counted, some_of
+from layoutlint.model.randomised import Randomisation
+from layoutlint.phrases import first_few, quantity
 
 
 def found_in(files: Sequence[str]) -> str:
     """Return the files with a definition: `a.ko`, or `312 files: a.ko, b.ko, c.ko and 309 more`."""
     if len(files) < 2:
         return "".join(files)
-    return f"{counted(len(files), 'file')}: {some_of(files)}"
+    return f"{quantity(len(files), 'file')}: {first_few(files)}"
 
 
-def order(how: Randomised) -> str:
+def order(how: Randomisation) -> str:
     """Return the origin of the field order of a randomised struct."""
     arrangement = (
         "in a random order" if how.is_own else "in declared order, those of embedded structs in a random one"

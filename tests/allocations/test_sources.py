@@ -14,7 +14,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions, no_progress
 from layoutlint.readers.allocations import sources
-from layoutlint.readers.allocations.proposals import of
+from layoutlint.readers.allocations.proposals import list_proposals
 from layoutlint.reports.allocations import toml
 from tests.c_probe import need
 from tests.command import run
@@ -112,7 +112,7 @@ def test_only_one_struct(project):
 
 def test_a_struct_that_nothing_allocates(project):
     _, error, status = listed(project, "src", "--struct", "rong")
-    assert (error, status) == ("layoutlint: nothing in these sources is seen to allocate a struct rong\n", 3)
+    assert (error, status) == ("layoutlint: no allocation of a struct rong was found in these sources\n", 3)
 
 
 def test_a_path_that_is_not_there(project):
@@ -163,7 +163,7 @@ def test_one_proposal_names_a_few_places(tmp_path):
     for number in range(5):
         (tmp_path / f"{number}.c").write_text(RING)
     found, _ = sources.read((str(tmp_path),), None, 1, no_progress)
-    ring = "".join(toml.render(of(found))).split("[struct.ring]")[1]
+    ring = "".join(toml.render(list_proposals(found))).split("[struct.ring]")[1]
     assert ring.count("ring") == 0
     assert "and 7 more" in ring
 

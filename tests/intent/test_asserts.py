@@ -107,7 +107,7 @@ why = "a test"
 
 def test_of_a_rule_file():
     """A group that a rule states goes before the one that accesses come to."""
-    found = {each.group: (each.members, each.size, each.left_out) for each in asserts.of_pack(rule_file.parse(RULES, "r.toml"))}
+    found = {each.group: (each.members, each.size, each.left_out) for each in asserts.from_pack(rule_file.parse(RULES, "r.toml"))}
     assert found == {
         "s_read_tx": (("a", "l"), 64, ("k*",)),
         "s_read_txrx": (("b",), None, ()),

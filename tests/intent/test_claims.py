@@ -182,7 +182,7 @@ def test_rubbish_takes_no_time(line, tmp_path):
     lines = "".join(line.format(number) for number in range(80_000))[:1_000_000]
     (tmp_path / "long.h").write_text(f"{STALE}struct {lines}")
     started = process_time()
-    found = claims.gather([str(tmp_path)], [])
+    found = claims.read([str(tmp_path)], [])
     assert process_time() - started < 15
     assert "ended" in found.structs
 
@@ -191,4 +191,4 @@ def test_a_comment_outside_of_structs_takes_no_other_its_turn(tmp_path):
     """However many structs a file has, and however many comments that are in none of them."""
     header = "struct a{0} {{\n\tint a;\n}};\n/* read mostly */\nextern int a{0};\n"
     (tmp_path / "many.h").write_text("".join(map(header.format, range(3000))) + STALE)
-    assert list(claims.gather([str(tmp_path)], []).structs) == ["ended"]
+    assert list(claims.read([str(tmp_path)], []).structs) == ["ended"]

@@ -62,7 +62,7 @@ def named(names: str, words: frozenset[str]) -> str:
 
 
 def attached(code: str, line: int) -> dict[str, str]:
-    found = Text(code).inside(line)
+    found = Text(code).comments_of_struct(line)
     assert found is not None
     told = {}
     for each in found[1]:
@@ -81,21 +81,21 @@ def test_the_next_struct_has_its_own():
 
 
 def test_lines_end_with_the_brace():
-    found = Text(CODE).inside(4)
+    found = Text(CODE).comments_of_struct(4)
     assert found is not None
     assert found[0] == range(4, 24)
 
 
 @pytest.mark.parametrize("line", [0, 500, 23, 10**9, -1])
 def test_no_struct_starts_there(line):
-    assert Text(CODE).inside(line) is None or line == 23
+    assert Text(CODE).comments_of_struct(line) is None or line == 23
 
 
 @pytest.mark.parametrize("code", [
     "struct s { int a;", "struct s {", "struct s", "", "/* open", "struct s { /* open", '"open', "}", "struct s; { }", "}}}{{{",
 ])  # fmt: skip
 def test_broken_text_holds_nothing(code):
-    assert Text(code).inside(1) is None or re.fullmatch(r"\}+\{+", code)
+    assert Text(code).comments_of_struct(1) is None or re.fullmatch(r"\}+\{+", code)
 
 
 def test_stars_and_ends_are_taken_off():

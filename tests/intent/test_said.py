@@ -97,7 +97,7 @@ LINE, SLAB = '[struct.s]\nplacement = "line"\n', '[struct."[s]"]\nplacement = "s
 
 def spoken(*rules: str) -> tuple[Pack, ...]:
     packs = [rule_file.parse(text, f"{number}.toml") for number, text in enumerate(rules)]
-    return group_marks.marks_packs(Reading("vmlinux", "btf", X86_64, (BARE,)), packs)
+    return group_marks.group_mark_packs(Reading("vmlinux", "btf", X86_64, (BARE,)), packs)
 
 
 def test_where_a_mark_has_no_place_it_is_the_struct_s():
@@ -119,11 +119,11 @@ def test_the_first_pack_that_says_where_objects_start_is_heard_and_all_are_on_ac
     [struct("s", 8, member("a", 0, 8)), struct("s", 8, member("__cacheline_group_begin", 0, 8))],
 )
 def test_other_structs_say_nothing(quiet):
-    assert group_marks.marks_packs(Reading("a.h", "clang", X86_64, (quiet,)), ()) == ()
+    assert group_marks.group_mark_packs(Reading("a.h", "clang", X86_64, (quiet,)), ()) == ()
 
 
 def test_a_place_is_a_file_at_least():
     from dataclasses import replace
 
-    (pack,) = group_marks.marks_packs(Reading("vmlinux", "btf", X86_64, (replace(BARE, source=None),)), ())
+    (pack,) = group_marks.group_mark_packs(Reading("vmlinux", "btf", X86_64, (replace(BARE, source=None),)), ())
     assert pack.rules[0].source == Source("vmlinux")

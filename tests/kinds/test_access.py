@@ -125,4 +125,4 @@ def test_a_part_and_the_next_element_of_an_array_whose_dimensions_btf_drops(is_f
     held = struct("many", 96, member("h", 0, 96, *inner, dims=(6,), is_flattened=is_flattened), align=64)
     layout = Layout(held)
     accesses = Access("h", "hot-read"), Access("h.owner", "hot-write")
-    assert AccessApart().check(Context(layout, placement.of(layout, 64), accesses)).outcome is Outcome.BROKEN
+    assert AccessApart().check(Context(layout, placement.placements(layout, 64), accesses)).outcome is Outcome.BROKEN

@@ -30,7 +30,7 @@ def judge(size: int, said: str | None, array: int | None = None, *, target: str 
     if said is not None or array is not None:
         word, _, align = (said or "").partition(":")
         storage = Storage(word or None, Source("r.toml", 1), int(align) if align else None, stride, array, constructor)
-    context = Context(layout, placement.of(layout, None, min_align, storage), (), storage, min_align)
+    context = Context(layout, placement.placements(layout, None, min_align, storage), (), storage, min_align)
     return Allocation(**keys).check(context)
 
 
@@ -162,7 +162,7 @@ def test_cannot_tell(said, array, keys, reason):
     layout = Layout(struct("s", 40, member("a", 0, 8)))
     storage = Storage(said, Source("r.toml", 1), None, None, array)
     with pytest.raises(CannotTell) as caught:
-        Allocation(**keys).check(Context(layout, placement.of(layout), (), storage))
+        Allocation(**keys).check(Context(layout, placement.placements(layout), (), storage))
     assert str(caught.value) == reason
 
 
@@ -173,5 +173,5 @@ def test_sizes_that_are_not_known():
     ):  # fmt: skip
         layout = Layout(held)
         with pytest.raises(CannotTell) as caught:
-            Allocation(max_class=64).check(Context(layout, placement.of(layout)))
+            Allocation(max_class=64).check(Context(layout, placement.placements(layout)))
         assert str(caught.value) == reason

@@ -11,7 +11,7 @@ from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.kinds.group import MarkedGroup
 from layoutlint.lint import run
 from layoutlint.lint.options import Options
-from layoutlint.model.randomised import Randomised
+from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Source
 from layoutlint.readers import dispatch
@@ -177,7 +177,7 @@ REFUSALS = [
     Refusal("bytes", {"max": -1}, "`max` is -1, and must be at least 0"),
     Refusal("lines", {"max_lines": 0}, "`max_lines` is 0, and must be at least 1"),
 ]
-SHUFFLED = Randomised("gcc-full", "00", None, is_own=True)
+SHUFFLED = Randomisation("gcc-full", "00", None, is_own=True)
 UNTOLD = [
     Untold("no marks", WORDS, {}, "struct words marks no groups of fields"),
     Untold("no such group", ONE, {"group": "gg"}, "struct s has no group `gg` (did you mean `g`?)"),
@@ -230,7 +230,7 @@ def test_of_many_structs_those_without_marks_are_passed_over(monkeypatch, struct
     monkeypatch.setattr(dispatch, "read", lambda path, wanted, options: Reading(path, "btf", X86_64, structs))
     rule = Rule("g", name, MarkedGroup(), Severity.ERROR, "a test", Source("r.toml", 1))
     report = run.check(["a"], (Pack("p", "r.toml", (rule,)),), (), Options())
-    found = [(f.struct and f.struct.name, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept)]
+    found = [(f.struct and f.struct.name, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept_findings)]
     assert [one[:2] for one in found] == [one[:2] for one in expected]
     assert all(message.startswith(start) for (*_, message), (*_, start) in zip(found, expected, strict=True)), found
     assert report.coverage.unresolved == tuple(f"g: {message}" for _, outcome, message in found if outcome == "unknown")

@@ -8,13 +8,13 @@ import pytest
 
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.kinds import OF_VARIABLES, every_kind, manual
+from layoutlint.kinds import VARIABLE_KINDS, all_kinds, manual
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
 from tests.command import ROOT
 
-KINDS = every_kind()
+KINDS = all_kinds()
 EXAMPLES = [(kind, which) for kind in KINDS for which in ("breaks", "keeps")]
 ACCESSES = '[struct.stats.fields]\npackets = { access = "hot-write" }\nlimit = { access = "hot-read" }\n'
 
@@ -28,7 +28,7 @@ def test_the_document_is_what_the_kinds_say():
 @pytest.mark.parametrize(("kind", "which"), EXAMPLES, ids=[f"{kind.name}-{which}" for kind, which in EXAMPLES])
 def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     example = getattr(kind.manual, which)
-    if kind.name in OF_VARIABLES:
+    if kind.name in VARIABLE_KINDS:
         pytest.skip("C text gives no addresses: test_neighbours compiles the examples")
     (tmp_path / "example.c").write_text(example.code)
     (name,) = re.findall(r"^struct (\w+) {$", example.code, re.M)
@@ -36,7 +36,7 @@ def test_an_example_is_judged_as_it_says(kind, which, tmp_path):
     text = f'[pack]\nname = "manual"\n{accesses}[[rule]]\nid = "example"\nstruct = "{name}"\nkind = "{kind.name}"\n{kind.manual.rule}\nwhy = "w"\n'
     options = Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",)))
     report = check([str(tmp_path / "example.c")], (rule_file.parse(text, "example.toml"),), (), options)
-    (verdict,) = [finding.verdict for finding in (*report.findings, *report.kept)]
+    (verdict,) = [finding.verdict for finding in (*report.findings, *report.kept_findings)]
     assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
     assert (verdict.outcome is Outcome.KEPT) is (which == "keeps")
 

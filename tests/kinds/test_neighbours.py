@@ -117,7 +117,7 @@ VERDICTS = [
 @pytest.mark.parametrize(("declared", "keys", "outcomes", "message"), [c[1:] for c in VERDICTS], ids=[c[0] for c in VERDICTS])
 def test_verdicts(tmp_path, declared, keys, outcomes, message):
     report = judged(built(tmp_path, CODE), f"[variables]\n{declared}{RULE}{keys}\n")
-    every = [f for f in (*report.findings, *report.kept) if "quiet" not in f.verdict.message or "section" in message or "quiet" in message]
+    every = [f for f in (*report.findings, *report.kept_findings) if "quiet" not in f.verdict.message or "section" in message or "quiet" in message]
     assert message in " ".join(f.verdict.message for f in every)
     assert sorted({f.verdict.outcome.value for f in every}) == outcomes
 
@@ -134,7 +134,7 @@ def test_the_examples_of_the_manual(tmp_path):
     declared = f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n"
     for example in (Neighbours.manual.breaks, Neighbours.manual.keeps):
         report = judged(built(tmp_path, example.code, "-c"), declared + RULE)
-        (verdict,) = [f.verdict for f in (*report.findings, *report.kept)]
+        (verdict,) = [f.verdict for f in (*report.findings, *report.kept_findings)]
         assert (verdict.outcome, verdict.message) == (example.outcome, example.message)
 
 
@@ -191,7 +191,7 @@ def test_a_folder_of_modules_is_judged_file_by_file(tmp_path):
         built(tmp_path, code, "-c").rename(folder / name)
     report = judged(folder, f'[variables]\npackets = {WRITTEN}\nlimit = {READ}\ngone = {READ}\n{RULE}variables = ["limit"]\n')
     assert [Path(f.input).name for f in report.findings] == ["a.ko"]
-    assert [Path(f.input).name for f in report.kept] == ["b.ko"]
+    assert [Path(f.input).name for f in report.kept_findings] == ["b.ko"]
     report = judged(folder, RULE + 'variables = ["gone"]\nalone = true\n')
     assert [f.verdict.message.rpartition(": ")[2] for f in report.findings] == ["no variable is called `gone`"]
 
@@ -234,7 +234,7 @@ def test_a_shipped_rule_passes_over_what_an_input_lacks(tmp_path):
     (tmp_path / "a.h").write_text("struct s { long a; };\n")
     for made in (built(tmp_path, CODE), tmp_path / "a.h"):
         report = check([str(made)], (shipped,), (), Options())
-        assert (report.findings, report.kept) == ((), ())
+        assert (report.findings, report.kept_findings) == ((), ())
 
 
 LOCKS = """\
@@ -271,7 +271,7 @@ ALONE = [
 @pytest.mark.parametrize(("names", "keys", "outcome", "message"), [c[1:] for c in ALONE], ids=[c[0] for c in ALONE])
 def test_alone(tmp_path, names, keys, outcome, message):
     report = judged(built(tmp_path, LOCKS), f'{RULE}variables = ["{names}"]\nalone = true\n{keys}\n')
-    (found,) = (*report.findings, *report.kept)
+    (found,) = (*report.findings, *report.kept_findings)
     assert found.verdict.outcome.value == outcome
     assert message in found.verdict.message
 
@@ -281,7 +281,7 @@ def test_only_the_parts_that_are_excepted_may_be_there(tmp_path):
     made = built(tmp_path, code, "-c", "-fno-toplevel-reorder")
     for excepted, outcome in (("pair.a", Outcome.BROKEN), ('pair.a", "pair.b', Outcome.KEPT), ("pair", Outcome.KEPT)):
         report = judged(made, f'{RULE}variables = ["lone"]\nalone = true\nexcept = ["{excepted}"]\n')
-        assert [f.verdict.outcome for f in (*report.findings, *report.kept)] == [outcome]
+        assert [f.verdict.outcome for f in (*report.findings, *report.kept_findings)] == [outcome]
 
 
 IN_ELEMENTS = [
@@ -298,9 +298,9 @@ IN_ELEMENTS = [
 @pytest.mark.parametrize(("declared", "keys", "outcome"), IN_ELEMENTS)
 def test_parts_in_elements_of_arrays(tmp_path, declared, keys, outcome):
     report = judged(built(tmp_path, LOCKS), f"[variables]\n{declared}{RULE}{keys}\n")
-    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept)] == [outcome]
+    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept_findings)] == [outcome]
     report = judged(built(tmp_path, LOCKS, "-c"), f"[variables]\n{declared}{RULE}{keys}\n")
-    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept)] == [outcome]
+    assert [f.verdict.outcome.value for f in (*report.findings, *report.kept_findings)] == [outcome]
 
 
 @pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
@@ -329,8 +329,8 @@ def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
         ends = any(tail // LINE <= next_head // LINE <= (tail + 7) // LINE for (_, tail, _), (next_head, _, _) in pairwise(at[name]))
         own = judged(made, f'{RULE}variables = ["{name}"]\nalone = true\nexcept = ["gap*"]\n')
         stride = judged(made, f'{STRIDE}variables = ["{name}"]\nfields = ["tail"]\nagainst = ["head"]\n')
-        assert [f.verdict.outcome is Outcome.KEPT for f in (*own.findings, *own.kept)] == [not meets]
-        assert [f.verdict.outcome is Outcome.KEPT for f in (*stride.findings, *stride.kept)] == [not ends]
+        assert [f.verdict.outcome is Outcome.KEPT for f in (*own.findings, *own.kept_findings)] == [not meets]
+        assert [f.verdict.outcome is Outcome.KEPT for f in (*stride.findings, *stride.kept_findings)] == [not ends]
 
 
 STRIDE = '[[rule]]\nid = "r"\nkind = "stride"\nwhy = "a test"\n'
@@ -352,7 +352,7 @@ STRIDES = [
 @pytest.mark.parametrize(("keys", "outcome", "message"), STRIDES, ids=[case[0] for case in STRIDES])
 def test_stride(tmp_path, keys, outcome, message):
     report = judged(built(tmp_path, LOCKS), f"{STRIDE}{keys}\n")
-    (found,) = (*report.findings, *report.kept)
+    (found,) = (*report.findings, *report.kept_findings)
     assert found.verdict.outcome.value == outcome
     assert message in found.verdict.message or outcome == "unknown"
 

@@ -107,4 +107,4 @@ def test_a_field_of_every_element_of_an_array():
     layout = Layout(held)
     # 8..23, 32..47, 56..71, 80..95, 104..119
     for path, outcome in (("slot.range", Outcome.BROKEN), ("slot.head", Outcome.KEPT), ("slot[2].range", Outcome.BROKEN), ("slot[0].range", Outcome.KEPT)):
-        assert NoStraddle((path,)).check(Context(layout, placement.of(layout, 64))).outcome is outcome
+        assert NoStraddle((path,)).check(Context(layout, placement.placements(layout, 64))).outcome is outcome

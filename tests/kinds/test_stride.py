@@ -138,7 +138,7 @@ def stored(said: str, array: int | None = None) -> Storage:
 ])  # fmt: skip
 def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases, message):
     layout = Layout(SLOT)
-    found = placement.of(layout, 64, None, stored(said, array))
+    found = placement.placements(layout, 64, None, stored(said, array))
     verdict = Stride(fields=("limit",), against=("used",)).check(Context(layout, found))
     assert (verdict.outcome.value, verdict.bases, verdict.message) == (outcome, bases, message)
 
@@ -147,7 +147,7 @@ def test_the_rule_file_says_how_far_the_next_one_is(said, array, outcome, bases,
 def test_what_stands_behind_a_variable_is_not_known(said):
     layout = Layout(SLOT)
     with pytest.raises(CannotTell, match="what stands behind an object is not known"):
-        Stride().check(Context(layout, placement.of(layout, 64, None, stored(said))))
+        Stride().check(Context(layout, placement.placements(layout, 64, None, stored(said))))
 
 
 def shares(ours: list[slow.Node], theirs: list[slow.Node], at: int, behind: int, line: int) -> bool:
@@ -184,7 +184,7 @@ def test_every_two_elements_side_by_side(data, held, line, first, count):
             bases.add(at % line)
             if shares(ours, theirs, at, at + layout.size, line):
                 failing.add(at % line)
-    found = placement.of(layout, line, None, stored(f"aligned:{first}", count))
+    found = placement.placements(layout, line, None, stored(f"aligned:{first}", count))
     verdict = kind.check(Context(layout, found))
     assert (verdict.outcome, set(verdict.bases), verdict.total) == (outcome_of(failing, bases), failing, len(bases))
 

@@ -32,7 +32,7 @@ from layoutlint.randstruct import gcc_plugin, probability
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.marked import read_names
 from layoutlint.randstruct.randomisation import Randomisation
-from layoutlint.randstruct.unseeded import Free
+from layoutlint.randstruct.unseeded import UnseededInput
 from tests.randstruct import every_order as brute
 
 MODES = {
@@ -107,9 +107,9 @@ KINDS = {
 def verdict(kind, type_, mode, version, where=None):
     rule = Rule("r", type_.name, kind, Severity.ERROR, "a test", Source("r.toml", 1))
     reading, struct, marked = brute.reading(type_)
-    free = Free(reading, (), Randomisation(mode, None, gcc_plugin.plugin_of_version(version) if version else gcc_plugin.ANY, read_names([marked])))
+    free = UnseededInput(reading, (), Randomisation(mode, None, gcc_plugin.plugin_of_version(version) if version else gcc_plugin.ANY, read_names([marked])))
     where = where or RulePlacements(Pack("p", "p.toml", (rule,)), Surroundings())
-    return every_order.judge_every_order(rule, struct, free.of(struct), where)
+    return every_order.judge_every_order(rule, struct, free.shape_of(struct), where)
 
 
 def expected(fails, a, b, type_, mode, align):
@@ -234,7 +234,7 @@ def test_the_same_in_every_run():
 @pytest.fixture
 def shape():
     reading, struct, marked = brute.reading(brute.Drawer(random.Random(4)).type("kept", 25, 0, True))
-    return Free(reading, (), Randomisation("gcc-full", None, gcc_plugin.plugin_of_version("6.12"), read_names([marked]))).of(struct)
+    return UnseededInput(reading, (), Randomisation("gcc-full", None, gcc_plugin.plugin_of_version("6.12"), read_names([marked]))).shape_of(struct)
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_layouts_are_drawn_once_for_all_rules_on_a_struct(kept, numbers, count, 
     anew = rows(one for one, _ in zip(probability._sample_endlessly(shape), range(300), strict=False))
     made.clear()
     for number in numbers:
-        assert rows(probability.drawn(shape, number)) == anew[:number]
+        assert rows(probability.sample_layouts(shape, number)) == anew[:number]
     assert len(made) == count
     assert bool(probability._caches) == bool(kept)
 
@@ -283,16 +283,16 @@ def test_what_was_asked_for_last_is_kept(shape, made, monkeypatch):
     other = replace(shape)
     monkeypatch.setattr(probability, "_MOST_CACHED_PLACES", 100 * (len(shape.fields) + probability._OVERHEAD))
     for one in (shape, other, other, shape):
-        list(probability.drawn(one, 100))
+        list(probability.sample_layouts(one, 100))
     assert made == [shape] * 100 + [other] * 100 + [shape] * 100
 
 
 def test_a_layout_that_cannot_be_is_so_for_every_rule(shape, made, monkeypatch):
-    monkeypatch.setattr(type(shape), type(shape).all_laid.__name__, refuses_third(type(shape).all_laid, made))
+    monkeypatch.setattr(type(shape), type(shape).lay_out_all.__name__, refuses_third(type(shape).lay_out_all, made))
     for _ in range(2):
         made.clear()
         with pytest.raises(CannotLayOut, match="the third"):
-            list(probability.drawn(shape, 10))
+            list(probability.sample_layouts(shape, 10))
         assert len(made) == 2
 
 

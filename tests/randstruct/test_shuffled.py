@@ -166,7 +166,7 @@ SAID = [
 def test_the_reason_says_what_to_do(build, said, request, tmp_path):
     found = check(request.getfixturevalue(build), sizes(tmp_path), status=(3,))
     assert said in found["path"]["message"]
-    assert "the layout of a container cannot be told" in found["inner"]["message"]
+    assert "the layout of a container is unreliable" in found["inner"]["message"]
 
 
 def seeded(mode, seed):

@@ -338,7 +338,7 @@ def test_paths_in_flags_are_seen_from_a_folder():
         "--include-directory",
         "i",
     )
-    assert flags.anchored(words, "/x") == (
+    assert flags.make_absolute(words, "/x") == (
         "-I/x/a", "-I", "/x/b", "-include", "/x/c", "@/x/d", "-B", "/x/e", "--sysroot=/x/f", "-DX",
         "-frandomize-layout-seed-file=/x/g", "O=/x/h", "-I", "/x/i",
     )  # fmt: skip

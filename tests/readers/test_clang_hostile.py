@@ -84,7 +84,7 @@ def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, her
     assert time.monotonic() - started < 20
     assert str(report.unread[0]) in [f"bad.h: {reason.format(here=here)}" for reason in reasons]
     assert len(report.unread) == 1
-    assert [(f.struct.origin, f.verdict.outcome.value) for f in report.kept] == [("good.h", "kept")]
+    assert [(f.struct.origin, f.verdict.outcome.value) for f in report.kept_findings] == [("good.h", "kept")]
 
 
 @pytest.mark.parametrize("jobs", [1, 4])

@@ -94,7 +94,7 @@ resource.setrlimit(resource.RLIMIT_AS, (700 << 20, 700 << 20))
 from layoutlint.errors import ReadError
 from layoutlint.readers.elf import elf_file
 try:
-    with elf_file.opened(sys.argv[1]) as image:
+    with elf_file.open_elf(sys.argv[1]) as image:
         print(len(image.sections(".debug_info")))
 except ReadError as error:
     print(error.reason)
@@ -127,7 +127,7 @@ def test_zstd_that_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.delattr(module, raising=False)
     path = written(tmp_path, compressed_header(ZSTD, 10, b"x"))
     with pytest.raises(ReadError, match=r"section \.debug_info is compressed with zstd, which is not installed \("), \
-            elf.opened(path) as image:  # fmt: skip
+            elf.open_elf(path) as image:  # fmt: skip
         image.section(".debug_info")
 
 

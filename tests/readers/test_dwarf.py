@@ -88,7 +88,7 @@ def compiled(tmp_path: Path, compiler: str, *flags: str, text: str = C, name: st
 
 
 def read(path: str, *names: str, **more: object) -> Reading:
-    with elf_file.opened(path) as image:
+    with elf_file.open_elf(path) as image:
         return dwarf.read_elf(image, Wanted(frozenset(names), **more), ReadOptions())  # type: ignore[arg-type]
 
 
@@ -304,6 +304,6 @@ def test_a_struct_of_the_compiler_stands_in_no_line(tmp_path):
 
 def test_progress_counts_units(tmp_path):
     seen: list[tuple[str, int, int]] = []
-    with elf_file.opened(compiled(tmp_path, "gcc", "-g")) as image:
+    with elf_file.open_elf(compiled(tmp_path, "gcc", "-g")) as image:
         dwarf.read_elf(image, Wanted(), ReadOptions(progress=lambda *step: seen.append(step)))
     assert seen == [("reading DWARF", 0, 1), ("reading DWARF", 1, 1)]

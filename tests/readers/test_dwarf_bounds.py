@@ -51,7 +51,7 @@ def length(tmp_path: Path, content: bytes) -> int | str | None:
     """The length of the array, or why the struct is not read."""
     path = tmp_path / "file.o"
     path.write_bytes(content)
-    with elf_file.opened(str(path)) as image:
+    with elf_file.open_elf(str(path)) as image:
         reading: Reading = dwarf.read_elf(image, Wanted(frozenset("s")), ReadOptions())
     if reading.unread:
         return reading.unread[0].reason

@@ -49,7 +49,7 @@ NAMED_S = Wanted(frozenset("st"))
 def read(tmp_path, content: bytes, wanted: Wanted = NAMED_S) -> Reading:
     path = tmp_path / "file.o"
     path.write_bytes(content)
-    with elf.opened(str(path)) as image:
+    with elf.open_elf(str(path)) as image:
         return dwarf.read_elf(image, wanted, ReadOptions())
 
 
@@ -191,7 +191,7 @@ def test_any_damaged_byte_ends_in_an_answer(tmp_path, section):
         path = tmp_path / f"{at}.o"
         path.write_bytes(elf_file({**whole, section: bytes(content)}))
         try:
-            with elf.opened(str(path)) as image:
+            with elf.open_elf(str(path)) as image:
                 dwarf.read_elf(image, EVERYTHING, ReadOptions())
         except ReadError as error:
             assert error.reason  # noqa: PT017 - any one will do

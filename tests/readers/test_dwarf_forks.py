@@ -150,12 +150,12 @@ def test_as_many_processes_as_are_asked_for_and_worth_it(size, jobs, number, mon
 
 
 def read(path: str, wanted: Wanted, jobs: int) -> Reading:
-    with elf_file.opened(path) as image:
+    with elf_file.open_elf(path) as image:
         return dwarf.read_elf(image, wanted, ReadOptions(jobs=jobs))
 
 
 def same(path: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for wanted in (Wanted(frozenset(names)), Wanted(everything=True), Wanted(held=frozenset(names))):
+    for wanted in (Wanted(frozenset(names)), Wanted(everything=True), Wanted(with_containers=frozenset(names))):
         alone = read(path, wanted, 1)
         with monkeypatch.context() as patched:
             patched.setattr(pool, "_UNIT_OF_WORK", 1)

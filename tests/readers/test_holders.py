@@ -93,13 +93,13 @@ def test_every_struct_has_the_containers_that_it_has_among_everything(tmp_path, 
     held = 0
     for name in names:
         everything = index(path, Wanted(frozenset((name,)), everything=True))
-        unsettled = everything.unsettled(name)
+        unsettled = everything.ambiguous_typedefs(name)
         if unsettled:
             everything = index(path, Wanted(unsettled | {name}, everything=True))
         expected = told(everything, name)
-        narrow = index(path, Wanted(held=frozenset((name,))))
-        assert narrow.unsettled(name) == unsettled
-        assert told(index(path, Wanted(frozenset(unsettled), held=frozenset((name,)))), name) == expected
+        narrow = index(path, Wanted(with_containers=frozenset((name,))))
+        assert narrow.ambiguous_typedefs(name) == unsettled
+        assert told(index(path, Wanted(frozenset(unsettled), with_containers=frozenset((name,)))), name) == expected
         held += sum(len(ways) for _, ways in expected)
     assert held > 8
 
@@ -117,7 +117,7 @@ def test_a_typedef_that_only_one_unit_has_stands_for_the_struct_in_all(tmp_path)
         (tmp_path / name).write_text(text.replace("struct lock { int a; };", '#include "lock.h"\n'))
     words = [need("gcc"), "-w", "-g", "-r", "-o", "all.o", *UNITS]
     subprocess.run(words, cwd=tmp_path, check=True)
-    found = read(str(tmp_path / "all.o"), Wanted(held=frozenset(("lock_t",))), ReadOptions()).structs
+    found = read(str(tmp_path / "all.o"), Wanted(with_containers=frozenset(("lock_t",))), ReadOptions()).structs
     assert [(struct.name, struct.aliases) for struct in found] == [
         ("lock", ("lock_t",)), ("holder", ()), ("other", ()), ("third", ()),
     ]  # fmt: skip
@@ -127,7 +127,7 @@ def test_a_typedef_that_only_one_unit_has_stands_for_the_struct_in_all(tmp_path)
 def test_nothing_else_is_read(tmp_path, flag):
     text = used(SOURCE, ("outer", "node"))
     path = compile_c("gcc", text, tmp_path / "all.o", "-c", flag)
-    found = read(str(path), Wanted(held=frozenset(("middle",))), ReadOptions()).structs
+    found = read(str(path), Wanted(with_containers=frozenset(("middle",))), ReadOptions()).structs
     assert {struct.name for struct in found} == {
         "middle", "outer", "either",  # and what these hold
         "plain", "lock", "atomic_t", "arrays",
@@ -138,7 +138,7 @@ def test_a_union_without_its_members_may_hold_it(tmp_path):
     """GCC leaves out those of a transparent union that a typedef names."""
     path = compile_c("gcc", UNNAMED + "struct user user; void take(either_t either) { }\n", tmp_path / "all.o", "-c", "-g")
     everything = read(str(path), Wanted(everything=True), ReadOptions())
-    assert read(str(path), Wanted(held=frozenset(("seen",))), ReadOptions()).notes == everything.notes
+    assert read(str(path), Wanted(with_containers=frozenset(("seen",))), ReadOptions()).notes == everything.notes
     assert [note for note in everything.notes if "either_t" in note]
 
 
@@ -160,5 +160,5 @@ def test_a_member_whose_type_is_said_to_stand_in_the_header_of_its_unit(tmp_path
     )  # fmt: skip
     path = tmp_path / "damaged.o"
     path.write_bytes(Dwarf(abbreviations, entries).file())
-    reading = read(str(path), Wanted(held=frozenset(("held",))), ReadOptions(jobs=1))
+    reading = read(str(path), Wanted(with_containers=frozenset(("held",))), ReadOptions(jobs=1))
     assert [unread.reason for unread in reading.unread] == [".debug_info+0x25: a reference leaves its unit"]

@@ -169,7 +169,7 @@ def outcome(module, *arguments) -> bytes | str:
 
 
 def test_relocated_sections_cannot_be_changed_and_hash(tmp_path):
-    with elf_file.opened(built(tmp_path, "-c")) as image:
+    with elf_file.open_elf(built(tmp_path, "-c")) as image:
         section = image.section(".debug_info")
         assert section.readonly
         assert {bytes(section[:4])} == {section[:4]}
@@ -183,5 +183,5 @@ def test_tables_that_overlap_are_refused(tmp_path):
     table = max((h for h in headers if h[4] == 4), key=lambda h: struct.unpack_from("<Q", h, 32))  # SHT_RELA
     struct.pack_into("<H", content, 60, count + 500)
     path = written(tmp_path, bytes(content) + bytes(table) * 500)
-    with elf_file.opened(path) as image, pytest.raises(ReadError, match="its 501 relocation tables are larger than the file"):
+    with elf_file.open_elf(path) as image, pytest.raises(ReadError, match="its 501 relocation tables are larger than the file"):
         image.section(".debug_info")

@@ -66,7 +66,7 @@ class TestDebugFile:
     def test_is_found_and_says_what_the_program_said(self, tmp_path, place):
         program, _ = programs(tmp_path / "bin")
         whole = shown(program)
-        with elf.opened(str(program)) as image:
+        with elf.open_elf(str(program)) as image:
             build_id = image.build_id
         named = place.format(bin=tmp_path / "bin", id=f"{build_id[:2]}/{build_id[2:]}")
         by_id = ".build-id" in place
@@ -85,7 +85,7 @@ class TestDebugFile:
         program, _ = programs(tmp_path / "bin")
         debug = stripped(program, tmp_path / "bin/one.debug")
         reading = read(str(program), Wanted(names=frozenset({"ring"})), NOWHERE)
-        with elf.opened(str(program)) as image:
+        with elf.open_elf(str(program)) as image:
             assert (reading.path, reading.build_id) == (str(program), image.build_id)
         assert reading.notes == (f"its debug information was read from {debug}",)
 
@@ -93,7 +93,7 @@ class TestDebugFile:
         one, two = programs(tmp_path / "bin")
         stripped(one, tmp_path / "bin/one.debug")
         shutil.copy(two, tmp_path / "bin/one.debug")
-        with elf.opened(str(one)) as ours, elf.opened(str(two)) as theirs:
+        with elf.open_elf(str(one)) as ours, elf.open_elf(str(two)) as theirs:
             ids = f"has the build id {theirs.build_id}, and {ours.build_id} is the one that belongs to it"
         missing = "has no debug information (neither DWARF nor BTF)"
         assert shown(one) == (3, "", f"layoutlint: {one}: {missing}, and {tmp_path}/bin/one.debug {ids}\n")
@@ -193,12 +193,12 @@ class TestSupplement:
 
     @pytest.mark.parametrize("place", ["bin/shared.debug", "debug/{here}/bin/shared.debug", "debug/.build-id/{id}.debug"])
     def test_is_found(self, shared, tmp_path, place):
-        with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
+        with elf.open_elf(str(tmp_path / "bin/shared.debug")) as image:
             build_id = debug_files._supplement_id(image)
         named = place.format(here=tmp_path, id=f"{build_id[:2]}/{build_id[2:]}")
         there = moved(tmp_path / "bin/shared.debug", Path(f"{tmp_path}/{named}"))
         options = ReadOptions(debug_dirs=(str(tmp_path / "debug"),))
-        with elf.opened(str(shared)) as image:
+        with elf.open_elf(str(shared)) as image:
             other = debug_files.supplement(image, options)
             assert os.path.samefile(other.path, there)
             assert bytes(other.section(".debug_info")), "open as long as the file that needs it"
@@ -206,16 +206,16 @@ class TestSupplement:
     def test_is_found_from_where_a_link_leads(self, shared, tmp_path):
         link = tmp_path / "elsewhere"
         link.symlink_to(shared)
-        with elf.opened(str(link)) as image:
+        with elf.open_elf(str(link)) as image:
             assert os.path.samefile(debug_files.supplement(image, NOWHERE).path, tmp_path / "bin/shared.debug")
 
     def test_has_none_itself(self, shared, tmp_path):
-        with elf.opened(str(tmp_path / "bin/shared.debug")) as image:
+        with elf.open_elf(str(tmp_path / "bin/shared.debug")) as image:
             assert debug_files.supplement(image, NOWHERE) is None
 
     def test_that_is_missing(self, shared, tmp_path):
         (tmp_path / "bin/shared.debug").unlink()
-        with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
+        with elf.open_elf(str(shared)) as image, pytest.raises(ReadError) as raised:
             debug_files.supplement(image, ReadOptions(debug_dirs=("/debug",)))
         reason = "part of its types stands in the supplementary file shared.debug (dwz), which was not found: "
         assert raised.value.reason.startswith(f"{reason}no {tmp_path}/bin/shared.debug, no /debug/")
@@ -224,9 +224,9 @@ class TestSupplement:
     def test_of_another_build(self, shared, tmp_path):
         one, _ = programs(tmp_path / "other")
         shutil.copy(one, tmp_path / "bin/shared.debug")
-        with elf.opened(str(one)) as image:
+        with elf.open_elf(str(one)) as image:
             theirs = image.build_id
-        with elf.opened(str(shared)) as image, pytest.raises(ReadError) as raised:
+        with elf.open_elf(str(shared)) as image, pytest.raises(ReadError) as raised:
             debug_files.supplement(image, NOWHERE)
         wrong = f"the supplementary file {tmp_path}/bin/shared.debug has the build id {theirs}, and "
         assert raised.value.reason.startswith(wrong)
@@ -244,7 +244,7 @@ def test_supplements_of_distributions_stand_below_any_root(tmp_path, name):
     there = tmp_path / "root/.dwz/arch/shared.debug"
     there.parent.mkdir(parents=True)
     there.write_bytes(elf_file({".debug_info": b"x"}))
-    with elf.opened(named(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
+    with elf.open_elf(named(tmp_path, (".gnu_debugaltlink", name.encode() + b"\0"))) as image:
         assert debug_files.supplement(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),))).path == str(there)
 
 
@@ -263,19 +263,19 @@ BAD = [
 
 @pytest.mark.parametrize(("section", "content", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 def test_bad_names(tmp_path, section, content, message):
-    with elf.opened(named(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
+    with elf.open_elf(named(tmp_path, (section, content))) as image, pytest.raises(ReadError) as raised:
         debug_files.supplement(image, NOWHERE)
     assert message in raised.value.reason
 
 
 @pytest.mark.parametrize("content", [b"", b"\5", b"\5\0\1", b"\5\0\1\0", b"\5\0\1\0\2ab"])
 def test_supplements_name_none(tmp_path, content):
-    with elf.opened(named(tmp_path, (".debug_sup", content))) as image:
+    with elf.open_elf(named(tmp_path, (".debug_sup", content))) as image:
         assert debug_files.supplement(image, NOWHERE) is None
 
 
 def test_a_file_without_a_supplement(tmp_path):
-    with elf.opened(named(tmp_path)) as image:
+    with elf.open_elf(named(tmp_path)) as image:
         assert debug_files.supplement(image, NOWHERE) is None
 
 
@@ -292,14 +292,14 @@ class TestSplit:
         name = "sub/one.dwo" if "sub" in place else "one.dwo"
         there = moved(program[1], Path(f"{tmp_path}/{place.format(build=tmp_path / 'build')}"))
         moved(program[0], tmp_path / "bin/one")
-        with elf.opened(str(tmp_path / "bin/one")) as image:
+        with elf.open_elf(str(tmp_path / "bin/one")) as image:
             options = ReadOptions(debug_dirs=(str(tmp_path / "root"),))
             with debug_files.split(image, str(tmp_path / "build"), name, options) as part:
                 assert os.path.samefile(part.path, there)
                 assert part.has_dwarf
 
     def test_a_missing_dwo_file(self, program, tmp_path):
-        with elf.opened(str(program[0])) as image, pytest.raises(ReadError) as raised, \
+        with elf.open_elf(str(program[0])) as image, pytest.raises(ReadError) as raised, \
                 debug_files.split(image, "/gone", "none.dwo", ReadOptions(debug_dirs=("/debug",))):  # fmt: skip
             raise AssertionError("opened")
         places = f"no /gone/none.dwo, no {tmp_path}/build/none.dwo, no /debug/gone/none.dwo, no /debug/none.dwo"
@@ -311,11 +311,11 @@ class TestSplit:
         there = Path(f"{tmp_path}/{place.format(bin=tmp_path / 'bin')}")
         there.parent.mkdir(parents=True, exist_ok=True)
         ran("dwp", program[1], "-o", there, cwd=tmp_path)
-        with elf.opened(str(tmp_path / "bin/one")) as image:
+        with elf.open_elf(str(tmp_path / "bin/one")) as image:
             found = debug_files.package(image, ReadOptions(debug_dirs=(str(tmp_path / "root"),)))
             assert os.path.samefile(found.path, there)
             assert found.section(".debug_cu_index")
 
     def test_there_need_be_no_package(self, program):
-        with elf.opened(str(program[0])) as image:
+        with elf.open_elf(str(program[0])) as image:
             assert debug_files.package(image, NOWHERE) is None

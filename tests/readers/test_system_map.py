@@ -56,7 +56,7 @@ def outcome(path: Path, folder: Path, written: str, read: str) -> tuple[str, str
     (folder / "r.toml").write_text(RULES.format(written=written, read=read))
     packs = rule_file.load([str(folder / "r.toml")])
     report = check([str(path)], packs, (), Options())
-    [finding] = (*report.findings, *report.kept)
+    [finding] = (*report.findings, *report.kept_findings)
     return finding.verdict.outcome.value, finding.verdict.message
 
 

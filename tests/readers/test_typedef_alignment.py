@@ -62,7 +62,7 @@ def input_of(tmp_path, way, text):
 def structs(path, *names):
     [reading], unread = inputs.read((path,), Wanted(frozenset(names)), ReadOptions())
     assert unread == []
-    return {name: [s for s in reading.structs if s.answers_to(name)] for name in names}
+    return {name: [s for s in reading.structs if s.matches(name)] for name in names}
 
 
 def facts(tmp_path, compiler, text, *expressions):

@@ -36,8 +36,8 @@ def test_structs_of_a_header_tree(kernel, tree, vmlinux):
     assert {"SMP", "X86_64", "RWSEM_SPIN_ON_OWNER"} <= (reading.config or set())
     if vmlinux is not None:
         built = read(str(kernel(vmlinux)), Wanted(frozenset(structs)), ReadOptions(reader="btf"))
-        offsets = {s.name: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for s in built.structs}
-        assert {n: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).expanded()] for n, s in structs.items()} == offsets
+        offsets = {s.name: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).walk_fields()] for s in built.structs}
+        assert {n: [(p.path, p.bit_offset, p.bit_size) for p in Layout(s).walk_fields()] for n, s in structs.items()} == offsets
 
 
 @pytest.mark.parametrize(("tree", "vmlinux"), [("headers", "cloud"), ("next-headers", "next"), ("newest-headers", "newest")])

@@ -132,7 +132,7 @@ def test_the_command_lists_the_same_without_reading_everything(next, reader, nam
     (found,) = json.loads(done.stdout)["structs"]
     told = Counter((way["name"], way["path"], way["offset"]) for way in found["containers"])
     assert told == ways(containers(next, reader, name))
-    narrow = read(str(next), Wanted(held=frozenset((called,))), ReadOptions(reader=reader, jobs=0)).structs
+    narrow = read(str(next), Wanted(with_containers=frozenset((called,))), ReadOptions(reader=reader, jobs=0)).structs
     assert {way.struct.name for way in containers(next, reader, name)} < {struct.name for struct in narrow}
     assert len(narrow) < len(structs(next, reader)) / 2
 

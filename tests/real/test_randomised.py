@@ -30,14 +30,14 @@ def seeds():
 
 def shares(path, mode):
     """In which share of their placements two fields are on one line, on average over the layouts of some seeds."""
-    options = ReadOptions(marks=True)
+    options = ReadOptions(with_marks=True)
     readings, _ = inputs.read((str(path),), Wanted(frozenset(PAIRS)), options)
     structs = [struct for struct in readings[0].structs if struct.name in PAIRS]
-    known, _ = inputs.read((str(path),), Wanted(randomisation.embedded(structs)), options)
+    known, _ = inputs.read((str(path),), Wanted(randomisation.embedded_names(structs)), options)
     total = dict.fromkeys(PAIRS, 0.0)
     for seed in seeds():
         how = Randomisation(mode, seed, gcc_plugin.plugin_of_version("6.12.107"))
-        for struct in randomisation.redone(readings[0], known, how).structs:
+        for struct in randomisation.relay_structs(readings[0], known, how).structs:
             if struct.name in PAIRS:
                 a, b = (Layout(struct).find(name) for name in PAIRS[struct.name])
                 meets = [

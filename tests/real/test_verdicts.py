@@ -141,7 +141,7 @@ def test_cases_have_the_offsets_of_the_kernel_that_they_name(kernel, tmp_path, p
     offsets = {
         (struct, place.path): (place.offset, whole[struct].match(place.path)[0].offset)
         for struct, layout in reduced.items()
-        for place in layout.expanded(0)
+        for place in layout.walk_fields(0)
         if whole[struct].match(place.path)
     }
     assert offsets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from layoutlint.judgement.build_outcomes import spread
-from layoutlint.judgement.finding import Coverage, Finding, NotCovered, Report
+from layoutlint.judgement.build_outcomes import summarise_builds
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report
 from layoutlint.judgement.rule import Kind, Rule, Severity
 from layoutlint.judgement.verdict import Verdict, unknown
 from layoutlint.kinds.separate import Separate
@@ -62,7 +62,7 @@ REPORT = Report(
         Reading(FOLDER, "dwarf", X86_64, (MAPPING,), files=312),
     ),
     findings=FINDINGS,
-    kept=(finding(KEPT, CHUNK),),
+    kept_findings=(finding(KEPT, CHUNK),),
     coverage=Coverage(
         rules=6,
         applied=4,
@@ -70,8 +70,8 @@ REPORT = Report(
         unresolved=("gone-apart: struct gone is in none of the inputs",),
         skipped=("smp-only: for a configuration with SMP, which build/vmlinux has not",),
         not_covered=(
-            NotCovered(INPUT, "no debug information for 2 C units: a.c, b.c", None, 3),
-            NotCovered(FOLDER, "no debug information for start-up objects: crtstuff.c", ("node",)),
+            CoverageGap(INPUT, "no debug information for 2 C units: a.c, b.c", None, 3),
+            CoverageGap(FOLDER, "no debug information for start-up objects: crtstuff.c", ("node",)),
         ),
     ),
     exit_status=1,
@@ -85,7 +85,7 @@ REPORT = Report(
 CLEAN = Report(
     readings=(Reading(INPUT, "btf", X86_64, (CHUNK,)),),
     findings=(),
-    kept=(finding(KEPT, CHUNK),),
+    kept_findings=(finding(KEPT, CHUNK),),
     coverage=Coverage(rules=1, applied=1, structs=1),
     exit_status=0,
     rules=(KEPT,),
@@ -104,7 +104,7 @@ SMALL = struct("mapping", 72, member("i_mmap", 0, 8), member("flags", 8, 8), mem
 def _over(*found: tuple[str, Finding]) -> Finding:
     """The finding on a rule and struct over builds, of which the worst comes first."""
     name, first = found[0]
-    message = f"{spread(found, BUILDS)}: {first.verdict.message} (build {name})"
+    message = f"{summarise_builds(found, BUILDS)}: {first.verdict.message} (build {name})"
     return replace(first, verdict=replace(first.verdict, message=message), builds=found)
 
 
@@ -122,7 +122,7 @@ MATRIX = Report(
             ("arm-up", finding(APART, NODE, replace(KEPT.kind.check(context(CHUNK))), input="all.h")),
         ),
     ),
-    kept=(_over(("pairs", finding(KEPT, CHUNK))),),
+    kept_findings=(_over(("pairs", finding(KEPT, CHUNK))),),
     coverage=Coverage(
         rules=4, applied=3, structs=6, unresolved=("gone-apart: struct gone is in none of the inputs (in pairs)",),
         skipped=("node-cpu-apart: for a configuration with SMP, which all.h has not (in *-up (2))",),

@@ -32,7 +32,7 @@ def test_text(name, report, golden):
 def test_a_row_has_a_cell_for_each_byte_of_a_line():
     of_struct = struct("pair", 128, member("a", 0, 8), member("b", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(0,))
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept_findings=()))
     rows = [row.partition("|")[2].rpartition("|")[0] for row in drawn.splitlines() if row.startswith("  line ")]
     assert [len(row.replace("|", "")) for row in rows] == [64] * len(rows)
 
@@ -59,7 +59,7 @@ def test_many_findings_end_with_an_index():
 def test_the_witness_base_is_drawn():
     of_struct = struct("pair", 72, member("a", 0, 8), member("b", 8, 8), member("c", 64, 8))
     verdict = replace(APART.kind.__class__((("a",), ("b",))).check(context(of_struct)), bases=(48,))
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept=()))
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, verdict),), kept_findings=()))
     assert "an object at byte 48 of a 64-byte line" in drawn
     assert "  line 0  |        |        |        |        |        |        |AAAAAAAA|BBBBBBBB|  A B\n" in drawn
 
@@ -75,7 +75,7 @@ NAMED = [
 @pytest.mark.parametrize(("verdict", "of_struct", "is_told"), NAMED)
 def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, is_told):
     found = finding(APART, of_struct, verdict)
-    told = text.render(replace(REPORT, findings=(found,), kept=()))
+    told = text.render(replace(REPORT, findings=(found,), kept_findings=()))
     assert (f"  stated by: rule file at {APART.source}\n" in told) == is_told
     assert f"  --> {found.place}" in told
 
@@ -83,7 +83,7 @@ def test_a_rule_that_names_what_is_not_there_has_its_place(verdict, of_struct, i
 def test_a_letter_is_drawn_where_the_list_explains_it():
     of_struct = struct("many", 56, *(member(f"f{n}", 4 * n, 4) for n in range(14)))
     places = context(of_struct).layout.places
-    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept=()))
+    drawn = text.render(replace(REPORT, findings=(finding(APART, of_struct, replace(APART_VERDICT, evidence=places)),), kept_findings=()))
     assert "  L       44       4  f11" in drawn
     assert "\n                      and 2 more\n" in drawn
     assert "(`#` one of the 2 more, `.` another field" in " ".join(drawn.split())

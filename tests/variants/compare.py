@@ -61,7 +61,7 @@ def _apart(definition: Definition, struct: Struct) -> Iterator[tuple[str, str]]:
         yield f"{name} size", f"{layout.size}, compiled {definition.size}"
     if definition.align not in layout.alignments:
         yield f"{name} align", f"{layout.alignments}, compiled {definition.align}"
-    places = {place.path: place for place in layout.expanded()}
+    places = {place.path: place for place in layout.walk_fields()}
     spots = dict(definition.spots)
     for path in dict.fromkeys((*places, *spots)):
         if path not in spots or path not in places:
@@ -108,7 +108,7 @@ def _unlike(shape: pahole.Shape, struct: Struct) -> Iterator[tuple[str, str]]:
         yield f"{shape.name} size", f"{(struct.bit_size or 0) // 8}, in pahole {shape.size}"
     if struct.bit_size is None:
         return
-    places = {place.path: place for place in Layout(struct).expanded()}
+    places = {place.path: place for place in Layout(struct).walk_fields()}
     for path, spot in shape.spots:
         place = places.get(path)
         if place is None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from layoutlint import files
-from layoutlint.intent.c_comments import Attached, Text
+from layoutlint.intent.c_comments import AttachedComment, Text
 from layoutlint.model.reading import Reading, Unread
-from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stray, Struct, written
+from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stray, Struct, fields_in_braces
 
 _LARGEST = 1 << 24
 """Bytes of a C file; the largest of Linux, a generated header of registers, has 22 million characters."""
@@ -45,7 +45,7 @@ class Sources:
         places = (os.path.join(folder, tail) for tail in tails for folder in self.folders)
         return next((place for place in places if os.path.isfile(place)), None)
 
-    def mentioning(self) -> Iterator[str]:
+    def annotated_files(self) -> Iterator[str]:
         """Yield the files with annotations, relative to their folder, sorted in each."""
         for top in self.folders:
             for folder, subfolders, names in os.walk(top):
@@ -64,7 +64,7 @@ def annotations_in(comment: str) -> Iterator[str]:
 def _bytes(path: str) -> bytes:
     """Return the first bytes of a file; b"" if it cannot be read."""
     try:
-        return files.start(path, _LARGEST)
+        return files.read_start(path, _LARGEST)
     except OSError:
         return b""
 
@@ -136,10 +136,10 @@ def _locate(struct: Struct, sources: Sources) -> _CommentedStruct | None:
     file, head = struct.source.file, struct.source.line
     declared = [
         (name, member, member.source.line)
-        for name, member in written(struct.fields)
+        for name, member in fields_in_braces(struct.fields)
         if member.source is not None and member.source.file == file and member.source.line is not None
     ]
-    lines, attached = text.inside(head) or (range(head, head + 1), [])
+    lines, attached = text.comments_of_struct(head) or (range(head, head + 1), [])
     annotations = tuple(_annotations(attached, file, declared))
     is_declared = not struct.is_tagged or struct.name in text.words(head)
     contradiction = (
@@ -152,7 +152,9 @@ _DeclaredFields = list[tuple[str, Field, int]]
 """Paths, fields, and the lines that declare them."""
 
 
-def _annotations(comments: list[Attached], file: str, declared: _DeclaredFields) -> Iterator[Annotation]:
+def _annotations(
+    comments: list[AttachedComment], file: str, declared: _DeclaredFields
+) -> Iterator[Annotation]:
     """Yield the annotations that comments attach to a struct and its fields."""
     by_name: dict[str | None, list[tuple[int, str, int]]] = {}
     for number, (path, member, line) in enumerate(declared):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from layoutlint.errors import did_you_mean
 from layoutlint.intent.annotations.grammar import AnnotationError, Term
 from layoutlint.judgement.rule import Key
-from layoutlint.kinds import kind_named
+from layoutlint.kinds import find_kind
 
 _MOST_DIGITS = 10
 _EXPECTED = {"boolean": "true or false", "integer": "a number"}
@@ -18,7 +18,7 @@ def values(term: Term, path: str) -> dict[str, object]:
 
     Raises AnnotationError.
     """
-    kind = kind_named(term.word)
+    kind = find_kind(term.word)
     keys = {} if kind is None else {key.name: key for key in kind.keys}
     parameters = dict(_keyword_arguments(term, keys))
     fields = tuple(part for part in term.arguments if "=" not in part)

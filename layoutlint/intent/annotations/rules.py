@@ -11,7 +11,7 @@ from layoutlint.intent.annotations.grammar import AnnotationError, Ignore, Meani
 from layoutlint.intent.annotations.parameters import spellings, values
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent
-from layoutlint.kinds import KINDS, kind_named
+from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.structs import Annotation, Source, Struct
 
 NAME = "annotations"
@@ -128,7 +128,7 @@ class _Reader:
     def _add_rule(
         self, struct: Struct, term: Term, source: Source, parameters: Mapping[str, object], why: str
     ) -> None:
-        kind = kind_named(term.word)
+        kind = find_kind(term.word)
         if kind is None:
             raise AnnotationError(_unknown_word(term, self.words))
         try:

@@ -17,7 +17,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
 
-def beside(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...], Intent | None]:
+def merge_annotations(reading: Reading, packs: tuple[Pack, ...]) -> tuple[tuple[Pack, ...], Intent | None]:
     """Return the packs with the accesses that annotations of an input declare, and the annotations' intent.
 
     Raises RuleFileError for mistakes in annotations, and if they contradict a pack.
@@ -47,13 +47,15 @@ def _contradictions(reading: Reading, pack: Pack, annotations: Pack) -> Iterator
 def _own(annotations: Pack, struct: Struct) -> Iterator[Access]:
     return (
         access
-        for intent in annotations.about(struct)
+        for intent in annotations.intents_for(struct)
         if intent.struct == struct.name
         for access in intent.accesses
     )
 
 
-def suppressed(findings: list[Finding], intents: Iterable[Intent]) -> tuple[list[Finding], list[Suppression]]:
+def mark_suppressed(
+    findings: list[Finding], intents: Iterable[Intent]
+) -> tuple[list[Finding], list[Suppression]]:
     """Return the findings, marked if an annotation suppresses them, and the unused suppressions."""
     by_struct: dict[str, list[Suppression]] = {}
     for suppression in (suppression for intent in intents for suppression in intent.suppressions):

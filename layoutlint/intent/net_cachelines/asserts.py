@@ -12,12 +12,12 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Pack, StructIntent
 from layoutlint.kinds.group import MarkedGroup
-from layoutlint.kinds.group_sides import use_of
+from layoutlint.kinds.group_sides import combine_uses
 from layoutlint.model.paths import is_pattern
 
 
 @dataclass(frozen=True, slots=True)
-class Asserted:
+class GroupAssertion:
     """The assertions on one group of fields."""
 
     struct: str
@@ -30,11 +30,11 @@ class Asserted:
     """Members that `offsetof` cannot name: bit-fields, and patterns of names."""
 
 
-def of_layout(layout: Layout) -> tuple[Asserted, ...]:
+def from_layout(layout: Layout) -> tuple[GroupAssertion, ...]:
     """Return assertions that pin every marked group of a struct as it is now."""
     struct = layout.struct
     return tuple(
-        Asserted(
+        GroupAssertion(
             struct.name,
             struct.aggregate,
             group.name,
@@ -42,11 +42,11 @@ def of_layout(layout: Layout) -> tuple[Asserted, ...]:
             group.size,
             tuple(place.path for place in group.members if place.field.is_bitfield),
         )
-        for group in groups.of(layout).whole
+        for group in groups.find_groups(layout).complete
     )
 
 
-def of_pack(pack: Pack) -> tuple[Asserted, ...]:
+def from_pack(pack: Pack) -> tuple[GroupAssertion, ...]:
     """Return the assertions for a rule file: members of its `group` rules, and accesses by side.
 
     A field with accesses by side belongs to the group with Linux's name: `STRUCT_read_tx`.
@@ -65,32 +65,32 @@ def of_pack(pack: Pack) -> tuple[Asserted, ...]:
     )
 
 
-def _assertion(struct: str, group: str, members: tuple[str, ...], size: int | None) -> Asserted:
+def _assertion(struct: str, group: str, members: tuple[str, ...], size: int | None) -> GroupAssertion:
     left_out = tuple(path for path in members if is_pattern(path))
-    return Asserted(
+    return GroupAssertion(
         struct, "struct", group, tuple(path for path in members if path not in left_out), size, left_out
     )
 
 
-def _declared_groups(intent: StructIntent) -> Iterator[Asserted]:
+def _declared_groups(intent: StructIntent) -> Iterator[GroupAssertion]:
     by_path: dict[str, list[Access]] = {}
     for access in intent.accesses:
         by_path.setdefault(access.path, []).append(access)
     by_use: dict[Use, list[str]] = {}
     for path, accesses in by_path.items():
-        use = use_of(accesses)
+        use = combine_uses(accesses)
         if use is not None and use.sides <= {"tx", "rx"}:
             by_use.setdefault(use, []).append(path)
-    for use in sorted(by_use, key=lambda use: (use.writes, use.called)):
-        yield _assertion(intent.struct, f"{intent.struct}_{use.called}", tuple(by_use[use]), None)
+    for use in sorted(by_use, key=lambda use: (use.writes, use.name_suffix)):
+        yield _assertion(intent.struct, f"{intent.struct}_{use.name_suffix}", tuple(by_use[use]), None)
 
 
-def text(asserted: Iterable[Asserted]) -> str:
+def text(asserted: Iterable[GroupAssertion]) -> str:
     """Return the assertions as C statements, each group below a comment with its name."""
     return "\n".join(escapes.lines(_lines(assertion)) for assertion in asserted)
 
 
-def _lines(assertion: Asserted) -> Iterator[str]:
+def _lines(assertion: GroupAssertion) -> Iterator[str]:
     group = f"{assertion.aggregate} {assertion.struct}, {assertion.group}"
     yield f"\t/* {assertion.group} */"
     for member in assertion.members:

@@ -12,7 +12,7 @@ from layoutlint.intent.toml.converters import Misfit
 from layoutlint.intent.toml.document import Document, Path
 from layoutlint.intent.toml.rule_file import CASES, file_of
 from layoutlint.intent.toml.table import Notes, Table
-from layoutlint.judgement.case import Case, Expected
+from layoutlint.judgement.case import Case, Expectation
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Source
@@ -97,14 +97,14 @@ def _case(table: Table, path: str, lines: _Lines, prelude: str, rules: Mapping[s
     return Case(name, Source(path, table.line), text, expected, table.get("flags", converters.words) or ())
 
 
-def _expectations(table: Table, path: str, rules: Mapping[str, Rule]) -> Iterator[Expected]:
+def _expectations(table: Table, path: str, rules: Mapping[str, Rule]) -> Iterator[Expectation]:
     for id_ in table.data:
         outcome = table.get(id_, converters.choice(outcome.value for outcome in Outcome))
         if id_ not in rules:
             table.report(f"the pack has no rule `{id_}`{did_you_mean(id_, rules)}", id_)
         elif outcome is not None:
             line = table.notes.document.line((*table.path, id_))
-            yield Expected(rules[id_], Outcome(outcome), Source(path, line))
+            yield Expectation(rules[id_], Outcome(outcome), Source(path, line))
     if table.path in table.notes.document.lines and not table.data:
         table.report("`expect` names no rule")
 

@@ -6,9 +6,9 @@ import re
 
 from layoutlint.intent.toml.converters import Misfit, kernel_option, list_of, text
 from layoutlint.intent.toml.table import Table
-from layoutlint.judgement.condition import Versions, When, in_full
+from layoutlint.judgement.condition import Versions, When, full_version
 from layoutlint.model.reading import Version
-from layoutlint.model.target import TARGETS, meant
+from layoutlint.model.target import TARGETS, target_hint
 from layoutlint.model.wanted import Wanted
 
 WHEN_KEYS = ("config", "arch", "kernel")
@@ -31,7 +31,7 @@ def _arch(value: object) -> str:
     pattern = text(value)
     names = [target.name for target in TARGETS]
     if not any(Wanted(patterns=(pattern,)).matches(name) for name in names):
-        raise Misfit(f"cannot be `{pattern}`{meant(pattern, names)}")
+        raise Misfit(f"cannot be `{pattern}`{target_hint(pattern, names)}")
     return pattern
 
 
@@ -45,6 +45,6 @@ def _versions(value: object) -> Versions:
             raise Misfit(f"cannot be `{spelling}`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`")
         bounds[match[1]] = tuple(map(int, match[2].split(".")))
     versions = Versions(bounds.get(">=", ()), bounds.get("<"))
-    if versions.below is not None and in_full(versions.below) <= in_full(versions.first):
+    if versions.below is not None and full_version(versions.below) <= full_version(versions.first):
         raise Misfit(f"cannot hold: no version is in `{spelling}`")
     return versions

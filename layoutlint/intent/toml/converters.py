@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from layoutlint.intent.toml.document import Path
-from layoutlint.phrases import one_of
+from layoutlint.phrases import name_hint
 
 T = TypeVar("T")
 _FIELD_STEP = r"(?!\d)(?:[\w$*?]|\[!?[^\[\].]+\])+"
@@ -97,7 +97,7 @@ def choice(names: Iterable[str]) -> Callable[[object], str]:
     def convert(value: object) -> str:
         name = text(value)
         if name not in names:
-            raise Misfit(f"cannot be `{name}`{one_of(name, names)}")
+            raise Misfit(f"cannot be `{name}`{name_hint(name, names)}")
         return name
 
     return convert

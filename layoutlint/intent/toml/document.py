@@ -50,11 +50,11 @@ def read_text(path: str, through_pipe: bool = False) -> str:
     Raises RuleFileError if it cannot be read, or is not UTF-8.
     """
     try:
-        data = files.start(path, _MOST_BYTES, through_pipe)
+        data = files.read_start(path, _MOST_BYTES, through_pipe)
         # Bytes up to the limit may end within a character; `parse` refuses so long a text.
         return getincrementaldecoder("utf-8")().decode(data, final=len(data) < _MOST_BYTES)
     except OSError as error:
-        raise RuleFileError((f"{path}: {files.why(error)}",)) from None
+        raise RuleFileError((f"{path}: {files.error_reason(error)}",)) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None

@@ -15,7 +15,7 @@ from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.converters import Misfit
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.model import target
-from layoutlint.model.build import Build, Randomised
+from layoutlint.model.build import Build, RandomisationOptions
 from layoutlint.model.reading import Version
 from layoutlint.model.structs import Source
 from layoutlint.randstruct import options
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class _Kernel(TypedDict):
-    randomised: Randomised
+    randomised: RandomisationOptions
     kernel: Version | None
 
 
@@ -154,7 +154,7 @@ class _Reader:
             name,
             tuple(self._resolve(path) for path in table.get("input", _inputs) or ()),
             (
-                *flags.anchored(words, os.path.dirname(self.path)),
+                *flags.make_absolute(words, os.path.dirname(self.path)),
                 *(
                     f"-D{define}"
                     for define in table.get("defines", converters.list_of(_define, "macros")) or ()
@@ -220,7 +220,7 @@ class _Reader:
     def _read_kernel(self, plan: _Plan, defaults: _Part) -> _Kernel:
         """Return the randomisation of a kernel, and its version."""
         parts = plan.parts
-        randomised = Randomised(
+        randomised = RandomisationOptions(
             self._value("randstruct", lambda part: part.randstruct, defaults, parts),
             self._value("seed", lambda part: part.seed, defaults, parts),
             self._value("kernel_version", lambda part: part.kernel_version, defaults, parts),
@@ -234,9 +234,9 @@ class _Reader:
                     plan,
                     f"`kernel_version` is `{randomised.kernel}`: expected X.Y, such as 6.12, or a source",
                 )
-                return {"randomised": Randomised(), "kernel": None}
+                return {"randomised": RandomisationOptions(), "kernel": None}
         try:  # mistakes that show without the inputs
-            options.randomisation(
+            options.read_randomisation(
                 randomised.mode or MODES[0],
                 randomised.seed,
                 randomised.kernel if randomised.mode else None,
@@ -284,7 +284,7 @@ class _Reader:
             other.table.report(f"`{key}` of {other.table.label} contradicts that of {first.table.label}", key)
 
     def _refuse_other_target(self, target: str | None, words: tuple[str, ...], plan: _Plan) -> None:
-        triple = cross_target.stated(words)
+        triple = cross_target.stated_triple(words)
         if triple is None or target is None or flags.architecture(triple, 64) == target:
             return
         pair = ("--target", target, triple)
@@ -339,7 +339,7 @@ def _define(value: object) -> str:
 def _target(value: object) -> str:
     name = converters.text(value)
     if name not in cross_target.NAMES:
-        raise Misfit(f"cannot be `{name}`{target.meant(name, cross_target.NAMES)}")
+        raise Misfit(f"cannot be `{name}`{target.target_hint(name, cross_target.NAMES)}")
     return name
 
 

@@ -20,7 +20,15 @@ from layoutlint.intent.toml.surroundings import around_of
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Pack, Rule, Severity, StructIntent
-from layoutlint.kinds import IN_PAIRS, KINDS, OF_EITHER, OF_VARIABLES, every_kind, in_pairs, kind_named
+from layoutlint.kinds import (
+    KINDS,
+    PAIRABLE_KINDS,
+    STRUCT_OR_VARIABLE_KINDS,
+    VARIABLE_KINDS,
+    all_kinds,
+    can_use_pairs,
+    find_kind,
+)
 from layoutlint.model.structs import Source
 
 CASES = ".cases.toml"
@@ -85,7 +93,7 @@ def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
 
 
 @cache
-def shipped() -> tuple[Pack, ...]:
+def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that come with layoutlint, sorted by path."""
     top = _shipped_folder()
     files = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
@@ -109,7 +117,7 @@ def file_of(pack: Pack) -> str:
 
 def shipped_named(name: str) -> Pack:
     """Return the shipped pack with a name; raises UsageError, with the nearest name, if there is none."""
-    packs = {pack.name: pack for pack in shipped()}
+    packs = {pack.name: pack for pack in shipped_packs()}
     if name not in packs:
         raise UsageError(f"no shipped pack is called `{name}`{did_you_mean(name, packs)}")
     return packs[name]
@@ -354,10 +362,10 @@ def _alternatives(structs: Table, name: str) -> Iterator[Table]:
 def _struct(table: Table) -> str | None:
     """Return the struct of a rule, or VARIABLES for a rule on the variables of a program."""
     kind = table.data.get("kind")
-    if kind not in OF_VARIABLES and not (kind in OF_EITHER and "variables" in table.data):
+    if kind not in VARIABLE_KINDS and not (kind in STRUCT_OR_VARIABLE_KINDS and "variables" in table.data):
         return table.require("struct", _struct_name)
     if "struct" in table.data:
-        kind_label = f"kind `{kind}`" if kind in OF_VARIABLES else f"kind `{kind}` with `variables`"
+        kind_label = f"kind `{kind}`" if kind in VARIABLE_KINDS else f"kind `{kind}` with `variables`"
         table.report(f"{kind_label} is about variables, and takes no `struct`", "struct")
     return VARIABLES
 
@@ -365,9 +373,9 @@ def _struct(table: Table) -> str | None:
 def _line_pairs(table: Table, kind: Kind | None) -> bool:
     """Return whether a rule counts pairs of lines; note kinds that cannot."""
     wanted = table.get("line_pairs", converters.boolean) or False
-    if wanted and kind is not None and not in_pairs(kind):
-        kinds = ", ".join(IN_PAIRS)
-        kind_label = "guards with `contended = false`" if kind.name in IN_PAIRS else f"kind {kind.name}"
+    if wanted and kind is not None and not can_use_pairs(kind):
+        kinds = ", ".join(PAIRABLE_KINDS)
+        kind_label = "guards with `contended = false`" if kind.name in PAIRABLE_KINDS else f"kind {kind.name}"
         table.report(
             f"`line_pairs` is for kinds that keep fields apart ({kinds}), not for {kind_label}", "line_pairs"
         )
@@ -377,9 +385,9 @@ def _line_pairs(table: Table, kind: Kind | None) -> bool:
 def _kind(table: Table) -> Kind | None:
     """Return the kind of a rule with its parameters; None for a mistake (which is noted)."""
     name = table.require("kind", converters.choice(KINDS))
-    kind = kind_named(name or "")
+    kind = find_kind(name or "")
     if kind is None:
-        table.allow_only((*RULE_KEYS, *(key.name for other in every_kind() for key in other.keys)))
+        table.allow_only((*RULE_KEYS, *(key.name for other in all_kinds() for key in other.keys)))
         return None
     table.allow_only((*RULE_KEYS, *(key.name for key in kind.keys)), _kinds_with)
     mistakes = len(table.notes.mistakes)
@@ -410,7 +418,7 @@ def _top_key(key: str) -> str:
 
 def _kinds_with(key: str) -> str:
     """Return a hint with the kinds that have a key; empty if none does."""
-    kinds = [kind.name for kind in every_kind() if any(own.name == key for own in kind.keys)]
+    kinds = [kind.name for kind in all_kinds() if any(own.name == key for own in kind.keys)]
     return f" (a key of {', '.join(kinds)})" if kinds else ""
 
 

@@ -8,7 +8,7 @@ from layoutlint.intent.toml.converters import Misfit, boolean, integer, text
 from layoutlint.intent.toml.table import Table
 from layoutlint.model.storage import ALIGNED, ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS, Storage
 from layoutlint.model.structs import Source
-from layoutlint.phrases import one_of
+from layoutlint.phrases import name_hint
 
 STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
@@ -52,7 +52,7 @@ def _placement(value: object) -> tuple[str, int | None]:
     spelling = text(value)
     word, colon, number = spelling.partition(":")
     if word not in WORDS:
-        raise Misfit(f"cannot be `{spelling}`{one_of(word, WORDS)}")
+        raise Misfit(f"cannot be `{spelling}`{name_hint(word, WORDS)}")
     if colon and word not in TAKE_ALIGNMENT:
         raise Misfit(f"cannot be `{spelling}`: an alignment can only follow {', '.join(TAKE_ALIGNMENT)}")
     if not colon:

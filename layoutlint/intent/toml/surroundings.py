@@ -10,8 +10,8 @@ from layoutlint.intent.toml.converters import boolean
 from layoutlint.intent.toml.table import Table
 from layoutlint.judgement.context import SELECTOR
 from layoutlint.judgement.rule import Kind
-from layoutlint.kinds import every_kind
-from layoutlint.phrases import one_of
+from layoutlint.kinds import all_kinds
+from layoutlint.phrases import name_hint
 
 
 def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> bool:
@@ -23,7 +23,7 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
     if kind is None:
         return around
     if around and not kind.traits.in_containers:
-        kinds = ", ".join(other.name for other in every_kind() if other.traits.in_containers)
+        kinds = ", ".join(other.name for other in all_kinds() if other.traits.in_containers)
         table.report(f"`around` is for the kinds {kinds}, not for {kind.name}", "around")
     for key in kind.keys:
         for selector in _selectors(table.data.get(key.name)) if key.type in ("paths", "groups") else ():
@@ -32,7 +32,7 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
                     reason = "`around` does not support field types"
                     table.report(f"`{key.name}` cannot have `{selector}`: {reason}", key.name)
             elif not any(fnmatchcase(access, selector[1:]) for access in accesses):
-                hint = one_of(selector[1:], accesses)
+                hint = name_hint(selector[1:], accesses)
                 table.report(f"`{key.name}` cannot have `{selector}`{hint}", key.name)
             elif around and not (kind.traits.in_containers and kind.traits.arranges == "apart"):
                 reason = f"with `around`, it selects fields beside the struct, only for {_separating_kinds()}"
@@ -42,7 +42,7 @@ def around_of(table: Table, kind: Kind | None, accesses: tuple[str, ...]) -> boo
 
 def _separating_kinds() -> str:
     """Return the names of the kinds that separate fields, including siblings of an embedded struct."""
-    return ", ".join(kind.name for kind in every_kind() if kind.traits.arranges == "apart")
+    return ", ".join(kind.name for kind in all_kinds() if kind.traits.arranges == "apart")
 
 
 def _selectors(value: object) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from layoutlint.intent.toml import converters
 from layoutlint.intent.toml.document import Document, Path
-from layoutlint.phrases import one_of
+from layoutlint.phrases import name_hint
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Table:
         allowed = tuple(keys)
         for key in self.data:
             if key not in allowed:
-                hint = explain(key) or one_of(key, allowed)
+                hint = explain(key) or name_hint(key, allowed)
                 self.report(f"unknown key `{key}` in {self.label}{hint}", key)
 
     def get(self, key: str, convert: Callable[[object], T]) -> T | None:

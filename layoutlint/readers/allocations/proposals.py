@@ -23,12 +23,12 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class StructProposals:
     """The proposals for a struct; several contradict one another."""
 
     struct: str
     proposals: tuple[Proposal, ...]
-    untold: tuple[Allocation, ...]
+    unresolved: tuple[Allocation, ...]
     """Calls that make objects of it with an underivable placement."""
 
 
@@ -36,15 +36,15 @@ class Proposed:
 class Listing:
     """All allocations found, by struct."""
 
-    structs: tuple[Proposed, ...]
-    untold: tuple[Allocation, ...]
+    structs: tuple[StructProposals, ...]
+    unresolved: tuple[Allocation, ...]
     """Calls whose struct cannot be derived."""
     typedefs: int
     """The number of calls that name a type by one word, which need not be a struct; they are left out."""
     unread: tuple[Unread, ...] = ()
 
 
-def of(
+def list_proposals(
     allocations: Iterable[Allocation], unread: Iterable[Unread] = (), *, has_typedefs: bool = False
 ) -> Listing:
     """Return the proposals for each struct, by name; for typedefs only if `has_typedefs`."""
@@ -62,14 +62,14 @@ def of(
     return Listing(structs, tuple(nameless), typedefs, tuple(unread))
 
 
-def _proposals_for(struct: str, calls: list[Allocation]) -> Proposed:
+def _proposals_for(struct: str, calls: list[Allocation]) -> StructProposals:
     same: dict[Storage, list[Allocation]] = {}
     for call in calls:
         if call.storage is not None:
             same.setdefault(replace(call.storage, source=_NOWHERE), []).append(call)
     proposals = (Proposal(storage, tuple(places)) for storage, places in same.items())
     untold = tuple(call for call in calls if call.storage is None)
-    return Proposed(struct, tuple(proposals), untold)
+    return StructProposals(struct, tuple(proposals), untold)
 
 
 def keys(storage: Storage) -> list[str]:
@@ -82,6 +82,6 @@ def keys(storage: Storage) -> list[str]:
     return lines
 
 
-def described(call: Allocation) -> str:
+def describe_call(call: Allocation) -> str:
     """Return a call with the parts of it that decided: `KMEM_CACHE, SLAB_HWCACHE_ALIGN`."""
     return ", ".join((call.call, *call.details))

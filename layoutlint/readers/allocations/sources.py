@@ -13,7 +13,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.calls import find
 from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import ordered, processors
+from layoutlint.readers.processes.pool import map_ordered, processors
 
 _MANY = 400
 """The number of files that is worth several processes."""
@@ -46,7 +46,7 @@ def _search_chunks(
 ) -> Iterator[Results]:
     number = jobs or (processors() if file_count >= _MANY else 1)
     try:
-        yield from ordered(work, chunks, number)
+        yield from map_ordered(work, chunks, number)
     except Lost as lost:
         path = chunks[lost.part or 0][0]
         raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
@@ -58,9 +58,9 @@ def _search_files(paths: list[str], wanted: Wanted | None) -> Results:
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for path in paths:
         try:
-            text = files.content(path, _LARGEST).decode("latin-1")
+            text = files.read_all(path, _LARGEST).decode("latin-1")
         except OSError as error:
-            unread.append(Unread(path, files.why(error)))
+            unread.append(Unread(path, files.error_reason(error)))
             continue
         if names and not any(name in text for name in names):
             continue
@@ -79,7 +79,7 @@ def _files(path: str, unread: list[Unread]) -> Iterator[str]:
         return
 
     def add_failure(error: OSError) -> None:
-        unread.append(Unread(error.filename, files.why(error)))
+        unread.append(Unread(error.filename, files.error_reason(error)))
 
     paths: list[str] = []
     for folder, folders, names in os.walk(path, onerror=add_failure):

@@ -121,7 +121,7 @@ def _base(path: str) -> Blob:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
     return _base_as_of(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -135,7 +135,7 @@ def _base_as_of(path: str, *version: int) -> Blob:
 
 def _is_elf(path: str) -> bool:
     try:
-        return files.start(path, 4) == b"\x7fELF"
+        return files.read_start(path, 4) == b"\x7fELF"
     except OSError:  # `_content` reports it
         return False
 
@@ -143,7 +143,7 @@ def _is_elf(path: str) -> bool:
 def _elf_section(path: str) -> bytes:
     from layoutlint.readers.elf import elf_file  # imports elftools, which raw blobs do not need
 
-    with elf_file.opened(path) as image:
+    with elf_file.open_elf(path) as image:
         section = image.section(".BTF")
         if section is None:
             raise ReadError(path, "has no .BTF, and so cannot be the base of a module's")
@@ -153,9 +153,9 @@ def _elf_section(path: str) -> bytes:
 def _content(path: str) -> bytes:
     """Return the content of a file. Raises ReadError, also for an empty file."""
     try:
-        data = files.content(path, _LARGEST)
+        data = files.read_all(path, _LARGEST)
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
     if not data:
         raise ReadError(path, "the file is empty")
     return data

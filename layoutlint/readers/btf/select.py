@@ -81,7 +81,7 @@ def names(source: Blob) -> frozenset[str]:
 def _select(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Target]:
     """Return the structs of requested names, and the annotated structs."""
     matches: dict[int, bool] = {0: False}
-    holders = Holders(source, wanted.held).ids() if wanted.held else frozenset()
+    holders = Holders(source, wanted.with_containers).ids() if wanted.with_containers else frozenset()
     targets = []
     for type_id, name in source.own(_NAMING):
         if name not in matches:
@@ -113,7 +113,7 @@ def _resolve(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
     own = target.name or naming
     if own == name:
         return _Target(own, target, None)
-    if (wanted.everything or wanted.held) and name not in wanted.names | wanted.held:
+    if (wanted.everything or wanted.with_containers) and name not in wanted.names | wanted.with_containers:
         return None  # only requested names become aliases
     return _Target(own, target, name)
 
@@ -138,13 +138,13 @@ def _follow_typedefs(source: Blob, record: Record) -> tuple[str, Record | None]:
 
 def _is_requested(wanted: Wanted, name: str) -> bool:
     """Return whether a name is requested by itself, not as a part of everything."""
-    return Wanted(wanted.names | wanted.held, wanted.patterns).matches(name)
+    return Wanted(wanted.names | wanted.with_containers, wanted.patterns).matches(name)
 
 
 def _complete(selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps) -> Struct:
     record = selected.record
     fields = decoder.type_at(record.id).members
-    problem = overlaps.within(fields, record.kind == blob.UNION)
+    problem = overlaps.first_overlap(fields, record.kind == blob.UNION)
     kind, size = AGGREGATES[record.kind], record.value * 8
     tagged = selected.is_tagged
     return Struct(

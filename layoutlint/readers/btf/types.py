@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from layoutlint.model import alignment
-from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.structs import Aggregate, Field, Unstated
 from layoutlint.model.target import Target
 from layoutlint.readers import scalars
@@ -277,7 +277,7 @@ class Decoder:
             return pointer_to(self.spell(record.value, depth))
         if kind in TRANSPARENT:
             inner = self.spell(record.value, depth)
-            return qualified(inner, QUALIFIERS[kind]) if kind in QUALIFIERS else inner
+            return add_qualifier(inner, QUALIFIERS[kind]) if kind in QUALIFIERS else inner
         if kind == blob.ARRAY:
             return self._spell_array(record, depth)
         if kind == blob.FUNC_PROTO:

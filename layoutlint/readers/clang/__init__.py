@@ -43,7 +43,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
 def _names_below(path: str) -> frozenset[str]:
     """Return the names that the C source of a folder seems to define; parsing all of it takes too long."""
-    folders = [folder for _, below in tree.text_below(path) for folder in below]
+    folders = [folder for _, below in tree.source_folders(path) for folder in below]
     return text_search.names(text_search.files_below(folders, text_inputs.HEADERS + text_inputs.SOURCES))
 
 

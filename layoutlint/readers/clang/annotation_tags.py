@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, written
+from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, fields_in_braces
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
@@ -76,7 +76,7 @@ class Annotations:
         """Yield the annotations of a struct that is declared at `source`, and of its fields."""
         for text in self._texts.get((source, ""), ()):
             yield Annotation("", text, source)
-        for path, field in written(fields):
+        for path, field in fields_in_braces(fields):
             for text in self._texts.get((field.source, field.name or ""), ()):
                 yield Annotation(path, text, field.source)
 

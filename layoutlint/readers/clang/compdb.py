@@ -14,7 +14,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 from layoutlint.readers.clang import flags, parallel, response_files, text_inputs, text_search
 from layoutlint.readers.clang.parse import Unit
 
@@ -67,7 +67,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += text_inputs.notes(text_inputs.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
-    if options.omissions:
+    if options.finds_omissions:
         reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
 
@@ -82,7 +82,7 @@ def _missing_sources(commands: tuple[Command, ...]) -> Iterator[Omission]:
             if len(missing) == 1
             else f"{len(missing):,} sources that it names are"
         )
-        yield Omission(f"{count} not there: {some_of(missing)}")
+        yield Omission(f"{count} not there: {first_few(missing)}")
 
 
 def _names(commands: tuple[Command, ...]) -> frozenset[str]:
@@ -95,11 +95,11 @@ def _names(commands: tuple[Command, ...]) -> frozenset[str]:
 def load(path: str) -> tuple[Command, ...]:
     """Return the commands of a database, in order; raises ReadError with the number of a wrong entry."""
     try:
-        text = files.content(path, _LARGEST)
+        text = files.read_all(path, _LARGEST)
         _refuse_crowded(path, text)
         entries = json.loads(text)
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
     except (ValueError, RecursionError) as error:
         raise ReadError(path, f"is no compilation database: {error}") from error
     if not isinstance(entries, list):
@@ -166,7 +166,7 @@ def _refusal(command: Command) -> str | None:
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
     words = command.words + text_inputs.command_line_flags(options)
-    return text_inputs.unit(command.file, words, command.directory, roots, options.marks)
+    return text_inputs.unit(command.file, words, command.directory, roots, options.with_marks)
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ def target_flags(name: str | None) -> tuple[str, ...]:
     return () if name is None else (f"--target={_TRIPLES[name]}",)
 
 
-def stated(words: Iterable[str]) -> str | None:
+def stated_triple(words: Iterable[str]) -> str | None:
     """Return the last triple that flags name; None if they leave the target to clang."""
     triple, previous = None, ""
     for word in words:
@@ -45,7 +45,7 @@ def lacks_library(words: tuple[str, ...]) -> bool:
     """Return whether flags compile for another machine, without C library headers for it on this one."""
     if any(_SAYS_WHICH.fullmatch(word) for word in words):
         return False
-    triple = stated(words)
+    triple = stated_triple(words)
     if triple is None or "linux" not in triple:
         return False
     own_machine = flags.architecture(os.uname().machine, 64)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layoutlint.model.declared import Declared, Inner
+from layoutlint.model.declared import Inner, StructDeclaration
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from layoutlint.readers.clang.types import Types
 
 
-def declarations_by_name(types: Types, typedefs: Iterable[Cursor]) -> frozenset[Declared]:
+def declarations_by_name(types: Types, typedefs: Iterable[Cursor]) -> frozenset[StructDeclaration]:
     """Return the declarations of all structs whose members were read, by the names of the structs."""
     names = _Names(types, typedefs)
     return frozenset(

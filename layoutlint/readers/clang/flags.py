@@ -74,7 +74,7 @@ class Flags:
         return tuple(value for option, value in _pairs(self.passed) if option in ("-include", "-imacros"))
 
 
-def anchored(words: Iterable[str], folder: str) -> tuple[str, ...]:
+def make_absolute(words: Iterable[str], folder: str) -> tuple[str, ...]:
     """Return the words with relative paths of headers, sysroots, seeds, build folders and response files made
     absolute.
     """

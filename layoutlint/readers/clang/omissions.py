@@ -44,7 +44,7 @@ def find_hidden(
     `main` is the handle of its file, `declarations` are the structs, typedefs and functions at file scope. In
     included files, only structs requested by name are searched in functions.
     """
-    by_name = Wanted(wanted.names | wanted.held, tuple(p for p in wanted.patterns if p.strip("*")))
+    by_name = Wanted(wanted.names | wanted.with_containers, tuple(p for p in wanted.patterns if p.strip("*")))
     texts = {main: _definitions(libclang.contents(lib, unit, main), wanted)}
     for file in dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit)):
         texts[file] = _definitions(libclang.contents(lib, unit, file), by_name)

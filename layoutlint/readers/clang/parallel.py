@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from layoutlint.errors import ReadError
-from layoutlint.model.declared import Declared
+from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -60,7 +60,7 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
     """
     libclang.library()  # once, before processes start
     results: dict[int, ParsedUnit | Unread] = {}
-    work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.omissions)
+    work = partial(_parse_unit, wanted=wanted, looks_for_hidden=options.finds_omissions)
     for number, result in sandbox.run_each(work, units, options.jobs, LIMITS, PATIENCE):
         if isinstance(result, sandbox.Failure):
             result = Unread(units[number].origin, f"libclang {result.how}")
@@ -175,7 +175,7 @@ def reading(
     )
 
 
-def _merge_declarations(parsed: Iterable[ParsedUnit]) -> frozenset[Declared] | None:
+def _merge_declarations(parsed: Iterable[ParsedUnit]) -> frozenset[StructDeclaration] | None:
     """Return the declarations of several units; None if they were not requested."""
     declarations = [unit.declared for unit in parsed if unit.declared is not None]
-    return frozenset[Declared]().union(*declarations) if declarations else None
+    return frozenset[StructDeclaration]().union(*declarations) if declarations else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.declared import Declared
+from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
@@ -76,7 +76,7 @@ class ParsedUnit:
     """`file:line:col: error: text`, in order."""
     error_origins: tuple[tuple[str, int], ...]
     """For each error its file, and the offset in `main` of the directive that leads there (-1: none)."""
-    declared: frozenset[Declared] | None = None
+    declared: frozenset[StructDeclaration] | None = None
     possible_losses: tuple[str, ...] = ()
     """The errors that can hide structs with annotations, if such structs were requested."""
     names: frozenset[str] = frozenset()
@@ -128,9 +128,9 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
 def _refuse_endless(unit: Unit) -> None:
     """Raise ReadError for a pipe, on which libclang would wait, and for a file too large for memory."""
     try:
-        files.opened(unit.main, _LARGEST).close()
+        files.open_file(unit.main, _LARGEST).close()
     except OSError as error:
-        raise ReadError(unit.origin, files.why(error)) from error
+        raise ReadError(unit.origin, files.error_reason(error)) from error
 
 
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
@@ -398,7 +398,7 @@ class _Taker:
             first, *more = (name for name, other in differing.items() if other == key)
             yield replace(
                 struct, name=first, align=key[0], bit_size=key[1], aliases=tuple(more), is_tagged=False,
-                realigned=struct.name,
+                realigned_from=struct.name,
             )  # fmt: skip
 
     def _declaration(self, record: Cursor, name: str, aliases: tuple[str, ...]) -> Struct:
@@ -410,7 +410,7 @@ class _Taker:
 def _long_double(fields: tuple[Field, ...]) -> str | None:
     """Return the first field at any depth that is a `long double`, or an array or complex number of them."""
     for field in fields:
-        type_spelling = (field.stands_for or (field.type,))[-1]
+        type_spelling = (field.underlying_types or (field.type,))[-1]
         if "long double" in type_spelling.left and "*" not in type_spelling.left:
             return field.name or ""
         nested = _long_double(field.members)

@@ -63,11 +63,11 @@ class Expansion:
                 path, f"is a response file inside {_DEEPEST} others, which is the most that are read"
             )
         try:
-            text = files.content(path, _MOST_BYTES)
+            text = files.read_all(path, _MOST_BYTES)
         except FileNotFoundError:
             return None  # GCC then treats the word as a file
         except OSError as error:
-            raise ReadError(path, f"{files.why(error)}, and is named as a response file") from error
+            raise ReadError(path, f"{files.error_reason(error)}, and is named as a response file") from error
         self.read += len(text)
         for size, most in ((self.read, _MOST_BYTES), (self.read_before + self.read, _MOST_OF_ALL)):
             if size > most:

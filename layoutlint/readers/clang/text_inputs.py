@@ -10,7 +10,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 from layoutlint.readers.clang import builtin_headers, cross_target, flags, parallel, text_search
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.parse import Unit
@@ -79,7 +79,7 @@ def notes(words: tuple[str, ...]) -> tuple[str, ...]:
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of one header or source."""
     folder, words = os.getcwd(), command_line_flags(options)
-    single_unit = unit(path, words, folder, (folder,), options.marks)
+    single_unit = unit(path, words, folder, (folder,), options.with_marks)
     return parallel.reading(path, parallel.run([single_unit], wanted, options), wanted, notes(words))
 
 
@@ -96,13 +96,13 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not selected:
         # Parse one unit anyway: it shows the target, and that nothing was found.
         selected = paths[:1]
-    parts = [unit(file, words, folder, (folder,), options.marks) for file in selected]
+    parts = [unit(file, words, folder, (folder,), options.with_marks) for file in selected]
     outcome = parallel.run(parts, wanted, options)
     if not files_by_name:
         outcome = outcome.ignoring_failures()
     reading = parallel.reading(path, outcome, wanted, notes(words))
     reading = reading if files_by_name else _with_note(reading, path, len(paths))
-    if not options.omissions:
+    if not options.finds_omissions:
         return reading
     omitted = (*_omissions(path, wanted), *_unreadable_files(paths), *_databases(path, paths, selected))
     return replace(reading, omissions=(*reading.omissions, *omitted))
@@ -114,9 +114,9 @@ def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
     closed = [path for path in existing if not os.path.isfile(path) or not os.access(path, os.R_OK)]
     large = [path for path in existing if os.path.getsize(path) > text_search.MOST_BYTES]
     if closed:
-        yield Omission(f"cannot read {some_of(closed)}")
+        yield Omission(f"cannot read {first_few(closed)}")
     if large:
-        yield Omission(f"searched only in the first {text_search.MOST_BYTES >> 20} MB: {some_of(large)}")
+        yield Omission(f"searched only in the first {text_search.MOST_BYTES >> 20} MB: {first_few(large)}")
     if len(paths) > text_search.MOST_FILES:
         yield Omission(f"{len(paths):,} C files, of which the first {text_search.MOST_FILES:,} are searched")
 
@@ -144,13 +144,13 @@ def _omissions(path: str, wanted: Wanted) -> Iterator[Omission]:
     left_out = sorted({file for paths in files_by_name.values() for file in paths})
     if left_out:
         paths = "1 file that defines" if len(left_out) == 1 else f"{len(left_out):,} files that define"
-        shown = some_of([os.path.relpath(file, path) for file in left_out])
+        shown = first_few([os.path.relpath(file, path) for file in left_out])
         limits = "of a folder, .h and .c files outside of hidden and linked folders are read"
-        reason = f"not read: {paths} struct {some_of(sorted(files_by_name))}: {shown} ({limits})"
+        reason = f"not read: {paths} struct {first_few(sorted(files_by_name))}: {shown} ({limits})"
         yield Omission(reason, frozenset(files_by_name))
     if unlisted:
-        folders = some_of(sorted(str(error.filename) for error in unlisted))
-        yield Omission(f"cannot list {folders}: {files.why(unlisted[0])}")
+        folders = first_few(sorted(str(error.filename) for error in unlisted))
+        yield Omission(f"cannot list {folders}: {files.error_reason(unlisted[0])}")
 
 
 def _with_note(reading: Reading, path: str, count: int) -> Reading:

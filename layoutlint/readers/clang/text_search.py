@@ -144,7 +144,7 @@ def _is_inside(path: str, top: str) -> bool:
 def content(path: str) -> bytes:
     """Return the content of a file; empty if it cannot be read or is too large for a header."""
     try:
-        return files.start(path, MOST_BYTES)
+        return files.read_start(path, MOST_BYTES)
     except OSError:
         return b""
 

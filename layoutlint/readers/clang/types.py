@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
-from layoutlint.model.declared import Declared, Member
+from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang
 from layoutlint.readers.clang.file_names import Places
@@ -57,7 +57,7 @@ class Types:
     """Whether to fill `declared`, which takes time."""
     has_atomics: bool = False
     """Whether an atomic type was converted."""
-    declared: dict[int, tuple[Cursor, Declared]] = field(default_factory=dict)
+    declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
     """The structs whose members were read, without names, by their identity."""
     _spellings: dict[int, CType] = field(default_factory=dict)
     _shapes: dict[int, Shape] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Types:
         if key not in self._spellings:
             inner = self._spell_unqualified(ctype, depth)
             for qualifier in self._qualifiers(ctype):
-                inner = qualified(inner, qualifier)
+                inner = add_qualifier(inner, qualifier)
             self._spellings[key] = inner
         return self._spellings[key]
 
@@ -116,7 +116,7 @@ class Types:
         lib = self.lib
         if ctype.kind == ATOMIC:
             self.has_atomics = True
-            return qualified(self.spell(lib.clang_Type_getValueType(ctype), depth + 1), "_Atomic")
+            return add_qualifier(self.spell(lib.clang_Type_getValueType(ctype), depth + 1), "_Atomic")
         if ctype.kind == COMPLEX:
             return CType(f"complex {self.spell(lib.clang_getElementType(ctype), depth + 1)}")
         if ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
@@ -173,7 +173,7 @@ class Types:
                 ctype = lib.clang_Type_getNamedType(ctype)
         element = self.spell(lib.clang_getElementType(ctype), depth)
         for qualifier in outer:
-            element = qualified(element, qualifier)
+            element = add_qualifier(element, qualifier)
         return pointer_to(element)
 
     def shape(self, ctype: Type) -> Shape:
@@ -233,7 +233,9 @@ class Types:
                 self.declared[key] = record, self._declaration(record, cursors, fields)
         return self._members[key]
 
-    def _declaration(self, record: Cursor, cursors: list[Cursor], converted: list[Field | None]) -> Declared:
+    def _declaration(
+        self, record: Cursor, cursors: list[Cursor], converted: list[Field | None]
+    ) -> StructDeclaration:
         """Return the declaration of a struct, with the attributes that debug information omits."""
         attributes_of_record = attributes.read_attributes(self.lib, record)
         members = [self._member(cursor, attributes_of_record.is_packed) for cursor in cursors]
@@ -242,7 +244,7 @@ class Types:
         align = self.lib.clang_Type_getAlignOf(self.lib.clang_getCursorType(record))
         stated_align = align if align > 0 else None
         packs = self._packs(record)
-        return Declared(
+        return StructDeclaration(
             "",
             stated_align,
             fields,
@@ -296,7 +298,7 @@ class Types:
             align=shape.align if is_bits else self._member_alignment(cursor, shape.align),
             source=self.places.source(cursor),
             is_function_pointer=self._is_function_pointer(ctype),
-            stands_for=self._underlying_types(ctype, cursor),
+            underlying_types=self._underlying_types(ctype, cursor),
         )
 
     def _member_alignment(self, member: Cursor, of_type: int | None) -> int | None:
@@ -354,7 +356,7 @@ class Types:
         words = libclang.contents(lib, self.unit, start.file)[start.offset : end.offset].split()
         for qualifier in ("volatile", "const"):
             if qualifier.encode() in words:
-                spelling = qualified(spelling, qualifier)
+                spelling = add_qualifier(spelling, qualifier)
         return spelling
 
 

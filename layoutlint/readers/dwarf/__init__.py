@@ -60,7 +60,7 @@ def _collect(image: Image, wanted: Wanted, options: ReadOptions) -> Collector:
     first.
     """
     if are_many(wanted):
-        wanted = wanted.widened()
+        wanted = wanted.with_everything()
     unstated: Unstated | None = None
     while True:
         collector = Collector(image, wanted, options, unstated)
@@ -70,12 +70,12 @@ def _collect(image: Image, wanted: Wanted, options: ReadOptions) -> Collector:
             unstated = error.unstated
             continue
         except CrossUnitReference:
-            wanted = wanted.widened()
+            wanted = wanted.with_everything()
             continue
         held_names = collector.selection.held_names()
-        if held_names <= collector.wanted.held:
+        if held_names <= collector.wanted.with_containers:
             return collector
-        wanted = replace(wanted, held=wanted.held | held_names)
+        wanted = replace(wanted, with_containers=wanted.with_containers | held_names)
 
 
 def _unread_places(path: str, reasons: list[str]) -> tuple[Unread, ...]:

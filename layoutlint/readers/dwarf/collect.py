@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from layoutlint.errors import ReadError
-from layoutlint.model.randomised import Shuffled
+from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.reading import Omission, ReadOptions
 from layoutlint.model.structs import Unstated
 from layoutlint.model.wanted import Wanted
@@ -63,8 +63,10 @@ class Collector:
         self._options = options
         self._index = Index(image, options, suffix)
         self._unstated = self._first_unstated() if unstated is None else unstated
-        if wanted.held and not self._index.has_supplement:
-            self.wanted = wanted = replace(wanted, held=wanted.held | self._struct_names(wanted.held))
+        if wanted.with_containers and not self._index.has_supplement:
+            self.wanted = wanted = replace(
+                wanted, with_containers=wanted.with_containers | self._struct_names(wanted.with_containers)
+            )
         self._reset()
         if not self._index.units:
             raise ReadError(image.path, next(iter(self.unread), "its .debug_info is empty"))
@@ -98,7 +100,7 @@ class Collector:
         self.unread: list[str] = [*self._index.damaged]
         """Positions and reasons."""
         self._omissions = Omissions()
-        self.shuffled: Shuffled | None = None
+        self.shuffled: ShufflingEvidence | None = None
         """The marks of a randomising compiler in the units, and in the strings of other files."""
 
     def _struct_names(self, names: frozenset[str]) -> frozenset[str]:
@@ -193,7 +195,7 @@ class Collector:
         """Look at a unit: find out its kind, and which of its entries to read."""
         try:
             mark = compiler_marks.of_text(unit.producer)
-            unit.local = [] if self._options.omissions else None
+            unit.local = [] if self._options.finds_omissions else None
             classification = self._classify(unit, is_imported)
             return (
                 *classification,
@@ -221,7 +223,7 @@ class Collector:
     def _find_traits(self, unit: Unit, kind: int) -> Traits:
         """Return the traits of a unit, besides its structs. Raises DAMAGE."""
         is_read = kind in (_C, _FOREIGN) and unit.signature is None and not unit.is_partial
-        if not (self._options.omissions and is_read and isinstance(self.selection, Selection)):
+        if not (self._options.finds_omissions and is_read and isinstance(self.selection, Selection)):
             return omissions.NO_TRAITS
         if kind == _FOREIGN:
             return unit.name, unit.language or "", self.selection.foreign(unit), -1, []
@@ -231,7 +233,7 @@ class Collector:
 
     def omissions(self) -> tuple[Omission, ...]:
         """Return the parts that were not examined. Raises ReadError for a damaged symbol table."""
-        if not self._options.omissions or self.unread:
+        if not self._options.finds_omissions or self.unread:
             return ()  # an unreadable part fails the run, and may be the part that seems to be missing
         lines = [self._image.span(name) for name in (".debug_line_str", ".debug_line", ".debug_str")]
         places = self.selection.places() if isinstance(self.selection, Selection) else frozenset[str]()
@@ -309,7 +311,7 @@ class Collector:
         except ReadError as error:
             raise DwarfError(error.reason, skeleton.offset) from error
 
-    def _add_mark(self, mark: Shuffled | None) -> None:
+    def _add_mark(self, mark: ShufflingEvidence | None) -> None:
         self.shuffled = compiler_marks.merge(self.shuffled, mark)
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from layoutlint.model.reading import Omission
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 from layoutlint.readers.dwarf.code import UndescribedCode
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.abbreviations import Plan
@@ -103,7 +103,7 @@ class Omissions:
         compiled = dict.fromkeys((*sources.compiled, *self.optimised))
         if compiled:
             count = len(sources.compiled) or len(compiled)
-            names = some_of(list(compiled), _MOST)
+            names = first_few(list(compiled), _MOST)
             yield Omission(f"{_count_phrase(count, 'C unit')} without debug information: {names}")
         if sources.start_up:
             names = ", ".join(sources.start_up)
@@ -111,7 +111,7 @@ class Omissions:
         if code is not None:
             yield from _code_omissions(code, sources)
         for lack, units in self.lacks.items():
-            yield Omission(f"{_count_phrase(len(units), 'C unit')} {lack}: {some_of(units, _MOST)}")
+            yield Omission(f"{_count_phrase(len(units), 'C unit')} {lack}: {first_few(units, _MOST)}")
         if self.missing_types:
             yield Omission(
                 f"{_count_phrase(self.missing_types, 'reference')} to types whose type units are missing "
@@ -188,7 +188,7 @@ def _code_omissions(code: UndescribedCode, sources: Sources) -> Iterator[Omissio
         return
     if code.names:
         count = _count_phrase(len(code.names), "function")
-        yield Omission(f"{count} without debug information: {some_of(code.names, _MOST)}")
+        yield Omission(f"{count} without debug information: {first_few(code.names, _MOST)}")
     if sources.why:
         yield Omission(f"{sources.why}: {_NOT_SEEN}", is_harmless=True)
 

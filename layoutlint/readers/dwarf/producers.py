@@ -59,8 +59,8 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
     gcc = _GCC.match(text)
     is_strict = "-gstrict-dwarf" in text and version < _DWARF_5
     if gcc is None or int(gcc[1]) < _GCC_STATES or is_strict:
-        return EVERYTHING | (Unstated.KEPT if gcc is not None else Unstated.NOTHING)
-    left_out = Unstated.PACKED | Unstated.PRAGMA | Unstated.KEPT
+        return EVERYTHING | (Unstated.ATOMIC_UNROUNDED if gcc is not None else Unstated.NOTHING)
+    left_out = Unstated.PACKED | Unstated.PRAGMA | Unstated.ATOMIC_UNROUNDED
     if version < _DWARF_5:
         left_out |= Unstated.ATOMIC
     if "-malign-double" in text or "-mms-bitfields" in text:  # which align `double` to 8 as well
@@ -74,7 +74,7 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
 
 def _of_clang(version: int) -> Unstated:
     left_out = Unstated.PACKED | Unstated.PRAGMA | Unstated.CAPPED
-    left_out |= Unstated.BIT_FIELDS | Unstated.ROUNDED | Unstated.WIDE
+    left_out |= Unstated.BIT_FIELDS | Unstated.ATOMIC_ROUNDED | Unstated.WIDE
     if version < _CLANG_STATES:
         left_out |= Unstated.RAISED
     if version < _CLANG_STATES_WHOLE:

@@ -123,16 +123,16 @@ class Selection:
         self._incomplete: dict[str, _Definition] = {}
         self._shapes_read: set[int] = set()
         """The shapes of the entries that were read."""
-        self._asked_names = wanted.names | wanted.held
-        self._gives_more = wanted.everything or bool(wanted.held)
+        self._asked_names = wanted.names | wanted.with_containers
+        self._gives_more = wanted.everything or bool(wanted.with_containers)
         """Whether structs are included that were not asked for by name."""
         self._matches = cache(wanted.matches)
         names, held_names = (
             lru_cache(_FILES)(partial(_look_up, chosen_names))
-            for chosen_names in (self._asked_names, wanted.held)
+            for chosen_names in (self._asked_names, wanted.with_containers)
         )
         self._names: Callable[[Sections], Names | None] = _no_names if are_many(wanted) else names
-        self._held_places = names if wanted.held == self._asked_names else held_names
+        self._held_places = names if wanted.with_containers == self._asked_names else held_names
         self._holders = Holders()
         self._others = Positions()
         """Positions of types without a wanted name."""
@@ -169,7 +169,7 @@ class Selection:
         others = self._others
         others.clear()
         named = walk(unit, end, names, others)
-        if not self._wanted.held or is_annotated:
+        if not self._wanted.with_containers or is_annotated:
             return new_among(unit, sorted((*named, *others.to_list())))
         exact = self._holders.find_named(unit, named, names)
         targets = self._holders.find_named(unit, named, self._held_places(unit.sections))
@@ -248,7 +248,7 @@ class Selection:
         return frozenset(
             definition.name
             for definition in definitions
-            if not definition.aliases.isdisjoint(self._wanted.held)
+            if not definition.aliases.isdisjoint(self._wanted.with_containers)
         )
 
     def names(self) -> frozenset[str]:
@@ -370,7 +370,7 @@ class Selection:
 
 def are_many(wanted: Wanted) -> bool:
     """Return whether too many names are wanted to look them up in advance."""
-    return bool(wanted.patterns) or len(wanted.names | wanted.held) > _FEW
+    return bool(wanted.patterns) or len(wanted.names | wanted.with_containers) > _FEW
 
 
 def describe_damage(unit: Unit, position: int | None, error: Exception) -> str:

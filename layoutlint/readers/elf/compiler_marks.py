@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from layoutlint.model.randomised import Shuffled
+from layoutlint.model.randomised import ShufflingEvidence
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
@@ -25,8 +25,8 @@ _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
 
 
 def of_image(
-    image: Image, built: Image, searches_code: bool, units: Shuffled | None, are_read: bool
-) -> Shuffled | None:
+    image: Image, built: Image, searches_code: bool, units: ShufflingEvidence | None, are_read: bool
+) -> ShufflingEvidence | None:
     """Return how a file was randomised, by the debug information in `image` and the vermagic in `built`.
 
     `units` is what the DWARF units state, also for a file that refers to others for its debug information. It
@@ -41,33 +41,33 @@ def of_image(
         return replace(marks, seed=seed)
     if seed is None:
         return None
-    return Shuffled(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
+    return ShufflingEvidence(_compiler(built), None, seed, "its vermagic says RANDSTRUCT_")
 
 
-def of_strings(image: Image) -> Shuffled | None:
+def of_strings(image: Image) -> ShufflingEvidence | None:
     """Return the mark in the debug strings of one file. Raises ReadError for a damaged file."""
     return merge(*(of_text(image.span(name)) for name in _STRINGS))
 
 
-def of_text(text: Span | bytes) -> Shuffled | None:
+def of_text(text: Span | bytes) -> ShufflingEvidence | None:
     """Return the mark in one DW_AT_producer, or in many; None without one."""
     if text.find(_PLUGIN) < 0:
         return None
     return of_mode("gcc-performance" if text.find(_PERFORMANCE) >= 0 else "gcc-full")
 
 
-def of_mode(mode: str) -> Shuffled:
+def of_mode(mode: str) -> ShufflingEvidence:
     """Return the mark of a DW_AT_producer that names a mode of the plugin."""
-    return Shuffled("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
+    return ShufflingEvidence("gcc", mode, None, "DW_AT_producer names randomize_layout_plugin.so")
 
 
-def merge(*marks: Shuffled | None) -> Shuffled | None:
+def merge(*marks: ShufflingEvidence | None) -> ShufflingEvidence | None:
     """Return the first mark that is not None; one of performance mode comes before all others."""
     stated = [mark for mark in marks if mark is not None]
     return next((mark for mark in stated if mark.mode == "gcc-performance"), stated[0] if stated else None)
 
 
-def _of_entries(image: Image) -> Shuffled | None:
+def _of_entries(image: Image) -> ShufflingEvidence | None:
     """Return the mark in the entries. They are large, and rarely hold producers."""
     return merge(
         *(

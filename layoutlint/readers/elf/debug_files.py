@@ -103,7 +103,7 @@ def split(image: Image, directory: str, name: str, options: ReadOptions) -> Iter
     path = _first_file(places, image)
     if path is None:
         raise ReadError(image.path, f"{name} (split DWARF) was not found: {_missing_files(places)}")
-    with elf_file.opened(path) as other:
+    with elf_file.open_elf(path) as other:
         yield other
 
 

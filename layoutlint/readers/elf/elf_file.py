@@ -226,7 +226,7 @@ class Image:
 
     def open_related(self, path: str) -> Image:
         """Open another file that stays open as long as this one. Raises ReadError as `opened` does."""
-        return self._others.enter_context(opened(path))
+        return self._others.enter_context(open_elf(path))
 
     def close(self) -> None:
         """Release the mapping, unless something still uses a part of it, and close related files."""
@@ -345,7 +345,7 @@ class Image:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Image]:
+def open_elf(path: str) -> Iterator[Image]:
     """Open an ELF file for reading. Raises ReadError for other files and for damaged headers."""
     state = _state(path)
     image = _read_image(path)
@@ -380,7 +380,7 @@ def _refuse_changed(path: str, earlier: _State | None, error: ReadError | None =
 
 def _read_image(path: str) -> Image:
     try:
-        with files.opened(path) as file:
+        with files.open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size == 0:
                 raise ReadError(path, "the file is empty")
@@ -392,7 +392,7 @@ def _read_image(path: str) -> Image:
     except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
 
 
 def _map_file(path: str, file: int, size: int) -> mmap.mmap:

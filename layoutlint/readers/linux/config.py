@@ -176,7 +176,7 @@ def _root(path: str) -> str | None:
 def _content(path: str) -> str | None:
     """Return the text of a file, also of a compressed one; None if it cannot be read."""
     try:
-        content = files.content(path, _LARGEST)
+        content = files.read_all(path, _LARGEST)
         return _decompress(content) if path.endswith(".gz") else content.decode("utf-8", "replace")
     except (OSError, ValueError, zlib.error):
         return None

@@ -41,7 +41,7 @@ def of_image(image: Image) -> SystemMap | None:
     text = _TEXT + release.banner.partition(" #")[0].encode("latin-1")
     for path in _places(image.path, release.name):
         try:
-            content = files.content(path, _LARGEST)
+            content = files.read_all(path, _LARGEST)
         except OSError:
             continue
         banner_address = {

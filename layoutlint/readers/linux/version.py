@@ -57,7 +57,7 @@ def of_blob(path: str) -> Release | None:
     if not os.path.realpath(path).startswith(_RUNNING):
         return None
     try:
-        banner = files.start("/proc/version", _LONGEST).decode("latin-1")
+        banner = files.read_start("/proc/version", _LONGEST).decode("latin-1")
     except OSError:
         banner = ""
     return _parse_banner(banner.removeprefix(_BANNER.decode())) or _parse_banner(os.uname().release)

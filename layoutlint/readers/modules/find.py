@@ -101,7 +101,7 @@ def _places(path: str, release: str) -> Iterator[str]:
 
 
 def _listing_failure(error: OSError) -> Unread:
-    return Unread(str(error.filename), f"cannot be listed: {files.why(error)}")
+    return Unread(str(error.filename), f"cannot be listed: {files.error_reason(error)}")
 
 
 def _blobs(path: str) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _blobs(path: str) -> tuple[str, ...]:
 
 
 def _start(path: str) -> bytes:
-    return files.start(path, 2)
+    return files.read_start(path, 2)
 
 
 def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:

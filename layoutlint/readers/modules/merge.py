@@ -24,12 +24,12 @@ from layoutlint.model.reading import (
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import some_of
+from layoutlint.phrases import first_few
 from layoutlint.readers import dispatch
 from layoutlint.readers.modules import find
 from layoutlint.readers.modules.find import Folder
 from layoutlint.readers.processes.child import Lost
-from layoutlint.readers.processes.pool import ordered, processors
+from layoutlint.readers.processes.pool import map_ordered, processors
 
 _MOST_TEXTS = 50
 """The most different reasons, or notes, that are shown for one folder."""
@@ -131,7 +131,7 @@ def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jo
         return workers[process].part(path, bases[path])
 
     try:
-        yield from ordered(part, files, jobs)
+        yield from map_ordered(part, files, jobs)
     except Lost as lost:
         file = "one of its files" if lost.part is None else files[lost.part]
         reason = f"the process that read {file} {lost.how}; `--jobs 1` needs less memory"
@@ -253,7 +253,7 @@ def _omissions(readings: list[Reading]) -> Iterator[Omission]:
         for omission in reading.omissions:
             files.setdefault(omission, []).append(reading.path)
     for omission, paths in files.items():
-        yield replace(omission, reason=f"{omission.reason} ({some_of(paths)})")
+        yield replace(omission, reason=f"{omission.reason} ({first_few(paths)})")
 
 
 def _common_version(readings: list[Reading]) -> Version | None:
@@ -300,6 +300,6 @@ def _notes(readings: list[Reading], folder_files: tuple[str, ...]) -> Iterator[s
         for note in reading.notes:
             files.setdefault(note, []).append(reading.path)
     for note, paths in list(files.items())[:_MOST_TEXTS]:
-        yield note if len(paths) == total else f"{note} ({some_of(paths)})"
+        yield note if len(paths) == total else f"{note} ({first_few(paths)})"
     if len(files) > _MOST_TEXTS:
         yield f"and {len(files) - _MOST_TEXTS:,} more notes on files"

@@ -58,7 +58,7 @@ def spread(work: Work, count: int, processes: int) -> Generator[Any]:
     return _spread(work, count, processes - 1, marshal.dumps, marshal.loads, works_here=True)
 
 
-def ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generator[_R]:
+def map_ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Generator[_R]:
     """Yield the result of `work` for each item, in order, by at most `jobs` processes besides this one.
 
     Results are pickled. An exception in `work` is pickled and raised here. Raises Lost, whose part is the

@@ -19,10 +19,13 @@ def render(listing: Listing) -> Iterator[str]:
     calls = [
         call
         for struct in listing.structs
-        for call in (*(place for proposal in struct.proposals for place in proposal.places), *struct.untold)
+        for call in (
+            *(place for proposal in struct.proposals for place in proposal.places),
+            *struct.unresolved,
+        )
     ]
     yield '{\n  "schema": "layoutlint/allocations/1",\n  "allocations": ['
-    for number, call in enumerate((*calls, *listing.untold)):
+    for number, call in enumerate((*calls, *listing.unresolved)):
         yield (",\n    " if number else "\n    ") + _dumps(_row(call))
     unread = [{"path": failure.origin, "reason": failure.reason} for failure in listing.unread]
     yield f'\n  ],\n  "typedefs": {listing.typedefs},\n  "unread": {_dumps(unread)}\n}}\n'

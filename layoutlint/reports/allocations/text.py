@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.proposals import Listing, Proposed, described, keys
+from layoutlint.readers.allocations.proposals import Listing, StructProposals, describe_call, keys
 
 
 def render(listing: Listing) -> Iterator[str]:
     """Yield a paragraph for each struct, and totals."""
     for proposed in listing.structs:
         yield escapes.lines((f"struct {proposed.struct}", *_rows(proposed), ""))
-    for call in listing.untold if not listing.structs else ():
+    for call in listing.unresolved if not listing.structs else ():
         yield escapes.lines((_untold(call),))
     yield escapes.lines(_end(listing))
 
 
-def _rows(proposed: Proposed) -> Iterator[str]:
+def _rows(proposed: StructProposals) -> Iterator[str]:
     if len(proposed.proposals) > 1:
         yield f"  {len(proposed.proposals)} proposals contradict each other: choose one in the rule file"
     for proposal in proposed.proposals:
         yield f"  {', '.join(keys(proposal.storage))}"
-        yield from (f"    {call.source}  {described(call)}" for call in proposal.places)
-    if proposed.untold:
+        yield from (f"    {call.source}  {describe_call(call)}" for call in proposal.places)
+    if proposed.unresolved:
         yield "  not determined"
-        yield from (f"    {_untold(call)}" for call in proposed.untold)
+        yield from (f"    {_untold(call)}" for call in proposed.unresolved)
 
 
 def _untold(call: Allocation) -> str:
-    return f"{call.source}  {described(call)}: {call.problem}"
+    return f"{call.source}  {describe_call(call)}: {call.problem}"
 
 
 def _end(listing: Listing) -> Iterator[str]:
     proposals = sum(len(struct.proposals) for struct in listing.structs)
-    yield f"{counted(len(listing.structs), 'struct')}, {counted(proposals, 'proposal')}"
-    if listing.untold:
-        number = counted(len(listing.untold), "call")
+    yield f"{quantity(len(listing.structs), 'struct')}, {quantity(proposals, 'proposal')}"
+    if listing.unresolved:
+        number = quantity(len(listing.unresolved), "call")
         yield f"{number} whose struct is unknown (--format json lists them)"
     if listing.typedefs:
-        number = counted(listing.typedefs, "call")
+        number = quantity(listing.typedefs, "call")
         yield f"{number} for types named by one word (--struct NAME lists those of one type)"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from layoutlint import escapes
-from layoutlint.judgement.case import Result, Trial, Uncovered
+from layoutlint.judgement.case import Result, RuleWithoutCases, Trial
 
 
 def render(trials: Sequence[Trial]) -> str:
@@ -28,12 +28,12 @@ def _pack(trial: Trial) -> dict[str, Any]:
         "cases": trial.cases,
         "passed": trial.passed,
         "results": [_result(result) for result in trial.results],
-        "uncovered": [_missing_cases(lack) for lack in trial.uncovered],
+        "uncovered": [_missing_cases(lack) for lack in trial.rules_without_cases],
     }
 
 
 def _result(result: Result) -> dict[str, Any]:
-    expected = result.expected
+    expected = result.expectation
     return {
         "case": result.case.name,
         "rule": expected.rule.id,
@@ -46,6 +46,6 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def _missing_cases(lack: Uncovered) -> dict[str, Any]:
+def _missing_cases(lack: RuleWithoutCases) -> dict[str, Any]:
     source = lack.rule.source
     return {"rule": lack.rule.id, "file": source.file, "line": source.line, "lacks": list(lack.lacks)}

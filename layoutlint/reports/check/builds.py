@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.judgement.build_outcomes import worst
+from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.model.build import Build, named
+from layoutlint.model.build import Build, short_name
 from layoutlint.model.reading import Reading
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 from layoutlint.reports.finding_phrases import share
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -25,9 +25,9 @@ def heading(finding: Finding) -> Line:
 
 def kept_in(finding: Finding, builds: tuple[Build, ...]) -> str:
     """Return the builds of a kept rule: `in 6 builds; not judged in 2`."""
-    names = list(worst(finding.builds))
+    names = list(worst_by_build(finding.builds))
     unjudged = len(builds) - len(names)
-    return f"in {named(names, builds)}" + (f"; not judged in {unjudged}" if unjudged else "")
+    return f"in {short_name(names, builds)}" + (f"; not judged in {unjudged}" if unjudged else "")
 
 
 def other_messages(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
@@ -37,15 +37,15 @@ def other_messages(finding: Finding, builds: tuple[Build, ...], width: int) -> I
         label = " " * 13 if number else "  elsewhere: "
         if number == _MOST_MESSAGES:
             hidden = sum(len(names) for _, names in others[number:])
-            yield line(f"{label}and others in {counted(hidden, 'build')} (`--format json` has all)")
+            yield line(f"{label}and others in {quantity(hidden, 'build')} (`--format json` has all)")
             return
-        yield from paragraph(label, f"{named(names, builds)}: {message}", width)
+        yield from paragraph(label, f"{short_name(names, builds)}: {message}", width)
 
 
 def _messages(finding: Finding) -> dict[str, list[str]]:
     """Return the messages on the builds that do not keep the rule, each with the names of its builds."""
     builds_of: dict[str, list[str]] = {}
-    for name, build_finding in worst(finding.builds).items():
+    for name, build_finding in worst_by_build(finding.builds).items():
         if build_finding.verdict.outcome is not Outcome.KEPT or not builds_of:
             builds_of.setdefault(build_finding.verdict.message, []).append(name)
     return builds_of
@@ -62,10 +62,10 @@ def inputs(report: Report, width: int) -> Iterator[Line]:
             notes.setdefault(note, []).append(build)
     for label, texts in (("  ", read), ("  note: ", notes)):
         for text, names in texts.items():
-            yield from paragraph(label, f"{text} (in {named(names, report.builds)})", width)
+            yield from paragraph(label, f"{text} (in {short_name(names, report.builds)})", width)
 
 
 def _input_line(reading: Reading) -> str:
-    structs = counted(len(reading.structs), "struct")
-    structs += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
+    structs = quantity(len(reading.structs), "struct")
+    structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
     return f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}"

@@ -8,11 +8,19 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.geometry.layout import Place
-from layoutlint.judgement.build_outcomes import worst
-from layoutlint.judgement.finding import REPORT_SCHEMA, Around, Coverage, Finding, NotCovered, Rank, Report
+from layoutlint.judgement.build_outcomes import worst_by_build
+from layoutlint.judgement.finding import (
+    REPORT_SCHEMA,
+    Coverage,
+    CoverageGap,
+    EmbeddedPlace,
+    Finding,
+    Rank,
+    Report,
+)
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
-from layoutlint.model.randomised import Randomised
+from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
 from layoutlint.reports.finding_phrases import fingerprint, orders_fields, struct_name
@@ -25,7 +33,7 @@ def render(report: Report) -> str:
         "builds": [_build(build, report) for build in report.builds],
         "inputs": [_input(reading) for reading in report.readings],
         "findings": [_finding(finding) for finding in report.findings],
-        "kept": [_finding(finding) for finding in report.kept],
+        "kept": [_finding(finding) for finding in report.kept_findings],
         "unread": [_unread_input(unread) for unread in report.unread],
         "coverage": _coverage(report.coverage),
         "exit": report.exit_status,
@@ -101,7 +109,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _outcomes(finding: Finding) -> dict[str, Any]:
     """Return the outcome in each build, that of the worst definition."""
-    worst_findings = worst(finding.builds)
+    worst_findings = worst_by_build(finding.builds)
     definitions = Counter(name for name, _ in finding.builds)
     return {name: _outcome(worst_findings[name], definitions[name]) for name in dict.fromkeys(definitions)}
 
@@ -127,7 +135,7 @@ def _definition(struct: Struct | None) -> dict[str, Any] | None:
     }
 
 
-def _surroundings(around: Around | None) -> dict[str, Any] | None:
+def _surroundings(around: EmbeddedPlace | None) -> dict[str, Any] | None:
     if around is None:
         return None
     source = around.source
@@ -145,7 +153,7 @@ def _surroundings(around: Around | None) -> dict[str, Any] | None:
 def _rank(rank: Rank | None) -> dict[str, Any] | None:
     if rank is None:
         return None
-    return {"place": rank.place, "of": rank.of, "score": round(rank.score, 3), "holders": rank.holders}
+    return {"place": rank.place, "of": rank.total, "score": round(rank.score, 3), "holders": rank.holders}
 
 
 def _field(place: Place) -> dict[str, Any]:
@@ -171,7 +179,7 @@ def _placements(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _randomisation(how: Randomised | None) -> dict[str, Any] | None:
+def _randomisation(how: Randomisation | None) -> dict[str, Any] | None:
     """Return how the field order was randomised, with the keys of `show`."""
     if how is None:
         return None
@@ -191,7 +199,7 @@ def _coverage(coverage: Coverage) -> dict[str, Any]:
     }
 
 
-def _not_covered(part: NotCovered) -> dict[str, Any]:
+def _not_covered(part: CoverageGap) -> dict[str, Any]:
     return {
         "origin": part.origin,
         "reason": part.reason,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from layoutlint import __version__, escapes
 from layoutlint.geometry.layout import Place
-from layoutlint.judgement.build_outcomes import worst
+from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
@@ -179,7 +179,8 @@ def _properties(finding: Finding) -> dict[str, Any]:
         properties["also"] = list(finding.also)
     if finding.builds:
         properties["builds"] = {
-            name: worst_one.verdict.outcome.value for name, worst_one in worst(finding.builds).items()
+            name: worst_one.verdict.outcome.value
+            for name, worst_one in worst_by_build(finding.builds).items()
         }
     if verdict.total:
         properties["placements"] = share(verdict)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from layoutlint.judgement.build_outcomes import spread
+from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import exit_meaning, outcome, share, subject, tally
 from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
@@ -22,7 +22,7 @@ def summary(report: Report, width: int) -> Iterator[Line]:
         yield from _section(
             "findings", (_index_line(group, report) for group in group_findings(report.findings))
         )
-    yield from _section("kept", (_kept_line(group, report) for group in group_findings(report.kept)))
+    yield from _section("kept", (_kept_line(group, report) for group in group_findings(report.kept_findings)))
     yield from _section("inputs", _inputs(report, width))
     yield from _section("coverage", _coverage(report, width))
     yield from _section(
@@ -49,9 +49,9 @@ def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
         return line(f"  {finding.rule.severity.value:<8}{finding.rule.id}  {summarize_group(group)}")
     result = " ".join(filter(None, (outcome(finding), share(verdict))))
     if finding.builds:
-        result = spread(finding.builds, report.builds)
+        result = summarise_builds(finding.builds, report.builds)
     suppressed = " (suppressed)" if finding.suppressed is not None else ""
-    files = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
+    files = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     row = f"{finding.rule.severity.value:<8}{finding.rule.id}  {subject(finding)}: {result}"
     return line(f"  {row}{files}{suppressed}")
 
@@ -60,7 +60,7 @@ def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
     finding = group[0]
     if len(group) > 1:
         return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {summarize_group(group)}")
-    places = f" in {counted(len(finding.files), 'file')}" if finding.also else ""
+    places = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     if finding.builds:
         places = f" {builds.kept_in(finding, report.builds)}"
     return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {subject(finding)}{places}")
@@ -71,8 +71,8 @@ def _inputs(report: Report, width: int) -> Iterator[Line]:
         yield from builds.inputs(report, width)
         return
     for reading in report.readings:
-        structs = counted(len(reading.structs), "struct")
-        structs += f" in {counted(reading.files, 'file')}" if reading.files is not None else ""
+        structs = quantity(len(reading.structs), "struct")
+        structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
         yield from paragraph(
             "  ", f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}", width
         )
@@ -82,10 +82,10 @@ def _inputs(report: Report, width: int) -> Iterator[Line]:
 
 def _coverage(report: Report, width: int) -> Iterator[Line]:
     coverage = report.coverage
-    judged = counted(coverage.structs, "struct")
-    within = f" in {counted(len(report.builds), 'build')}" if report.builds else ""
+    judged = quantity(coverage.structs, "struct")
+    within = f" in {quantity(len(report.builds), 'build')}" if report.builds else ""
     yield line(
-        f"  {counted(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}{within}"
+        f"  {quantity(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}{within}"
     )
     for reason in coverage.unresolved:
         yield from paragraph("  unresolved: ", reason, width, "magenta")
@@ -97,5 +97,5 @@ def _coverage(report: Report, width: int) -> Iterator[Line]:
         yield from paragraph("  not covered: ", str(part), width, "magenta" if part.rules else "")
     for reason in coverage.guessed:
         yield from paragraph("  guessed: ", reason, width)
-    for reason in undeclared_places((*report.findings, *report.kept)):
+    for reason in undeclared_places((*report.findings, *report.kept_findings)):
         yield from paragraph("  not judged: ", reason, width)

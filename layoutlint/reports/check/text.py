@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.geometry.layout import Place, shared
-from layoutlint.judgement.build_outcomes import spread
+from layoutlint.geometry.layout import Place, cached_layout
+from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.rule import RULE_FILE, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -66,7 +66,9 @@ def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterato
     verdict = finding.verdict
     style = STYLES[verdict.outcome]
     if finding.builds:
-        yield from paragraph(f"  {subject(finding)} is ", spread(finding.builds, builds), width, style)
+        yield from paragraph(
+            f"  {subject(finding)} is ", summarise_builds(finding.builds, builds), width, style
+        )
         return
     yield line("  ", subject(finding), " is ", (outcome(finding), style), _how_often(verdict))
 
@@ -128,7 +130,7 @@ def _geometry(finding: Finding, width: int) -> Iterator[Line]:
     base = verdict.witness or 0
     line_size = verdict.line_size or struct.target.line_size
     yield from paragraph("  ", _caption(struct, verdict, base, line_size), width)
-    yield from drawing.draw(shared(struct), verdict.evidence, base, line_size, width)
+    yield from drawing.draw(cached_layout(struct), verdict.evidence, base, line_size, width)
     yield line()
 
 

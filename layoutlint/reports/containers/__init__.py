@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
-    from layoutlint.geometry.containers import Embedded
+    from layoutlint.geometry.containers import EmbeddedStruct
     from layoutlint.reports.show.options import ShowOptions
 
-ContainersFormat: TypeAlias = "Callable[[tuple[Embedded, ...], ShowOptions], Iterator[str]]"
+ContainersFormat: TypeAlias = "Callable[[tuple[EmbeddedStruct, ...], ShowOptions], Iterator[str]]"
 """A listing in pieces of text."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from layoutlint import escapes
 from layoutlint.geometry import placement
-from layoutlint.geometry.containers import Array, Container, Embedded
+from layoutlint.geometry.containers import Array, Container, EmbeddedStruct
 from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
 
@@ -16,7 +16,7 @@ from layoutlint.reports.show.options import ShowOptions
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
+def render(definitions: tuple[EmbeddedStruct, ...], options: ShowOptions) -> Iterator[str]:
     """Yield one JSON object, each container on a line of its own; files are numbered as in `show`."""
     structs = [
         struct
@@ -54,7 +54,7 @@ def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
 
 
 def _container(container: Container, options: ShowOptions) -> dict[str, Any]:
-    placements = placement.inside(container, options.line_size, options.min_align)
+    placements = placement.embedded_placements(container, options.line_size, options.min_align)
     return {
         "path": container.path,
         "offset": container.offset,

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from layoutlint.geometry import placement
-from layoutlint.geometry.containers import Array, Container, Embedded
+from layoutlint.geometry.containers import Array, Container, EmbeddedStruct
 from layoutlint.geometry.layout import Layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import counted, some_of
+from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
 from layoutlint.reports.layout_phrases import found_in
 from layoutlint.reports.show.options import ShowOptions
@@ -22,7 +22,7 @@ _HOW = (
 )
 
 
-def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[str]:
+def render(definitions: tuple[EmbeddedStruct, ...], options: ShowOptions) -> Iterator[str]:
     """Yield a table for each definition, with its offset and line in each container."""
     has_several = len({definition.struct.target for definition in definitions}) > 1
     for number, definition in enumerate(definitions):
@@ -31,7 +31,7 @@ def render(definitions: tuple[Embedded, ...], options: ShowOptions) -> Iterator[
         yield ("\n" if number else "") + text
 
 
-def _table(definition: Embedded, options: ShowOptions, has_other_targets: bool) -> Iterator[Line]:
+def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: bool) -> Iterator[Line]:
     struct = definition.struct
     target = f"  for {struct.target.name}" if has_other_targets else ""
     source = str(struct.source or "")
@@ -40,7 +40,7 @@ def _table(definition: Embedded, options: ShowOptions, has_other_targets: bool) 
         yield from paragraph("  in ", found_in(struct.files), options.width)
     if struct.problem is not None:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
-    size = "??" if struct.bit_size is None else counted(struct.bit_size // 8, "byte")
+    size = "??" if struct.bit_size is None else quantity(struct.bit_size // 8, "byte")
     if not definition.containers:
         yield line(f"  {size}; nothing embeds it")
         return
@@ -54,7 +54,9 @@ def _table(definition: Embedded, options: ShowOptions, has_other_targets: bool) 
     for container in definition.containers:
         if id(container.struct) not in placements and container.struct.bit_size is not None:
             layout = Layout(container.struct)
-            placements[id(container.struct)] = placement.of(layout, options.line_size, options.min_align)
+            placements[id(container.struct)] = placement.placements(
+                layout, options.line_size, options.min_align
+            )
         outer = placements.get(id(container.struct))
         yield _row(container, struct, outer, options, container.struct.name in several)
 
@@ -63,7 +65,7 @@ def _count_containers(containers: tuple[Container, ...]) -> str:
     """Return in how many types a struct is embedded, and in how many directly."""
     types = {id(container.struct) for container in containers}
     direct = {id(container.struct) for container in containers if not container.through}
-    return f"embedded in {counted(len(types), 'type')}, in {len(direct):,} of them directly"
+    return f"embedded in {quantity(len(types), 'type')}, in {len(direct):,} of them directly"
 
 
 def _several(containers: tuple[Container, ...]) -> set[str]:
@@ -84,7 +86,7 @@ def _row(
 ) -> Line:
     """Return the row of one place; `outer` are its container's placements, None if its size is unknown."""
     container = embedding.struct
-    starts = None if outer is None else placement.starts_inside(embedding, outer)
+    starts = None if outer is None else placement.embedded_starts(embedding, outer)
     line_size = options.line_size or container.target.line_size
     size = "??" if container.bit_size is None else str(container.bit_size // 8)
     bases = "??" if starts is None else str(len(starts))
@@ -97,7 +99,7 @@ def _row(
         _arrays(embedding),
         (f"  through {', '.join(embedding.through)}" if embedding.through else "", "dim"),
         (f"  {container.source or container.origin}" if has_namesakes else "", "cyan"),
-        (f"  in {some_of(container.files, 2)}" if container.files else "", "cyan"),
+        (f"  in {first_few(container.files, 2)}" if container.files else "", "cyan"),
         (f"  layout unreliable: {container.problem}" if container.problem else "", "bold magenta"),
     )
 
@@ -105,7 +107,7 @@ def _row(
 def _straddle(embedding: Container, struct: Struct, line_size: int) -> tuple[str, bool]:
     """Return the lines of a struct if it is on several, and whether it would fit on one."""
     size = (struct.bit_size or 0) // 8
-    touched = placement.lines(0, embedding.offset, embedding.offset + size, line_size)
+    touched = placement.touched_lines(0, embedding.offset, embedding.offset + size, line_size)
     if len(touched) < 2:
         return "", False
     if size <= line_size:
@@ -123,6 +125,6 @@ def _arrays(embedding: Container) -> str:
 
 
 def _elements(array: Array) -> str:
-    apart = "?? bytes" if array.bit_stride is None else counted(array.bit_stride // 8, "byte")
+    apart = "?? bytes" if array.bit_stride is None else quantity(array.bit_stride // 8, "byte")
     number = {None: "any number", 0: "none declared"}.get(array.count) or f"{array.count:,}"
     return f"{number}, {apart} apart"

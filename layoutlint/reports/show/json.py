@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint import escapes
 from layoutlint.geometry.layout import Hole, Layout, Place
-from layoutlint.model.randomised import Randomised
+from layoutlint.model.randomised import Randomisation
 from layoutlint.model.structs import Struct
 from layoutlint.reports.show.options import ShowOptions
 
@@ -53,7 +53,7 @@ def rows(structs: Sequence[Struct], files: Mapping[str, int], expand: bool) -> s
 def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
     """Return one struct as JSON; unknown values of an incomplete one are null."""
     source, layout = struct.source, None if struct.bit_size is None else Layout(struct)
-    places = () if layout is None else layout.expanded() if expand else layout.places
+    places = () if layout is None else layout.walk_fields() if expand else layout.places
     return _STRUCT % (
         _text(struct.name),
         _text(struct.aggregate),
@@ -69,7 +69,7 @@ def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
     )
 
 
-def _randomisation(how: Randomised) -> str:
+def _randomisation(how: Randomisation) -> str:
     return _text({"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own})
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from layoutlint.geometry import placement
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.structs import Field, Struct
-from layoutlint.phrases import counted
+from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.layout_phrases import found_in, order
 from layoutlint.reports.show.options import ShowOptions
@@ -37,7 +37,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         yield line("  size ??: declared but not defined")
         return
     layout = Layout(struct)
-    placements = placement.of(layout, options.line_size, options.min_align)
+    placements = placement.placements(layout, options.line_size, options.min_align)
     yield line(f"  {_size(layout, placements.line_size)}")
     yield from paragraph("  ", _starts(placements), options.width)
     if len(layout.alignments) > 1:
@@ -48,13 +48,13 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
 
 
 def _size(layout: Layout, line_size: int) -> str:
-    lines = counted(-(-layout.size // line_size), "line")
-    words = [f"{counted(layout.size, 'byte')}: {lines} of {line_size}"]
+    lines = quantity(-(-layout.size // line_size), "line")
+    words = [f"{quantity(layout.size, 'byte')}: {lines} of {line_size}"]
     whole = [hole.size for hole in layout.holes if hole.is_whole]
     if whole:
-        words.append(f"{counted(len(whole), 'hole')} of {counted(sum(whole), 'byte')}")
+        words.append(f"{quantity(len(whole), 'hole')} of {quantity(sum(whole), 'byte')}")
     if layout.bit_padding >= 8:
-        words.append(f"{counted(layout.bit_padding // 8, 'byte')} of padding")
+        words.append(f"{quantity(layout.bit_padding // 8, 'byte')} of padding")
     return ", ".join(words)
 
 
@@ -129,7 +129,7 @@ class _Table:
             yield line((f"{hole.bit_offset // 8:>8} {hole.bit_size // 8:>7}  ({name})", "yellow"))
         else:
             offset = f"{hole.bit_offset // 8}:{hole.bit_offset % 8}"
-            yield line((f"{offset:>8}{'':>8}  ({name} of {counted(hole.bit_size, 'bit')})", "yellow"))
+            yield line((f"{offset:>8}{'':>8}  ({name} of {quantity(hole.bit_size, 'bit')})", "yellow"))
 
     def _row(self, place: Place, depth: int) -> Line:
         member = place.field
@@ -146,7 +146,7 @@ class _Table:
         """Return a mark for a field on more than one line; empty for others."""
         if place.bit_size is None or place.field.name is None or place.is_flexible:
             return ""
-        touched = placement.lines_of(place, 0, self.line_size)
+        touched = placement.field_lines(place, 0, self.line_size)
         if len(touched) < 2:
             return ""
         if place.size is not None and place.size <= self.line_size:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.model.ctype import CType, function_of, pointer_to, qualified
+from layoutlint.model.ctype import CType, add_qualifier, function_of, pointer_to
 from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
@@ -65,12 +65,12 @@ CHAR, VOID = CType("char"), CType("void")
 DECLARATIONS = [
     # type, the two columns
     (pointer_to(pointer_to(CType("struct obj_cgroup"))), ("struct obj_cgroup * *", "x")),
-    (pointer_to(qualified(CHAR, "const")), ("const char  *", "x")),
-    (pointer_to(qualified(pointer_to(qualified(CHAR, "const")), "const")), ("const char  * const *", "x")),
+    (pointer_to(add_qualifier(CHAR, "const")), ("const char  *", "x")),
+    (pointer_to(add_qualifier(pointer_to(add_qualifier(CHAR, "const")), "const")), ("const char  * const *", "x")),
     (pointer_to(function_of(VOID, ("struct page *", "int"))), ("void", "(*x)(struct page *, int)")),
     (pointer_to(function_of(pointer_to(CHAR), ("const char *",))), ("char *", "(*x)(const char  *)")),
     # pahole 1.24 prints these two as `const void (*x)()` and `int (*x)()[4]`, which are other types.
-    (qualified(pointer_to(function_of(VOID, ())), "const"), ("void", "(* const x)()")),
+    (add_qualifier(pointer_to(function_of(VOID, ())), "const"), ("void", "(* const x)()")),
     (CType("int (*", "[4])()"), ("int", "(*x[4])()")),
 ]
 

@@ -183,7 +183,7 @@ class _KernelReader:
         return f"#include <{name}>\n" if name else f'#include "{header}"\n'
 
     def _unit(self, main: str, origin: str, unit_flags: tuple[str, ...], text: str | None) -> Unit:
-        marks = self.options.marks
+        marks = self.options.with_marks
         user_flags = flags.normalise(self.options.flags)
         if user_flags.refusal is not None:
             raise ReadError(origin, user_flags.refusal)

@@ -172,7 +172,7 @@ def enclosing_tree(path: str) -> str | None:
     return None
 
 
-def text_below(path: str) -> list[tuple[str, list[str]]]:
+def source_folders(path: str) -> list[tuple[str, list[str]]]:
     """Return the folders of an input's C source: folders to which paths are relative, with those to search.
 
     For a configured kernel these are its header folders, for other folders everything; nothing for other
@@ -228,11 +228,11 @@ def _text(folder: str, name: str) -> str:
     """Return the content of a file of a tree, empty if it is missing; raises ReadError."""
     path = os.path.join(folder, name)
     try:
-        return files.content(path, _LARGEST).decode("utf-8", "replace")
+        return files.read_all(path, _LARGEST).decode("utf-8", "replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise ReadError(path, files.why(error)) from error
+        raise ReadError(path, files.error_reason(error)) from error
 
 
 def _version(makefile: str) -> Version:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from layoutlint.errors import ReadError
-from layoutlint.model.randomised import Shuffled
+from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.reading import ReadOptions
 from layoutlint.readers.dwarf.format import unrelocated
 from layoutlint.readers.dwarf.format.forms import DwarfError, MissingFile
@@ -70,7 +70,7 @@ class Index:
         return units
 
     @property
-    def shuffled(self) -> Shuffled | None:
+    def shuffled(self) -> ShufflingEvidence | None:
         """The mark of a compiler that randomises fields, in the strings of this file. Raises ReadError."""
         return compiler_marks.of_strings(self._image)
 

@@ -53,7 +53,7 @@ def _least_larger_size(member: Field, is_old_clang: bool) -> int:
     sizes = [_rounded_bits(member)]
     typedef_dims = len(member.dims) - member.type.right.count("[")
     is_affected = is_old_clang or (typedef_dims > 0 and len(member.dims) > 1)
-    if member.dims and member.stands_for and is_affected and (bits := member.bit_size):
+    if member.dims and member.underlying_types and is_affected and (bits := member.bit_size):
         sizes.append(bits + (bits & -bits))
     return min(filter(None, sizes), default=0)
 

@@ -32,10 +32,10 @@ _MEMBER: Final = tag("member")
 _UNION: Final = tag("union_type")
 _BIT_FIELDS: Final = int(Unstated.BIT_FIELDS)
 _ATOMIC: Final = int(Unstated.ATOMIC)
-_IS_KEPT: Final = int(Unstated.KEPT)
+_IS_KEPT: Final = int(Unstated.ATOMIC_UNROUNDED)
 _OF_MEMBERS: Final = int(Unstated.RAISED | Unstated.TYPEDEF)
 """The alignment that a member states includes that of its type, or of a typedef of it."""
-_IS_ROUNDED: Final = int(Unstated.ROUNDED)
+_IS_ROUNDED: Final = int(Unstated.ATOMIC_ROUNDED)
 _WIDE: Final = int(Unstated.WIDE)
 _OF_TYPES: Final = int(Unstated.TYPEDEF)
 _IS_WHOLE_HIDDEN: Final = int(Unstated.WHOLE)
@@ -88,7 +88,7 @@ class Body:
         """
         if self.lacks_members(aggregate):
             return f"the debug information has none of the members of its {(self.bit_size or 0) // 8} bytes"
-        return overlaps.within(self.fields, aggregate == "union")
+        return overlaps.first_overlap(self.fields, aggregate == "union")
 
 
 class _Members:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutlint.model.ctype import CType, array_of, function_of, pointer_to, qualified
+from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers import scalars
 from layoutlint.readers.dwarf.format import type_recipe
@@ -198,7 +198,7 @@ class Spelling:
             return pointer_to(self.spell_target(unit, plan, start, depth))
         if kind in QUALIFIERS:
             inner = self.spell_target(unit, plan, start, depth)
-            return qualified(inner, QUALIFIERS[kind]) if QUALIFIERS[kind] else inner
+            return add_qualifier(inner, QUALIFIERS[kind]) if QUALIFIERS[kind] else inner
         if kind == ARRAY:
             return self._spell_array(unit, plan, start, depth)
         if kind == FUNCTION:

@@ -27,7 +27,7 @@ _ADDR, _ADDRX = 0x03, 0xA1  # DW_OP_addr, DW_OP_addrx
 _MOST_ORIGINS: Final = 8
 
 
-def described(
+def find_variables(
     image: Image,
     options: ReadOptions,
     wanted: set[tuple[int, str]],
