@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import oracles
-from tests.command import ROOT
+from tests.harness import tools
+from tests.harness.command import ROOT
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -64,7 +64,7 @@ def _skipping() -> Generator[None, None, None]:
     try:
         return (yield)
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
-        reason = oracles.reason_of(error)
+        reason = tools.reason_of(error)
         if reason is None:
             raise
         pytest.skip(reason)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.bench import peers
 from tests.bench.process import Command
-from tests.command import ROOT
+from tests.harness.command import ROOT
 from tests.real import kernels
 
 FINDINGS = (0, 1)

@@ -17,12 +17,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests import interpreted
 from tests.bench import cases, growth, peers
 from tests.bench.cases import LIMITS, Inputs
 from tests.bench.document import Results, Setting, document, limits
 from tests.bench.rounds import judge, measure, to_stderr
-from tests.command import ROOT, run
+from tests.harness import interpreted
+from tests.harness.command import ROOT, run
 from tests.real import kernels
 
 OUTPUT = ROOT / "docs" / "benchmarks.md"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import command
 from tests.bench import measure
 from tests.bench.cases import Case, Limit
 from tests.bench.process import Command, Failed, Peak, Took, peak, took
 from tests.bench.repeat import repeat
 from tests.bench.rounds import Measured, judge
-from tests.oracles import need
+from tests.harness import command
+from tests.harness.tools import need
 
 SOURCE = """
 struct list { struct list *next; };

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.compilers.variants import compilers
 from tests.differential.structs import Words
 from tests.differential.truth import Compiler
 from tests.real.kernels import Unavailable
-from tests.variants import compilers
 
 _GCC = ("gcc-11", "gcc-12", "gcc-13", "gcc-14")
 _CLANG = (

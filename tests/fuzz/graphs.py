@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.readers.dwarf_file import elf, uleb
+from tests.readers.dwarf.dwarf_file import elf, uleb
 
 _NAMES: Final = ("", "ring", "wide", "entry_t", "pair", "head", "tail", "word", "slots", "next", "hot", "cold", "tag", "slot")
 _KINDS: Final = ("struct", "struct", "struct", "union", "typedef", "typedef", "const", "volatile", "pointer", "array", "array", "base", "enum", "forward", "function")

@@ -10,9 +10,9 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import layoutlint
-from tests import interpreted
-from tests.command import ROOT
 from tests.fuzz.command import Done, prepare, run
+from tests.harness import interpreted
+from tests.harness.command import ROOT
 
 
 class Server:

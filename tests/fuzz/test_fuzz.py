@@ -11,12 +11,12 @@ import time
 import pytest
 
 from layoutlint import cli
-from tests.command import ROOT
 from tests.fuzz import cases, command, inputs, minimise, trial
 from tests.fuzz.inputs import Command, Input
 from tests.fuzz.judge import problems
 from tests.fuzz.run import Plan, many
 from tests.fuzz.seeds import FOLDER, RECIPES, SOURCE, Seed, seeds
+from tests.harness.command import ROOT
 
 COUNT = 6000
 SECONDS = 45

@@ -10,8 +10,8 @@ from time import process_time
 import pytest
 
 from layoutlint.intent import claims
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c
 
 HEADER = """\
 struct ended {{

@@ -10,7 +10,7 @@ from layoutlint.judgement.context import Access, CannotTell
 from layoutlint.judgement.rule import Kind
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
-from tests.build import context
+from tests.harness.build import context
 
 KEPT, BROKEN, AT_RISK = Outcome.KEPT, Outcome.BROKEN, Outcome.AT_RISK
 EVERY8 = tuple(range(0, 64, 8))

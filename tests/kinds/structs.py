@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field
-from tests.build import bits, flexible, member, struct
+from tests.harness.build import bits, flexible, member, struct
 
 
 def empty(name: str, offset: int) -> Field:

@@ -9,7 +9,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Access, Context
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.access import AccessApart
-from tests.build import member, struct
+from tests.harness.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

@@ -18,9 +18,9 @@ from layoutlint.kinds.allocation import Allocation
 from layoutlint.model.storage import ANY, PAGE, Storage
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
-from tests.build import flexible, member, struct
+from tests.geometry.test_allocators import CLASSES
+from tests.harness.build import flexible, member, struct
 from tests.kinds.cases import Refusal, refused, table
-from tests.test_allocators import CLASSES
 
 
 def judge(size: int, said: str | None, array: int | None = None, *, target: str = "x86_64", min_align: int | None = None,

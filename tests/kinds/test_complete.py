@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.judgement.context import Access
 from layoutlint.kinds.complete import Complete
-from tests.build import bits, member, struct
+from tests.harness.build import bits, member, struct
 from tests.kinds.cases import BROKEN, KEPT, Case, Untold, cannot_tell, check, table
 from tests.kinds.structs import EMPTY, GROUPED, LINES, NESTED, RING, UNION, WORDS
 

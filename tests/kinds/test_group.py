@@ -15,7 +15,7 @@ from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading
 from layoutlint.model.structs import Source
 from layoutlint.readers import dispatch
-from tests.build import X86_64, flexible, member, struct
+from tests.harness.build import X86_64, flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

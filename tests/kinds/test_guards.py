@@ -1,9 +1,9 @@
-"""`guards`, as one table; tests/test_placement.py holds it against a model that lays out every byte."""
+"""`guards`, as one table; tests/geometry/test_placement.py holds it against a model that lays out every byte."""
 
 from __future__ import annotations
 
 from layoutlint.kinds.guards import Guards
-from tests.build import member, struct
+from tests.harness.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

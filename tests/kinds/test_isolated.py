@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.isolated import Isolated
-from tests.build import member, struct
+from tests.harness.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.line_start import LineStart
-from tests.build import bits, flexible, member, struct
+from tests.harness.build import bits, flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

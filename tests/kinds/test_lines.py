@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutlint.judgement.context import Access
 from layoutlint.kinds.lines import Lines
-from tests.build import member, struct
+from tests.harness.build import member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

@@ -12,7 +12,7 @@ from layoutlint.kinds import VARIABLE_KINDS, all_kinds, manual
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
-from tests.command import ROOT
+from tests.harness.command import ROOT
 
 KINDS = all_kinds()
 EXAMPLES = [(kind, which) for kind in KINDS for which in ("breaks", "keeps")]

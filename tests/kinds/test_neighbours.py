@@ -19,9 +19,9 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
-from tests.c_probe import need
-from tests.command import run
+from tests.harness.command import run
 from tests.kinds.cases import Refusal, refused, table
+from tests.oracles.c_probe import need
 
 RULE = '[[rule]]\nid = "r"\nkind = "neighbours"\nwhy = "a test"\n'
 LINE = 64

@@ -7,7 +7,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.no_straddle import NoStraddle
-from tests.build import bits, member, struct
+from tests.harness.build import bits, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

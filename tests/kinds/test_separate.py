@@ -7,7 +7,7 @@ import pytest
 from layoutlint.judgement.context import NoSuchField
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.separate import Separate
-from tests.build import context, flexible, member, struct
+from tests.harness.build import context, flexible, member, struct
 from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION, WORDS
 
 SPIN_NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.size import Size
-from tests.build import flexible, member, struct
+from tests.harness.build import flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,

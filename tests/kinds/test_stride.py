@@ -17,8 +17,7 @@ from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
-from tests import slow_model as slow
-from tests.build import context, flexible, member, struct
+from tests.harness.build import context, flexible, member, struct
 from tests.kinds.cases import (
     AT_RISK,
     BROKEN,
@@ -34,7 +33,8 @@ from tests.kinds.cases import (
     table,
 )  # fmt: skip
 from tests.kinds.structs import HIDDEN, RING, TAIL, UNION, WORDS, array
-from tests.random_structs import structs
+from tests.oracles import slow_model as slow
+from tests.oracles.random_structs import structs
 
 SLOT = struct("slot", 72, member("used", 0, 8), member("names", 8, 56), member("limit", 64, 8))
 PADDED = struct("padded", 72, member("a", 0, 8), member("b", 8, 8))

@@ -14,7 +14,7 @@ from itertools import permutations, product
 
 from layoutlint.model.reading import Reading
 from layoutlint.model.structs import CType, Field, Struct
-from tests.build import X86_64
+from tests.harness.build import X86_64
 
 
 @dataclass(frozen=True)

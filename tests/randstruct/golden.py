@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.c_probe import need
-from tests.command import ROOT, run
-from tests.oracles import fault
+from tests.harness.command import ROOT, run
+from tests.harness.tools import fault
+from tests.oracles.c_probe import need
 
 FOLDER = ROOT / "fixtures" / "randstruct"
 BUILDS: list[dict[str, Any]] = json.loads((FOLDER / "golden.json").read_text())

@@ -7,8 +7,8 @@ from hashlib import sha256
 import pytest
 
 from layoutlint.randstruct.kernel_tree import PLUGIN, SEEDS
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c
 from tests.randstruct import golden
 from tests.randstruct.test_plugins import OLD
 

@@ -8,11 +8,11 @@ import subprocess
 
 import pytest
 
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.harness.samples import one_in
+from tests.oracles.c_probe import compile_c
 from tests.randstruct import golden
 from tests.randstruct.golden import BUILDS
-from tests.samples import one_in
 
 SHUFFLED = [build for build in BUILDS if build["mode"]]
 KINDS = ("C", "DWARF 5")

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from tests.c_probe import compile_c
+from tests.oracles.c_probe import compile_c
 from tests.randstruct import golden
 
 SEEDS = [sha256(bytes([number])).hexdigest() for number in range(4)]

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.c_probe import compile_c, need
+from tests.oracles.c_probe import compile_c, need
 from tests.randstruct import golden
 
 SEEDS = ("0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988", "7".zfill(64))

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tests.harness.samples import one_in
 from tests.randstruct import golden
 from tests.randstruct.golden import BUILDS, INPUTS
-from tests.samples import one_in
 
 BUILD = pytest.mark.parametrize("build", one_in(4, BUILDS), ids=golden.named)
 TELLING = [kind for kind in INPUTS if kind != "BTF"]

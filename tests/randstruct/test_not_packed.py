@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c
 
 NOTE = "taken as not packed, which this input does not show and on which randomised layouts depend: "
 HEAD = "enum e { A, B };\n"

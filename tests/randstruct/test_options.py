@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c
 from tests.randstruct import golden
 
 SEED = "0123456789abcdeffedcba98765432100f1e2d3c4b5a69788796a5b4c3d2e1f0"

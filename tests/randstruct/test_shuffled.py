@@ -12,8 +12,8 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.processes import pool
-from tests.c_probe import compile_c, need
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c, need
 from tests.randstruct.test_check import check, rules
 
 SEED = "0123456789abcdef02468ace13579bdffedcba9876543210ffeeddccbbaa9988"

@@ -12,9 +12,9 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.c_probe import compile_c, need
-from tests.readers.dwarf_file import Dwarf
-from tests.test_containers import SOURCE
+from tests.geometry.test_containers import SOURCE
+from tests.oracles.c_probe import compile_c, need
+from tests.readers.dwarf.dwarf_file import Dwarf
 
 BUILDS = [
     # compiler, flags

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.command import run
-from tests.oracles import need
+from tests.compilers.variants import compilers
+from tests.harness.command import run
+from tests.harness.tools import need
 from tests.real import kernels
-from tests.variants import compilers
 
 
 class Case(NamedTuple):

@@ -8,8 +8,8 @@ from elftools.elf.elffile import ELFFile
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
-from tests.c_probe import compile_c
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import compile_c
 
 TYPES = """
 typedef struct { long a, b; } lowered __attribute__((aligned(4)));

@@ -12,7 +12,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import MissingVariable, Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.c_probe import need
+from tests.oracles.c_probe import need
 
 CODE = """\
 struct pair { long a; int b; };

@@ -10,7 +10,7 @@ import pytest
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests import oracles
+from tests.harness import tools
 
 CODE = "typedef unsigned wide __attribute__((aligned(8)));\nenum e { A };\n"
 CASES = {
@@ -31,7 +31,7 @@ CASES = {
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 def test_the_size_is_unknown_where_it_may_end_a_byte_later(name, reader, tmp_path):
     members, attributes, bits = CASES[name]
-    compiler = next((one for one in ("clang-14", "clang-15", "clang-13") if oracles.fault(one) is None), None)
+    compiler = next((one for one in ("clang-14", "clang-15", "clang-13") if tools.fault(one) is None), None)
     if compiler is None:
         pytest.skip("no clang before 16 works here")
     source, made = tmp_path / "s.c", tmp_path / "s.o"

@@ -26,9 +26,9 @@ class State:
 STATES = {
     "6.1": State("Linux 6.1", "72..87", "88..127", "cloud", "cloud"),
     "before": State("6.8-rc2, before the patch", "72..87", "120..159",
-                    "seeds/address_space-before.c", "address_space/inodes-before.c"),
+                    "upstream_fixes/address_space-before.c", "address_space/inodes-before.c"),
     "after": State("with the patch", "72..87", "144..183",
-                   "seeds/address_space-after.c", "address_space/inodes-after.c"),
+                   "upstream_fixes/address_space-after.c", "address_space/inodes-after.c"),
     "6.12": State("Linux 6.12", "72..87", "144..183", "next", "next"),
     "7.2": State("Linux 7.2", "64..79", "120..151", "newest", "newest"),
 }  # fmt: skip
@@ -215,7 +215,7 @@ Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order 
 object is. These are the verdicts of the shipped rule for each form of the struct, in each place. `layoutlint check` gives all
 of them, from the debug information of Debian's cloud kernels for x86-64. The two sides of the patch ("[PATCH]
 fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap.", Jonas Zhou, 2024-02-02) come from
-`fixtures/seeds`, inside inodes of the sizes of 6.12 (`fixtures/address_space`).
+`fixtures/upstream_fixes`, inside inodes of the sizes of 6.12 (`fixtures/address_space`).
 """
 
 TAIL = """\

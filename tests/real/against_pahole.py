@@ -19,8 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests import pahole
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles import pahole
 from tests.real.test_pahole import SECONDS, Count, Shown, shape_of
 
 

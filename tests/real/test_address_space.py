@@ -8,7 +8,7 @@ from itertools import islice
 
 import pytest
 
-from tests.command import ROOT, run
+from tests.harness.command import ROOT, run
 from tests.real import address_space as page
 from tests.real import kernels
 

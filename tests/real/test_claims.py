@@ -8,7 +8,7 @@ import resource
 
 import pytest
 
-from tests.command import ROOT, run
+from tests.harness.command import ROOT, run
 from tests.real import kernels
 
 pytestmark = pytest.mark.real

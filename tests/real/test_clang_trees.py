@@ -10,7 +10,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.command import run
+from tests.harness.command import run
 
 pytestmark = pytest.mark.real
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.commands import version
-from tests import command, interpreted
+from tests.harness import command, interpreted
 
 pytestmark = pytest.mark.real
 

@@ -29,8 +29,8 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.command import run
-from tests.oracles import need
+from tests.harness.command import run
+from tests.harness.tools import need
 
 pytestmark = pytest.mark.real
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.command import ROOT, run
+from tests.harness.command import ROOT, run
 
 pytestmark = pytest.mark.real
 DOCUMENT = (ROOT / "docs" / "generic.md").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests import command
+from tests.harness import command
 
 pytestmark = pytest.mark.real
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.command import run
+from tests.harness.command import run
 
 pytestmark = pytest.mark.real
 

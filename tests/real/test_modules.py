@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import pahole
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles import pahole
 from tests.real import modules
 from tests.real.kernels import Unavailable
 from tests.real.test_pahole import SECONDS, Count, Shown, shape_of

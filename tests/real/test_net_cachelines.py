@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ROOT, run
+from tests.harness.command import ROOT, run
 from tests.real import kernels
 
 pytestmark = pytest.mark.real

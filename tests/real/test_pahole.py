@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests import pahole
-from tests.command import run
-from tests.pahole import Shape, Spot
+from tests.harness.command import run
+from tests.oracles import pahole
+from tests.oracles.pahole import Shape, Spot
 
 pytestmark = pytest.mark.real
 

@@ -13,7 +13,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.randstruct import gcc_plugin, randomisation
 from layoutlint.randstruct.randomisation import Randomisation, Seed
 from layoutlint.readers import inputs
-from tests.command import run
+from tests.harness.command import run
 from tests.randstruct.test_check import rules
 
 pytestmark = pytest.mark.real

@@ -12,7 +12,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.agreement import agreeing
+from tests.oracles.agreement import agreeing
 
 pytestmark = pytest.mark.real
 

@@ -12,7 +12,7 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions
-from tests.oracles import need
+from tests.harness.tools import need
 
 pytestmark = pytest.mark.real
 

@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from tests.c_probe import need
-from tests.command import run
+from tests.harness.command import run
+from tests.oracles.c_probe import need
 
 pytestmark = pytest.mark.real
 

@@ -15,9 +15,9 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from tests.command import ROOT, run
+from tests.harness.command import ROOT, run
 from tests.real import kernels
-from tests.test_kernel_rules import CASES, RULES, table
+from tests.rules.test_kernel_rules import CASES, RULES, table
 
 pytestmark = pytest.mark.real
 

@@ -13,7 +13,7 @@ from layoutlint.kinds.separate import Separate
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Source, Struct
-from tests.build import X86_64, bits, context, flexible, member, struct
+from tests.harness.build import X86_64, bits, context, flexible, member, struct
 
 NODE = struct("node", 24, member("next", 0, 8), member("prev", 8, 8), member("locked", 16, 4), member("cpu", 20, 4))
 MAPPING = struct(

@@ -1,4 +1,4 @@
-"""The schemas of JSON outputs: `tests.command.run` holds every output against them, and here they are shown to be exact."""
+"""The schemas of JSON outputs: `tests.harness.command.run` holds every output against them, and here they are shown to be exact."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS
-from tests import json_schemas
-from tests.command import ROOT, run
-from tests.readers.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
+from tests.harness import json_schemas
+from tests.harness.command import ROOT, run
+from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
 from tests.reports import sample
 
 RULES = """

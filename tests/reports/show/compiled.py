@@ -9,7 +9,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from tests.oracles import need
+from tests.harness.tools import need
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 

@@ -13,8 +13,8 @@ from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration
 from layoutlint.reports.show.options import ShowOptions
-from tests.build import member, struct
-from tests.oracles import need
+from tests.harness.build import member, struct
+from tests.harness.tools import need
 from tests.reports.show.compiled import FIXTURES, compiled, structs
 
 LISTING = (FIXTURES / "show" / "layouts.pahole").read_text(encoding="utf-8")
@@ -53,8 +53,8 @@ def test_the_listing_is_pahole_s(tmp_path):
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_printed_listings_of_pcpu_chunk(tmp_path, when):
     """The mail of 2023-06-13 prints both; blanks are as the archive left them, and attributes it does not show."""
-    printed = (FIXTURES / "seeds" / f"pcpu_chunk-{when}.pahole").read_text(encoding="utf-8")
-    path = compiled(FIXTURES / "seeds" / f"pcpu_chunk-{when}.c", tmp_path)
+    printed = (FIXTURES / "upstream_fixes" / f"pcpu_chunk-{when}.pahole").read_text(encoding="utf-8")
+    path = compiled(FIXTURES / "upstream_fixes" / f"pcpu_chunk-{when}.c", tmp_path)
     text = re.sub(r" __attribute__\(\(__aligned__\(64\)\)\)", "", listed(structs(path)["pcpu_chunk"]))
     # In the kernel `bool` is a typedef; in the fixture it is the macro of <stdbool.h>.
     text = text.replace("\t/* forced alignments: 1 */\n", "").replace("_Bool", "bool")

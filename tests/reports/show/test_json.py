@@ -12,7 +12,7 @@ from layoutlint.model.structs import Field, Source, Unstated
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.json import rows
 from layoutlint.reports.show.options import ShowOptions
-from tests.build import bits, flexible, member, struct
+from tests.harness.build import bits, flexible, member, struct
 
 KEYS = [
     "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding", "file", "line", "origin", "files", "aliases",

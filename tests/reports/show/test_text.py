@@ -11,7 +11,7 @@ from layoutlint.model.ctype import CType
 from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions
-from tests.build import bits, flexible, member, struct
+from tests.harness.build import bits, flexible, member, struct
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MIXED = struct(

@@ -1,0 +1,289 @@
+"""The command line as its users meet it: arguments in; status, stdout and stderr out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutlint import cli
+from layoutlint.commands import output_files as outputs
+from layoutlint.lint import run as run_lint
+from tests.harness.command import ROOT, run
+
+EXAMPLE = ROOT / "docs" / "example"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a rule file at its top, a header that breaks it and one that keeps it."""
+    top = tmp_path / "project"
+    shutil.copytree(EXAMPLE, top)
+    (top / ".git").mkdir()
+    (top / "src" / "deep").mkdir(parents=True)
+    return top
+
+
+USAGE = [
+    # id, arguments, the last line on stderr
+    ("no input", ["check"], "Error: Missing argument 'INPUT...'."),
+    ("no such command", ["chek"], "Error: No such command 'chek'."),
+    ("no such option", ["check", "--strict", "ring.h"], "Error: No such option"),
+    ("no such format", ["check", "ring.h", "--format", "xml"],
+     "Error: Invalid value for '--format': 'xml' is not one of 'github', 'json', 'sarif', 'text'."),
+    ("line size that is none", ["check", "ring.h", "--line-size", "100"],
+     "Error: Invalid value for '--line-size': '100' is not a power of two"),
+    ("line size of 0", ["check", "ring.h", "--line-size", "0"],
+     "Error: Invalid value for '--line-size': '0' is not a power of two"),
+    ("huge line size", ["check", "ring.h", "--line-size", "99999999999999999999"],
+     "Error: Invalid value for '--line-size': '99999999999999999999' is not a power of two"),
+    ("alignment that is none", ["check", "ring.h", "--min-align", "-8"],
+     "Error: Invalid value for '--min-align': '-8' is not a power of two"),
+    ("output without a file", ["check", "ring.h", "--output", "sarif"],
+     "Error: --output 'sarif': expected F=FILE, where F is one of github, json, sarif, text"),
+    ("output of no format", ["check", "ring.h", "--output", "xml=a.xml"],
+     "Error: --output 'xml=a.xml': expected F=FILE, where F is one of github, json, sarif, text"),
+    ("no such pack", ["check", "ring.h", "--pack", "kernel/lockng"],
+     "Error: no shipped pack is called 'kernel/lockng' (did you mean `kernel/locking`?)"),
+    ("fail on what", ["check", "ring.h", "--fail-on", "never"],
+     "Error: Invalid value for '--fail-on': 'never' is not one of 'broken', 'at-risk'."),
+    ("quote not closed", ["check", "ring.h", "--flags", "-DX='"], "Error: --flags \"-DX='\": no closing quotation"),
+    ("no jobs", ["check", "ring.h", "--jobs", "0"], "Error: Invalid value for '--jobs' / '-j': 0 is not in the range 1<=x<=1024."),
+    ("show nothing", ["show", "ring.h"], "Error: name some structs, or give --all"),
+    ("show some and all", ["show", "ring.h", "ring", "--all"], "Error: name some structs, or give --all"),
+    ("explain what", ["explain", "seperate"], "Error: no kind and no rule is called 'seperate' (did you mean `separate`?)"),
+    ("explain a misspelt rule", ["explain", "ring-side-apart"],
+     "Error: no kind and no rule is called 'ring-side-apart' (did you mean `ring-sides-apart`?)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), [case[1:] for case in USAGE], ids=[case[0] for case in USAGE])
+def test_bad_usage_is_2(project, arguments, message):
+    done = run(*arguments, cwd=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith(message)  # newer versions of click add what was meant
+
+
+STATUS = [
+    # id, arguments, status
+    ("broken", ["check", "ring.h"], 1),
+    ("kept", ["check", "ring-fixed.h"], 0),
+    ("at risk fails", ["check", "ring.h", "--rules", "at-risk.toml"], 1),
+    ("at risk fails not, when only broken does", ["check", "ring.h", "--rules", "at-risk.toml", "--fail-on", "broken"], 0),
+    ("broken always fails", ["check", "ring.h", "--fail-on", "broken"], 1),
+    ("small lines", ["check", "ring.h", "--line-size", "8"], 1),
+    ("aligned objects", ["check", "ring.h", "--rules", "at-risk.toml", "--min-align", "64"], 0),
+    ("one struct", ["check", "ring.h", "--struct", "ring"], 1),
+    ("another struct", ["check", "ring.h", "--struct", "rung"], 3),
+    ("a note", ["check", "ring.h", "--rules", "note.toml"], 0),
+    ("struct nowhere", ["check", "empty.h"], 3),
+    ("struct nowhere, allowed", ["check", "empty.h", "--allow-unknown"], 0),
+    ("struct nowhere, ignored", ["check", "empty.h", "--ignore-missing"], 0),
+    ("struct only declared, ignored", ["check", "declared.h", "--ignore-missing"], 0),
+    ("struct only declared", ["check", "declared.h"], 3),
+    ("struct declared here, defined there", ["check", "declared.h", "ring-fixed.h"], 0),
+    ("misspelt field", ["check", "ring.h", "--rules", "misspelt.toml"], 3),
+    ("misspelt field is not ignored", ["check", "ring.h", "--rules", "misspelt.toml", "--ignore-missing"], 3),
+    ("broken outweighs unknown", ["check", "ring.h", "empty.h", "missing.h"], 1),
+    ("unread outweighs kept", ["check", "ring-fixed.h", "missing.h"], 3),
+    ("rule folder", ["check", "ring.h", "--rules", "."], 2),
+    ("show", ["show", "ring.h", "ring"], 0),
+    ("show a pattern", ["show", "ring.h", "r*"], 0),
+    ("show all", ["show", "ring.h", "--all"], 0),
+    ("show what is not there", ["show", "ring.h", "rung"], 3),
+    ("show a name in no encoding", ["show", "ring.h", b"r\xff"], 3),
+    ("show a name in no encoding, of a folder", ["show", ".", b"r\xff"], 3),
+    ("check a name in no encoding", ["check", "ring.h", "--struct", b"r\xff"], 3),
+    ("show what is not there, allowed", ["show", "ring.h", "rung", "--allow-unknown"], 0),
+    ("explain a kind", ["explain", "separate"], 0),
+    ("explain a rule of the project", ["explain", "ring-sides-apart"], 0),
+    ("list rules", ["rules", "list"], 0),
+    ("check rules", ["rules", "check", "layoutlint.toml"], 0),
+    ("version", ["--version"], 0),
+    ("help", ["--help"], 0),
+]  # fmt: skip
+
+EXTRA = {
+    "at-risk.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "together"\nfields = ["slots", "cached_head"]\nwhy = "test"\n',
+    "note.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["head"], ["tail"]]\nseverity = "note"\nwhy = "test"\n',
+    "misspelt.toml": '[[rule]]\nid = "apart"\nstruct = "ring"\nkind = "separate"\nfields = [["heads"], ["tail"]]\nwhy = "test"\n',
+    "empty.h": "struct other { int a; };\n",
+    "declared.h": "struct ring;\nvoid enqueue(struct ring *, void *);\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "status"), [case[1:] for case in STATUS], ids=[case[0] for case in STATUS])
+def test_status(project, arguments, status):
+    for name, text in EXTRA.items():
+        (project / name).write_text(text)
+    done = run(*arguments, cwd=project)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
+def test_the_status_is_the_same_in_every_format(project, format_):
+    assert run("check", "ring.h", "--format", format_, cwd=project).returncode == 1
+    assert run("check", "ring-fixed.h", "--format", format_, cwd=project).returncode == 0
+
+
+class TestRuleFileOfTheProject:
+    def test_is_found_from_below(self, project):
+        done = run("check", "../../ring.h", cwd=project / "src" / "deep")
+        assert done.returncode == 1
+        assert "ring-sides-apart" in done.stdout
+
+    def test_the_nearest_one_counts(self, project):
+        (project / "src" / "layoutlint.toml").write_text(EXTRA["note.toml"])
+        assert run("check", "../ring.h", cwd=project / "src").returncode == 0
+
+    def test_is_not_looked_for_above_the_repository(self, project):
+        (project / "src" / ".git").mkdir()
+        done = run("check", "../ring.h", cwd=project / "src")
+        assert done.returncode == 2
+        assert "no rules apply to these inputs" in done.stderr
+
+    def test_gives_way_to_rules_on_the_command_line(self, project):
+        (project / "note.toml").write_text(EXTRA["note.toml"])
+        assert "ring-sides-apart" not in run("check", "ring.h", "--rules", "note.toml", cwd=project).stdout
+
+
+class TestOutput:
+    def test_every_file_is_written_whatever_the_status(self, project):
+        done = run("check", "ring.h", "--output", "json=a.json", "--output", "sarif=b.sarif", cwd=project)
+        assert done.returncode == 1
+        assert json.loads((project / "a.json").read_text())["exit"] == 1
+        assert json.loads((project / "b.sarif").read_text())["version"] == "2.1.0"
+        assert done.stdout
+
+    def test_a_file_is_the_same_as_stdout(self, project):
+        done = run("check", "ring.h", "--format", "json", "--output", "json=a.json", cwd=project)
+        assert (project / "a.json").read_text() == done.stdout
+
+    def test_a_file_that_cannot_be_written_is_reported(self, project):
+        done = run("check", "ring.h", "--output", "json=no/such/folder.json", cwd=project)
+        assert done.returncode == 2
+        assert done.stderr == "layoutlint: cannot write no/such/folder.json: no such file or directory\n"
+
+    def test_a_failed_write_leaves_the_old_file_and_no_other(self, tmp_path, monkeypatch):
+        target = tmp_path / "report.json"
+        target.write_text("old")
+
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", fail)
+        with pytest.raises(Exception, match=r"report.json"):
+            outputs.write_whole(str(target), "new")
+        assert target.read_text() == "old"
+        assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_progress_and_troubles_stay_off_stdout(project):
+    done = run("show", "ring.h", "ring", "rung", "--format", "json", "--progress", cwd=project)
+    assert [struct["name"] for struct in json.loads(done.stdout)["structs"]] == ["ring"]
+    assert "layoutlint: ring.h: no struct rung (did you mean `ring`?)\n" in done.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
+def test_the_bytes_are_the_same_for_any_jobs(project, format_):
+    inputs = ["ring.h", "ring-fixed.h", "missing.h", "declared.h"]
+    (project / "declared.h").write_text(EXTRA["declared.h"])
+    outputs = {
+        run("check", *inputs, "--format", format_, *jobs, cwd=project, PYTHONHASHSEED=seed).stdout
+        for seed, jobs in (("0", ()), ("1", ("--jobs", "2")), ("2", ("-j", "4")), ("3", ()))
+    }
+    assert len(outputs) == 1
+
+
+def test_compiler_flags_behind_dashes_and_as_an_option(project):
+    (project / "flagged.h").write_text("#ifdef WIDE\n#include <ring.h>\n#endif\n")
+    assert run("check", "src/../flagged.h", "--", "-DWIDE", "-I.", cwd=project).returncode == 1
+    assert run("check", "--flags", "-DWIDE -I.", "flagged.h", cwd=project).returncode == 1
+    assert run("check", "flagged.h", cwd=project).returncode == 3
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "en_US.ISO-8859-1"])
+@pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
+def test_any_file_name_in_any_locale(project, locale, format_):
+    """One that is no UTF-8, and one with letters that few locales have."""
+    names = [os.fsdecode(b"\xff.h"), "\N{SNOWMAN}.h"]
+    for name in names:
+        shutil.copy(project / "ring.h", project / name)
+    plain = {"LC_ALL": locale, "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    outputs = [f"{format_}=written", "--format", format_]
+    done = run("check", *map(os.fsencode, names), "--output", *outputs, cwd=project, **plain)
+    assert (done.returncode, done.stderr if format_ != "github" else "") == (1, "")
+    if format_ in ("json", "sarif"):
+        assert json.loads(done.stdout) == json.loads((project / "written").read_text("utf-8"))
+
+
+def test_explain_says_when(project):
+    done = run("explain", "vma-refcount-apart-from-range", cwd=project)
+    assert "\nwhen: SMP, PER_VMA_LOCK, Linux from 6.15 on\n" in done.stdout
+
+
+def test_explain_says_why(project):
+    done = run("explain", "ring-sides-apart", cwd=project)
+    told = " ".join(done.stdout.split())
+    assert "on a shared line every write takes the line from the other CPU" in told
+    assert "struct ptr_ring" in told
+
+
+def test_rules_list_names_every_shipped_rule():
+    listed = run("rules", "list").stdout
+    for path in (ROOT / "rules").rglob("*.toml"):
+        if path.name.endswith(".cases.toml"):
+            continue
+        ids = [line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("id = ")]
+        assert ids or "annotated = true" in path.read_text()
+        assert [id_ for id_ in ids if f"  {id_} " not in listed] == []
+
+
+def test_rules_check_counts(project):
+    said = "2 rules in 1 file, 2 cases: no mistakes\n"
+    assert run("rules", "check", "layoutlint.toml", cwd=project).stdout == said
+
+
+def test_an_internal_error_is_4_and_no_finding(project, monkeypatch, capsys):
+    def crash(*_):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(run_lint, "check", crash)
+    monkeypatch.setattr(sys, "argv", ["layoutlint", "check", "ring.h"])
+    monkeypatch.delenv("LAYOUTLINT_DEBUG", raising=False)
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    told = "layoutlint: internal error: ZeroDivisionError: division by zero (LAYOUTLINT_DEBUG=1 shows where)\n"
+    assert (exit_.value.code, *capsys.readouterr()) == (4, "", told)
+
+
+def test_an_interrupted_run_is_no_finding(project, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(run_lint, "check", interrupt)
+    monkeypatch.setattr(sys, "argv", ["layoutlint", "check", "ring.h"])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 130
+
+
+def test_colour_only_where_it_is_asked_for(project):
+    assert "\x1b[" not in run("check", "ring.h", cwd=project).stdout
+    assert "\x1b[" in run("check", "ring.h", "--color", "always", cwd=project).stdout
+    assert "\x1b[" not in run("check", "ring.h", "--color", "never", cwd=project, FORCE_COLOR="1").stdout
+
+
+def test_an_input_without_structs_is_said_to_have_none(tmp_path):
+    (tmp_path / "plain.h").write_text("typedef int number;\n")
+    done = run("show", "plain.h", "--all", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["structs"]) == (0, [])
+    assert done.stderr == "layoutlint: note: plain.h defines no structs or unions\n"

@@ -1,0 +1,215 @@
+"""What uses of structs prove of alignments that objects do not state, against the compiler's `_Alignof`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from layoutlint.geometry.alignment_proofs import Proofs
+from layoutlint.geometry.layout import Layout
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import dispatch, inputs
+from tests.harness.command import run
+from tests.harness.samples import one_in
+
+COMPILERS = ("gcc-12", "clang-14", "clang-22")
+PLAIN = "struct s {\n long a;\n long b;\n};\n"
+PACKED = "struct __attribute__((packed)) s {\n long a;\n long b;\n};\n"
+SHORT = "struct __attribute__((packed)) s {\n int a;\n};\n"
+"""GCC aligns variables of 8 bytes and more to more than their type asks for."""
+IN_A_ROW = '__attribute__((section("row")))'
+
+
+class Case(NamedTuple):
+    """A struct `s` of which debug information leaves open whether it is packed, and a use of it."""
+
+    code: str
+    known: str
+    """Whether the use settles what the rule asks, for gcc 12, clang 14 and clang 22: `=` or `?`."""
+
+
+CASES = {
+    "no use": Case(PLAIN, "???"),
+    "a hole before it": Case(PLAIN + "struct c {\n char x;\n struct s s;\n} c;", "=?="),
+    "a hole before an array of it": Case(PLAIN + "struct c {\n char x;\n struct s s[3];\n} c;", "=?="),
+    "a hole in a struct without a name": Case(
+        PLAIN + "struct c {\n int i;\n struct {\n  char x;\n  struct s s;\n };\n} c;", "=?=",
+    ),
+    "a hole in an array of structs without names": Case(
+        PLAIN + "struct c {\n struct {\n  char x;\n  struct s s;\n } of[4];\n} c;", "=?=",
+    ),
+    "a hole before a typedef of it": Case(
+        PLAIN + "typedef const struct s t;\nstruct c {\n char x;\n t s;\n};\nstruct c c;", "=?=",
+    ),
+    "a hole that is a bit-field": Case(
+        PACKED + "struct __attribute__((packed)) c {\n char x;\n long : 56;\n struct s s;\n} c;", "???",
+    ),
+    "a hole between members of one line": Case(PLAIN + "struct c {\n char x; struct s s;\n} c;", "???"),
+    "a hole before a member that is aligned": Case(
+        PACKED + "struct c {\n char x;\n struct s s __attribute__((aligned(8)));\n} c;", "???",
+    ),
+    "a hole before a typedef that is aligned": Case(
+        PACKED + "typedef struct s t __attribute__((aligned(8)));\nstruct c {\n char x;\n t s;\n} c;", "???",
+    ),
+    "a hole that is half of what it could be": Case(
+        PLAIN + "struct c {\n int x;\n struct s s;\n} c;", "=?=",
+    ),
+    "a pragma that cuts the hole down": Case(
+        PLAIN + "#pragma pack(4)\nstruct c {\n char x;\n struct s s;\n} c;", "???",  # clang: or -fpack-struct=4
+    ),
+    "no hole, as what holds it is packed": Case(
+        PLAIN + "struct __attribute__((packed)) c {\n char x;\n struct s s;\n} c;", "???",
+    ),
+    "an odd address": Case(SHORT + f"char before {IN_A_ROW} = 1;\nstruct s at {IN_A_ROW} = {{1}};", "=?="),
+    "an odd address in a function": Case(
+        SHORT + f"char before {IN_A_ROW} = 1;\nlong f(void) {{ static struct s at {IN_A_ROW} = {{1}}; return at.a++; }}", "=?=",
+    ),
+    "an odd address of an array": Case(
+        SHORT + f"char before {IN_A_ROW} = 1;\nstruct s at[1] {IN_A_ROW} = {{{{1}}}};", "=?=",
+    ),
+    "an odd address of a variable that is aligned to less": Case(
+        PLAIN + f"char before {IN_A_ROW} = 1;\nstruct s at {IN_A_ROW} __attribute__((aligned(1))) = {{1}};", "???",
+    ),
+    "an odd address of a typedef that is aligned to less": Case(
+        PLAIN + f"typedef struct s t __attribute__((aligned(1)));\nchar before {IN_A_ROW} = 1;\nt at {IN_A_ROW} = {{1}};", "???",
+    ),
+    "an odd address of what holds it": Case(
+        PLAIN + f"struct __attribute__((packed)) c {{ struct s s; char x; }};\nchar before {IN_A_ROW} = 1;\nstruct c at {IN_A_ROW} = {{{{1}}}};",
+        "???",
+    ),
+}  # fmt: skip
+RULES = """
+[pack]
+name = "p"
+[struct.s]
+placement = "{placement}"
+[[rule]]
+id = "r"
+struct = "s"
+kind = "no-straddle"
+fields = ["a"]
+severity = "error"
+why = "w"
+"""
+
+
+def _built(folder: Path, compiler: str, code: str, *, is_linked: bool) -> Path:
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    source, made = folder / "x.c", folder / "x.o"
+    source.write_text(f"{code}\nstruct s *used;\nint main(void) {{ return _Alignof(struct s) > 1; }}\n")
+    subprocess.run([compiler, "-g", *([] if is_linked else ["-c"]), "-o", made, source], check=True)
+    return made
+
+
+def _outcome(made: Path, placement: str = "static", *options: str, rules: str = RULES) -> tuple[str, str]:
+    path = made.with_name("rules.toml")
+    path.write_text(rules.format(placement=placement))
+    done = run("check", made, "--rules", path, "--no-packs", "--format", "json", *options)
+    report = json.loads(done.stdout)
+    return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
+
+
+@pytest.mark.parametrize(
+    ("compiler", "is_linked"),
+    [
+        pytest.param(compiler, is_linked, marks=() if (compiler, is_linked) == ("gcc-12", False) else pytest.mark.exhaustive)
+        for compiler in COMPILERS
+        for is_linked in (False, True)
+    ],
+)
+@pytest.mark.parametrize("name", one_in(2, CASES))
+def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: bool, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = _built(tmp_path, compiler, case.code, is_linked=is_linked)
+    program = made if is_linked else _built(tmp_path, compiler, case.code, is_linked=True)
+    is_aligned = subprocess.run([program]).returncode
+    if not is_linked:
+        made = _built(tmp_path, compiler, case.code, is_linked=False)
+    truth = "kept" if is_aligned else "at-risk"
+    expected = truth if case.known[COMPILERS.index(compiler)] == "=" else "unknown"
+    assert _outcome(made)[0] == expected
+
+
+@pytest.mark.parametrize("seed", [(), ("--seed", "00" * 32)], ids=["any order", "one order"])
+@pytest.mark.parametrize(("placement", "outcome"), [("static", "unknown"), ("aligned:8", "kept")])
+def test_verdicts_on_other_orders_hold_for_each_alignment(
+    placement: str, outcome: str, seed: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = _built(tmp_path, "gcc-12", PLAIN, is_linked=False)
+    shuffled = ("--randstruct", "gcc-full", "--kernel-version", "6.12", "--randomized", "s", *seed)
+    assert _outcome(made, placement, *shuffled)[0] == outcome
+
+
+IN_A_CONTAINER = PLAIN + "struct c {\n struct s first;\n long more;\n};\nstruct d {\n char x;\n%s\n} d;"
+AROUND = """
+[pack]
+name = "p"
+[struct.s]
+fields = {{ a = {{ access = "hot-write" }} }}
+[struct.t]
+fields = {{ far = {{ access = "hot-read" }} }}
+[struct.c]
+placement = "static"
+[[rule]]
+id = "r"
+struct = "s"
+around = true
+kind = "separate"
+fields = [["a"], ["@hot-read"]]
+severity = "error"
+why = "w"
+"""
+
+
+@pytest.mark.parametrize(("between", "outcome"), [("", "kept"), (" int : 8;", "unknown")], ids=["proved", "open"])
+def test_uses_of_containers_settle_where_an_embedded_struct_can_start(between: str, outcome: str, tmp_path: Path) -> None:
+    made = _built(tmp_path, "gcc-12", IN_A_CONTAINER % f"{between}\n struct c c;".lstrip("\n"), is_linked=False)
+    rules = RULES.replace("[[rule]]", '[struct.c]\nplacement = "static"\n[[rule]]')
+    assert _outcome(made, "embedded", rules=rules)[0] == outcome
+
+
+def test_what_is_declared_in_a_container_counts_for_each_of_its_alignments(tmp_path: Path) -> None:
+    code = PLAIN + "struct t {\n long far;\n};\nstruct c {\n struct s s;\n long gap[4];\n struct t t;\n} c;\n"
+    made = _built(tmp_path, "gcc-12", code, is_linked=False)
+    outcome, message = _outcome(made, rules=AROUND)
+    assert (outcome, "t.far" in message) == ("at-risk", True)
+
+
+AS_LARGE = """
+struct pair { long a, b; } __attribute__((aligned(2 * sizeof(long))));
+struct plain { long a, b; };
+#define AT(x) __attribute__((section("rows"), x))
+static long before AT(used) = 1;
+static struct plain odd AT(used) = { 1, 2 };
+static struct pair first AT(used) = { 1, 2 };
+static struct plain even AT(used) = { 1, 2 };
+static struct pair several[3] AT(used) = { { 1, 2 } };
+int of_pair[_Alignof(struct pair)], of_plain[_Alignof(struct plain)];
+void _start(void) { }
+"""
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("is_linked", [False, True])
+@pytest.mark.parametrize(("compiler", "word"), [("riscv64-linux-gnu-gcc", 8), ("sparc64-linux-gnu-gcc", 8), ("arm-linux-gnueabihf-gcc", 4)])
+def test_addresses_leave_the_alignment_that_gcc_does_not_state(compiler: str, word: int, is_linked: bool, tmp_path: Path) -> None:
+    """Those of objects count from the start of a section."""
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    (tmp_path / "x.c").write_text(AS_LARGE)
+    how = ("-nostdlib", "-static") if is_linked else ("-c",)
+    subprocess.run([compiler, "-g", *how, "-o", "x.o", "x.c"], cwd=tmp_path, check=True)
+    reading = dispatch.read(str(tmp_path / "x.o"), Wanted(frozenset(("pair", "plain"))), ReadOptions())
+    proofs = Proofs((reading,), False, partial(inputs.read, options=ReadOptions()))
+    found = {struct.name: Layout(proofs.narrow_alignments(struct)).alignments for struct in reading.structs}
+    assert 2 * word in found["pair"]
+    assert word in found["plain"]
+    assert 2 * word not in found["plain"]

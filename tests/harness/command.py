@@ -1,0 +1,58 @@
+"""The real command in a process of its own, as its users run it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from tests.harness import json_schemas
+from tests.harness.forks import Forks
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120
+_KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
+
+
+def run(
+    *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in.
+
+    What it prints as JSON is held against the schema that layoutlint publishes for it.
+    """
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    words = [os.fsdecode(argument) for argument in arguments]
+    if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
+        return _valid(_started(words, cwd, {**kept, **environment}, seconds))
+    ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)
+    return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
+
+
+def _valid(ended: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return a run whose JSON, if it printed all of it, is valid."""
+    words: list[str] = ended.args
+    asks_json = "--format=json" in words or ("--format", "json") in pairwise(words)
+    if asks_json and (ended.stdout.endswith("}\n") or ended.returncode in (0, 1)) and "--help" not in words:
+        mistakes = json_schemas.mistakes(ended.stdout)
+        assert not mistakes, f"not valid by its schema: {mistakes}"
+    return ended
+
+
+@cache
+def _forks(process: int) -> Forks:
+    """One for each process of pytest."""
+    return Forks(ROOT)
+
+
+def _started(
+    words: list[str], cwd: Path, environment: dict[str, str], seconds: float
+) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [sys.executable, "-m", "layoutlint", *words], cwd=cwd, env=environment, capture_output=True, encoding="utf-8",
+        timeout=seconds, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return subprocess.CompletedProcess(words, ended.returncode, ended.stdout, ended.stderr)

@@ -1,0 +1,119 @@
+"""A process that has imported the command, and forks for every run: starting Python and importing take most of a short run.
+
+    python -m tests.harness.forks FD    serves a Unix socket: arguments, folder and environment come in, the status goes out
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+_LARGEST = 1 << 20
+"""Bytes of a request, whose arguments are names and options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended: an exit status, or the signal as a negative number; and what it wrote."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Forks:
+    """The client's side; one run at a time."""
+
+    def __init__(self, root: Path) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            subprocess.run(
+                [sys.executable, "-m", "tests.harness.forks", str(theirs.fileno())],
+                cwd=root, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, check=True,
+            )  # fmt: skip
+
+    def run(self, arguments: list[str], cwd: str, environment: dict[str, str], seconds: float) -> Ended:
+        """Raises TimeoutExpired, as subprocess.run does."""
+        outputs = [os.memfd_create(name) for name in ("stdout", "stderr")]
+        try:
+            request = json.dumps({"arguments": arguments, "cwd": cwd, "environment": environment})
+            self._socket.settimeout(seconds)
+            socket.send_fds(self._socket, [os.fsencode(request)], outputs)
+            child = int(self._socket.recv(64))
+            try:
+                status = int(self._socket.recv(64))
+            except TimeoutError:
+                os.kill(child, signal.SIGKILL)
+                self._socket.settimeout(None)
+                self._socket.recv(64)
+                raise subprocess.TimeoutExpired(arguments, seconds) from None
+            return Ended(status, *map(_whole, outputs))
+        finally:
+            for output in outputs:
+                os.close(output)
+
+
+def _whole(descriptor: int) -> bytes:
+    with open(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        return file.read()
+
+
+def serve(number: int) -> None:
+    """Answers every request with the child's number, then with its status, until the client is gone."""
+    if os.fork():
+        os._exit(0)  # the server is no child of the client, which may look whether it has any
+    _import_everything()
+    gc.freeze()
+    with socket.socket(fileno=number) as requests:
+        while True:
+            request, outputs, _, _ = socket.recv_fds(requests, _LARGEST, 2)
+            if not request:
+                return
+            child = os.fork()
+            if child == 0:
+                requests.close()
+                _become(json.loads(os.fsdecode(request)), outputs)
+            for output in outputs:
+                os.close(output)
+            requests.send(b"%d" % child)
+            _, status = os.waitpid(child, 0)
+            requests.send(b"%d" % os.waitstatus_to_exitcode(status))
+
+
+def _import_everything() -> None:
+    """What commands import when they need it, as far as it starts nothing."""
+    import layoutlint.cli
+    import layoutlint.intent.toml.rule_file  # noqa: F401
+
+
+def _become(request: dict, outputs: list[int]) -> NoReturn:
+    """The command, in a process that looks as if it had just begun."""
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    for standard, output in enumerate(outputs, start=1):
+        os.dup2(output, standard)
+        os.close(output)
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)), encoding="utf-8")
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+    sys.argv = ["layoutlint", *request["arguments"]]
+    from layoutlint.__main__ import main
+
+    try:
+        main()
+    finally:
+        os._exit(70)  # not reached: main ends the process
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))

@@ -1,0 +1,349 @@
+"""The same intent through every vehicle, and what annotations cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint.lint.unused import UnusedIntent
+from tests.compilers.variants import compilers
+from tests.harness.command import ROOT, run
+from tests.harness.tools import need
+from tests.randstruct.golden import newest_clang
+
+FIXTURES = ROOT / "fixtures" / "annotations"
+HEADER = f"-I{ROOT / 'layoutlint' / 'include'}"
+
+
+def made(path: Path, *command: str) -> str:
+    """What a compiler makes; skips where there is none."""
+    if "pahole" in command:
+        need("pahole")
+    if command[0] == "gcc-16":
+        try:
+            command = (*compilers.command("gcc-16"), *command[1:])
+        except compilers.kernels.Unavailable as error:
+            pytest.skip(str(error))
+    steps = " ".join((*command, "-o", str(path))).split(" && ")
+    for step in steps:
+        subprocess.run(step.split(), check=True, cwd=FIXTURES)
+    return str(path)
+
+
+MACROS, COMMENTS, BARE = (str(FIXTURES / f"ring-{name}.c") for name in ("macros", "comments", "bare"))
+VEHICLES = {
+    "comments": lambda at: (COMMENTS,),
+    "comments beside DWARF": lambda at: (made(at, "gcc", "-g", "-c", COMMENTS), "--sources", str(FIXTURES)),
+    "macros in libclang": lambda at: (MACROS, "--", HEADER),
+    "DWARF of clang": lambda at: (made(at, newest_clang(), "-g", HEADER, "-c", MACROS), "--reader", "dwarf"),
+    "BTF of pahole": lambda at: (with_btf(at), "--reader", "btf"),
+    "BTF of clang": lambda at: (made(at, "clang", "-g", "-target", "bpf", HEADER, "-c", MACROS), "--reader", "btf"),
+    "rule file": lambda at: (BARE, "--rules", str(FIXTURES / "ring.toml")),
+}
+
+
+def with_btf(at: Path) -> str:
+    path = made(at, "clang", "-g", HEADER, "-c", MACROS)
+    need("pahole")
+    subprocess.run(["pahole", "-J", path], check=True)
+    return path
+
+
+def findings(*arguments: str, status: int = 1) -> list[tuple]:
+    done = run("check", *arguments[:1], "--format", "json", *arguments[1:])
+    report = json.loads(done.stdout)
+    assert done.returncode == status, done.stderr
+    return sorted(
+        (f["rule"], f["kind"], f["struct"], f["outcome"], f["message"], f["advice"], f["placements"]["bases"],
+         f["suppressed"] is not None, [(field["path"], field["offset"]) for field in f["fields"]])
+        for f in report["findings"] + report["kept"]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("vehicle", [name for name in VEHICLES if name != "rule file" and "BTF" not in name])
+def test_the_same_intent_yields_the_same_findings(vehicle, tmp_path):
+    told = findings(*VEHICLES[vehicle](tmp_path / "made.o"))
+    assert told == findings(*VEHICLES["rule file"](tmp_path / "bare.o"))
+    assert [(rule, outcome) for rule, _, _, outcome, *_ in told] == [
+        ("ring/access", "at-risk"),
+        ("ring/adjacent/count/owner", "kept"),
+        ("ring/separate/head/tail", "kept"),
+        ("ring/size/max-192", "kept"),
+    ]
+
+
+@pytest.mark.parametrize("vehicle", [name for name in VEHICLES if "BTF" in name])
+def test_btf_yields_the_same_findings_where_the_alignment_decides_nothing(vehicle, tmp_path):
+    """BTF states no alignments: `struct ring` has 96 bytes, and an `aligned(32)` one would look the same."""
+    access, *others = findings(*VEHICLES[vehicle](tmp_path / "made.o"), status=3)
+    assert access[:4] == ("ring/access", "access", "ring", "unknown")
+    assert "broken if it is 16 or 32, at risk if 1, 2, 4 or 8" in access[4]
+    assert others == findings(*VEHICLES["rule file"](tmp_path / "bare.o"))[1:]
+
+
+def test_gcc_16_keeps_what_fields_say(tmp_path):
+    told = findings(made(tmp_path / "made.o", "gcc-16", "-g", HEADER, "-c", MACROS))
+    by_rule = [finding for finding in findings(BARE, "--rules", str(FIXTURES / "ring.toml")) if "size" not in finding[0]]
+    assert told == by_rule
+
+
+MISTAKES = [
+    # what stands in the comment, and what is said of it
+    ("hot-reed", "`hot-reed` is neither an access nor a rule kind (did you mean `hot-read`?)"),
+    ("separate(a, b", "`separate(` is not closed"),
+    ("separate", "`separate`: `fields` needs at least two groups to keep apart"),
+    ("contended", "`contended` needs an access: `hot-write, contended`"),
+    ("hot-read, cold", "`cold` contradicts `hot-read` at made.c:2"),
+    ("offset(at=8, b)", "`offset`: `fields` needs exactly one field, and no pattern"),
+    ("offset", "`offset`: needs `at` or `line`, and not both"),
+    ("lines(b, maxi=2)", "`lines` has no key `maxi` (did you mean `max`?)"),
+    ("lines(b, max=two)", "`max` cannot be `two`: expected a number"),
+    ("ignore[any]", "`ignore[any]` needs a reason after it"),
+    ("\u00e4", "`\u00e4` is neither an access nor a rule"),
+]
+
+
+def check_text(tmp_path: Path, text: str, *more: str, encoding: str = "utf-8") -> subprocess.CompletedProcess:
+    (tmp_path / "made.c").write_bytes(text.encode(encoding))
+    return run("check", "made.c", *more, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("comment", "said"), MISTAKES, ids=[said for said, _ in MISTAKES])
+def test_mistakes_are_told_with_their_places(comment, said, tmp_path):
+    done = check_text(tmp_path, f"struct s {{\n\tlong a; /* layoutlint: {comment} */\n\tlong b;\n}} s;\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    told = done.stderr.replace("'", "`")
+    assert told == f"made.c:2: annotation of `a` of struct s: {said}\n"
+
+
+def test_two_annotations_that_contradict_each_other_name_both_places(tmp_path):
+    text = "struct s {\n\t/* layoutlint: hot-read */\n\tlong a; /* layoutlint: hot-write */\n} s;\n"
+    done = check_text(tmp_path, text)
+    assert done.returncode == 2
+    assert done.stderr == "made.c:3: annotation of `a` of struct s: `hot-write` contradicts `hot-read` at made.c:2\n"
+
+
+def test_an_annotation_that_contradicts_a_rule_file_names_both_places(tmp_path):
+    rules = '[struct.s.fields]\na = { access = "hot-read" }\n[[rule]]\nid = "r"\nstruct = "s"\nkind = "access"\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rules)
+    done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-write */\n} s;\n", "--rules", "r.toml")
+    assert done.returncode == 2
+    assert done.stderr == "r.toml:2: `a` of struct s is `hot-read`, and `hot-write` at made.c:2\n"
+
+
+def test_rule_files_know_what_annotations_declare(tmp_path):
+    rules = '[struct.s.fields]\nb = { access = "hot-read" }\n[[rule]]\nid = "r"\nstruct = "s"\nkind = "access"\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rules)
+    text = "struct s {\n\tlong a; /* layoutlint: hot-write */\n\tlong b;\n} s;\n"
+    done = check_text(tmp_path, text, "--rules", "r.toml", "--format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["rule"], finding["outcome"]) == ("r", "at-risk")
+
+
+def test_other_encodings_are_read(tmp_path):
+    text = "struct s { /* gr\u00f6\u00dfer */\n\tlong a; /* layoutlint: hot-write -- \u00fc */\n\tlong b; /* layoutlint: hot-read */\n} s;\n"
+    done = check_text(tmp_path, text, encoding="latin-1")
+    assert done.returncode == 1
+    assert "s/access" in done.stdout
+
+
+def test_a_source_of_another_version_is_told(tmp_path):
+    need("gcc")
+    shutil.copy(COMMENTS, tmp_path / "ring.c")
+    subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
+    text = (tmp_path / "ring.c").read_text()
+    (tmp_path / "ring.c").write_text(f"int more;\n{text}")
+    done = run("check", "ring.o", "--sources", ".", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "ring.c: does not match ring.o: line " in done.stdout
+
+
+def test_a_source_that_is_newer_is_told(tmp_path):
+    need("gcc")
+    shutil.copy(COMMENTS, tmp_path / "ring.c")
+    subprocess.run(["gcc", "-g", "-c", "ring.c"], cwd=tmp_path, check=True)
+    os.utime(tmp_path / "ring.o", (0, 0))
+    done = run("check", "ring.o", "--sources", ".", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "ring.c is newer than ring.o: its comments may have come later" in " ".join(done.stdout.split())
+
+
+IGNORED = "struct s {{\n\tlong a; /* layoutlint: hot-write */\n\tlong b; /* layoutlint: hot-read */\n\t{at}\n\tlong c;\n}} s;\n"
+WORDS = [
+    # what stands at `c`, the finding's line and what it says of it
+    ("/* layoutlint: ignore[s/access] it is measured */", 4, "unused/s/ignore[s/access]", "`ignore[s/access]` at `c` of s suppresses no finding"),
+    ("long d; /* layoutlint: ignore[s/*] no */", 4, "unused/s/ignore[s/*]", "`ignore[s/*]` at `d` of s suppresses no finding"),
+    ("long d; /* layoutlint: hot-read */", 0, None, ""),
+    ("#ifdef NONE\n\tlong d; /* layoutlint: hot-write -- why */\n#endif", 5, "unused/s/hot-write", "`hot-write` is attached to no field of struct s"),
+    ("long d;\n\t/* layoutlint: hot-write */\n#ifdef NONE", 5, "unused/s/hot-write", "`hot-write` is attached to no field of struct s"),
+    ('const char *text;\n#define TEXT "/* layoutlint: hot-write */"', 0, None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("compiled", [(), ("made.o", "--sources", ".")], ids=["text", "DWARF"])
+@pytest.mark.parametrize(("at", "line", "rule", "said"), WORDS, ids=[row[0] for row in WORDS])
+def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compiled, tmp_path):
+    text = IGNORED.format(at=at).replace("} s;", "#endif\n} s;" if at.endswith("NONE") else "} s;")
+    (tmp_path / "made.c").write_text(text)
+    if compiled:
+        made(tmp_path / "made.o", "gcc", "-g", f"-fdebug-prefix-map={tmp_path}=.", "-c", str(tmp_path / "made.c"))
+    done = run("check", *(compiled or ("made.c",)), "--format", "json", cwd=tmp_path)
+    first, *found = sorted(json.loads(done.stdout)["findings"], key=lambda f: f["kind"])
+    assert (done.returncode, first["rule"], first["suppressed"]) == (1, "s/access", None)
+    expected = [] if rule is None else [("unused", "note", rule, line, said)]
+    assert [(f["kind"], f["severity"], f["rule"], f["intent"]["line"], f["message"]) for f in found] == expected
+
+
+KEPT = "/* layoutlint: size(max=64) */\nstruct good { int a; };\n"
+UNPARSED = [
+    # text in which annotations may be lost to an error, and the error; None where none are
+    (KEPT + "struct lost { int a;\n\tint b; /* layoutlint: hot-read */\n", "made.c:4:35: error: expected '}'"),
+    (KEPT + "struct gone { int a /* layoutlint: hot-read */\n\tint b; }\n", "made.c:3:20: error: expected ';'"),
+    (KEPT + '#include "none.h"\n', None),
+    ('#include "bare.h"\n' + KEPT, None),
+]
+
+
+@pytest.mark.parametrize(("text", "error"), UNPARSED, ids=[str(row[1]) for row in UNPARSED])
+def test_errors_where_annotations_stand_are_told(text, error, tmp_path):
+    (tmp_path / "bare.h").write_text("int x = nothing;\n")
+    done = check_text(tmp_path, text, "--format", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == (0 if error is None else 3)
+    assert [f["rule"] for f in report["kept"]] == ["good/size/max-64"]
+    said = [unread["reason"] for unread in report["unread"]]
+    assert said == [] if error is None else f"not all of it could be read, with errors: {error}" in said[0]
+
+
+STRAY = [
+    # a stray annotation, which stands at no struct that text has
+    "/* layoutlint: hot-write */\nint before;",
+    "static int global; /* layoutlint: hot-write */",
+    "void f(void) { int local; /* layoutlint: hot-write */ }",
+    "void f(void) { struct t { int a; /* layoutlint: hot-write */ } x; }",
+    "enum e { ONE, /* layoutlint: hot-write */ };",
+]
+
+
+@pytest.mark.parametrize("stray", STRAY)
+def test_what_stands_at_no_struct_is_unused(stray, tmp_path):
+    done = check_text(tmp_path, f"{stray}\nstruct s {{ int a; int b; }};\n", "--format", "json")
+    report = json.loads(done.stdout)
+    assert [(f["rule"], f["message"]) for f in report["findings"]] == [
+        ("unused/(none)/hot-write", "`hot-write` is attached to no struct and no field")
+    ]
+    assert done.returncode == 3  # nothing was judged
+
+
+def test_what_matches_nothing_counts_when_asked_for(tmp_path):
+    text = "/* layoutlint: size(max=64) */\nstruct s {\n\tlong a;\n\tlong b; /* layoutlint: ignore[x] why */\n};\n"
+    told = [check_text(tmp_path, text, *more) for more in ((), ("--unused",))]
+    assert [done.returncode for done in told] == [0, 1]
+    assert "the suppression at made.c:4 is unused" in told[0].stdout
+    assert "1 unused, 1 kept" in told[0].stdout
+
+
+LEFT_OUT = [
+    # a suppression at a struct, options, whether it is unused
+    ("ignore[s/access] why", (), False),
+    ("ignore[s/size*] why", (), True),
+    ("ignore[s/size*] why", ("--struct", "other"), False),
+    ("ignore[generic-*] why", (), False),
+    ("ignore[generic-*] why", ("--pack", "generic"), True),  # which judges declared accesses as well, and is kept
+    ("ignore[genrich-*] why", (), True),
+    ("ignore[address-space-i-mmap-apart-from-rwsem] why", (), False),
+]
+
+
+@pytest.mark.parametrize(("said", "options", "is_unused"), LEFT_OUT)
+def test_a_suppression_of_a_rule_that_this_run_leaves_out_is_not_unused(said, options, is_unused, tmp_path):
+    text = (
+        f"/* layoutlint: size(max=64) */\n/* layoutlint: {said} */\n"
+        "struct s { int a; /* layoutlint: hot-read */ int b; /* layoutlint: hot-write */ };\n"
+        "/* layoutlint: size(max=64) */\nstruct other { int a; };\n"
+    )
+    done = check_text(tmp_path, text, *options, "--format", "json")
+    assert ("unused" in {f["kind"] for f in json.loads(done.stdout)["findings"]}) == is_unused
+
+
+def test_what_one_input_uses_is_not_unused(tmp_path):
+    text = "struct s {\n\tlong a; /* layoutlint: hot-read */\n#ifdef MORE\n\tlong b; /* layoutlint: hot-write */\n#endif\n};\n"
+    (tmp_path / "s.h").write_text(text)
+    (tmp_path / "one.c").write_text('#include "s.h"\nstruct s one;\n')
+    (tmp_path / "two.c").write_text('#define MORE\n#include "s.h"\nstruct s two;\n')
+    (tmp_path / "matrix.toml").write_text('[build.one]\ninput = "one.c"\n[build.two]\ninput = "two.c"\n')
+    rules = {}
+    for words in (("one.c",), ("one.c", "two.c"), ("--matrix", "matrix.toml")):
+        done = run("check", *words, "--format", "json", cwd=tmp_path)
+        rules[words[0], len(words)] = {f["rule"] for f in json.loads(done.stdout)["findings"]}
+    assert rules == {("one.c", 1): {"unused/s/hot-write"}, ("one.c", 2): {"s/access"}, ("--matrix", 2): {"s/access"}}
+
+
+def test_the_manual_of_what_is_unused_says_what_is_found(tmp_path):
+    for example, count in ((UnusedIntent.manual.breaks, 1), (UnusedIntent.manual.keeps, 0)):
+        done = check_text(tmp_path, example.code, "--format", "json")
+        found = [f["message"] for f in json.loads(done.stdout)["findings"] if f["kind"] == UnusedIntent.name]
+        assert found == [example.message] * count
+    assert run("explain", UnusedIntent.name).stdout.startswith("## unused\n")
+
+
+def test_what_is_ignored_does_not_count(tmp_path):
+    text = "/* layoutlint: ignore[s/access] it is measured */\n" + IGNORED.format(at="")
+    done = check_text(tmp_path, text, "--format", "json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert [f["suppressed"] for f in report["findings"]] == ["it is measured (made.c:1)"]
+    assert report["coverage"]["unresolved"] == []
+
+
+def test_annotations_can_be_passed_over(tmp_path):
+    done = check_text(tmp_path, "struct s {\n\tlong a; /* layoutlint: hot-reed */\n} s;\n", "--no-annotations")
+    assert (done.returncode, done.stderr) == (2, "layoutlint: no rules apply to these inputs; give some with --rules FILE or --pack NAME\n")
+
+
+class TestHeader:
+    def test_it_is_written_once(self, tmp_path):
+        assert run("init", "--header", cwd=tmp_path).stdout == "wrote ./layoutlint.h\n"
+        assert (tmp_path / "layoutlint.h").read_text() == (ROOT / "layoutlint" / "include" / "layoutlint.h").read_text()
+        assert run("init", "--header", cwd=tmp_path).stdout == "./layoutlint.h exists already\n"
+
+    def test_another_one_is_kept(self, tmp_path):
+        (tmp_path / "layoutlint.h").write_text("mine\n")
+        done = run("init", "--header", str(tmp_path))
+        assert done.returncode == 2
+        assert (tmp_path / "layoutlint.h").read_text() == "mine\n"
+
+    def test_the_folder_must_be_there(self, tmp_path):
+        assert run("init", "--header", str(tmp_path / "none")).returncode == 2
+
+    @pytest.mark.parametrize("compiler", ["gcc", "clang", "clang-16", "clang-19", "g++", "clang++", "gcc-16"])
+    def test_compilers_take_it_without_a_word(self, compiler, tmp_path):
+        try:
+            command = compilers.command(compiler)
+        except compilers.kernels.Unavailable as error:
+            pytest.skip(str(error))
+        source = shutil.copy(FIXTURES / "everywhere.c", tmp_path / ("e.cc" if compiler.endswith("++") else "e.c"))
+        subprocess.run([*command, HEADER, "-Wall", "-Wextra", "-Werror", "-c", source, "-o", str(tmp_path / "e.o")], check=True)
+
+
+ELEMENTS = [
+    # where `ignore` stands, whether it is the findings on the elements
+    ("struct ring { /* layoutlint: ignore[r] why */ struct slot slots[4]; long more[2][3]; };", True),
+    ("struct ring { struct slot slots[4];\n/* layoutlint: ignore[r] why */\nlong more[2][3]; };", False),
+]
+
+
+@pytest.mark.parametrize(("code", "is_ignored"), ELEMENTS)
+@pytest.mark.parametrize("path", ["slots.head", "slots[2].head", "slots[0].head"])
+def test_a_suppression_at_an_array_is_about_its_elements(code, is_ignored, path, tmp_path):
+    (tmp_path / "s.c").write_text(f"struct slot {{ long head; long tail; }};\n{code}\nstruct ring ring;\n")
+    rule = f'[[rule]]\nid = "r"\nstruct = "ring"\nkind = "offset"\nfields = ["{path}"]\nat = 1\nwhy = "w"\n'
+    (tmp_path / "r.toml").write_text(rule)
+    done = run("check", tmp_path / "s.c", "--rules", tmp_path / "r.toml", "--format", "json")
+    finding = next(f for f in json.loads(done.stdout)["findings"] if f["rule"] == "r")
+    assert (finding["suppressed"] is not None, done.returncode) == (is_ignored, 0 if is_ignored else 1)

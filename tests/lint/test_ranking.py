@@ -1,0 +1,220 @@
+"""Packs that guess: which notes, how high, what makes them certain; and that nothing else is said beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from layoutlint.errors import RuleFileError
+from layoutlint.intent.toml import rule_file
+from tests.harness.command import run
+from tests.intent.annotations.test_vehicles import made
+from tests.oracles.c_probe import need
+
+TYPES = """
+typedef struct spinlock { int val; } spinlock_t;
+typedef struct { long counter; } atomic64_t;
+struct file_operations { int (*open)(void *); };
+"""
+SOURCE = f"""{TYPES}
+struct often {{ spinlock_t lock; const struct file_operations *f_op; }};
+struct seldom {{ const struct file_operations *f_op; long rest[5]; spinlock_t lock; }};
+struct row {{ spinlock_t locks[8]; }} __attribute__((aligned(64)));
+struct cut {{ int kind; atomic64_t state; }} __attribute__((packed, aligned(4)));
+struct well {{ spinlock_t lock; char pad[60]; const struct file_operations *f_op; }} __attribute__((aligned(64)));
+struct plain {{ long a, b; }};
+struct user1 {{ struct often *one; struct often **two; const struct seldom *three; struct row *row; }};
+struct user2 {{ struct often *one[4]; struct seldom four; struct seldom *again; struct cut *cut; }};
+struct user3 {{ struct {{ struct often in; }} *out; struct seldom *three; struct often *(*get)(struct row *); }};
+struct cut_list {{ struct cut_list *next; struct cut *first; }};
+struct cut_user {{ struct cut *first; }};
+union cut_or {{ struct cut *first; long b; }};
+struct often a; struct seldom b; struct row c; struct cut d; struct well e; struct plain f; struct user1 g; struct user2 h;
+struct user3 i; struct cut_list j; struct cut_user k; union cut_or l;
+"""
+NOTES = [
+    # struct, rule, structs that hold it or point to it, placements that fail, all of them
+    ("seldom", "generic-locks-apart-from-tables", 3, 2, 8),
+    ("often", "generic-locks-apart-from-tables", 2, 7, 8),
+    ("row", "generic-elements-on-lines-of-their-own", 1, 1, 1),
+    ("cut", "generic-atomics-on-one-line", 4, 1, 8),
+]  # fmt: skip
+HIGHEST = ["often", "row", "seldom", "cut"]
+"""By 2 x 7/8, 1 x 1/1, 3 x 2/8 and 4 x 1/8."""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("guesses") / "a.c"
+    path.write_text(SOURCE)
+    return path
+
+
+def told(*arguments: str | Path) -> dict:
+    done = run("check", "--format", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def notes(report: dict) -> list[tuple]:
+    return [
+        (f["struct"], f["rule"], f["rank"]["holders"], f["placements"]["violating"], f["placements"]["total"])
+        for f in report["findings"]
+    ]
+
+
+READERS = {
+    "C text": lambda text, at: (text,),
+    "DWARF of gcc": lambda text, at: (made(at, "gcc", "-g", "-c", str(text)),),
+    "DWARF of clang": lambda text, at: (made(at, "clang", "-g", "-c", str(text)),),
+    "BTF": lambda text, at: (with_btf(text, at), "--reader", "btf"),
+}
+
+
+def with_btf(text: Path, at: Path) -> str:
+    need("pahole")
+    path = made(at, "gcc", "-g", "-c", str(text))
+    subprocess.run(["pahole", "-J", path], check=True)
+    return path
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_notes_and_their_order(text, tmp_path, reader):
+    need("gcc")
+    report = told(*READERS[reader](text, tmp_path / "a.o"), "--pack", "generic")
+    found = notes(report)
+    # To BTF, the room behind the array may be that of elements that a typedef aligns to more than their size (clang).
+    hidden = {"row"} if reader == "BTF" else set()
+    assert [name for name, *_ in found] == [name for name in HIGHEST if name not in hidden]
+    assert sorted(found) == sorted(note for note in NOTES if note[0] not in hidden)
+    ranks = [finding["rank"] for finding in report["findings"]]
+    places = range(1, 5 - len(hidden))
+    assert [(rank["place"], rank["of"]) for rank in ranks] == [(place, len(places)) for place in places]
+    assert [rank["score"] for rank in ranks] == [1.75, *([] if hidden else [1.0]), 0.75, 0.5]
+    assert {f["severity"] for f in report["findings"]} == {"note"}
+    assert (report["kept"], report["unread"], report["coverage"]["unresolved"]) == ([], [], [])
+
+
+@pytest.mark.parametrize(("most", "shown"), [(0, 0), (1, 1), (3, 3), (100, 4)])
+def test_how_many_notes(text, most, shown):
+    report = told(text, "--pack", "generic", "--guesses", str(most))
+    assert [note[0] for note in notes(report)] == HIGHEST[:shown]
+    rest = "" if shown == 4 else f", the {shown} highest of which are here (`--guesses N` shows more)"
+    assert report["coverage"]["guessed"] == [f"generic: 4 notes on 6 structs with fields that it judges{rest}"]
+
+
+def test_code_without_locks_is_fine(tmp_path):
+    (tmp_path / "a.h").write_text("struct plain { long a, b; };\n")
+    report = told(tmp_path / "a.h", "--pack", "generic")
+    assert (report["findings"], report["unread"], report["coverage"]["structs"]) == ([], [], 1)
+
+
+CERTAIN = {
+    "often": "to be certain, write `/* layoutlint: hot-write */` at `lock` and `/* layoutlint: hot-read */` at `f_op` if they "
+    "are used so, and `[struct.often]` with the `placement` that objects have (`layoutlint allocations` lists it); if it "
+    "is, move `f_op` at least 56 bytes further from `lock`, or start it on a line of its own (`____cacheline_aligned`)",
+    "row": 'to be certain, write a rule with `struct = "row"`, `kind = "stride"`, `array = "locks"` if they are used by many '
+    "processors; if it is, align the elements to 64 bytes, so that one begins 64 bytes behind the other",
+    "cut": 'to be certain, write a rule with `struct = "cut"`, `kind = "no-straddle"`, `fields = ["state"]` if they are used '
+    "by many processors, and `[struct.cut]` with the `placement` that objects have (`layoutlint allocations` lists it); "
+    "if it is, align the struct to 16 bytes, so that no base cuts the bytes 4..11, or accept it with `tolerate = 0.125`",
+}
+
+
+def test_what_makes_a_note_certain(text):
+    advice = {f["struct"]: f["advice"] for f in told(text, "--pack", "generic")["findings"]}
+    assert {name: advice[name] for name in CERTAIN} == CERTAIN
+
+
+def test_what_it_asks_for_makes_it_certain(tmp_path):
+    """With the comments in place the guess is gone, and a rule in its stead."""
+    certain = SOURCE.replace("spinlock_t lock; const", "spinlock_t lock; /* layoutlint: hot-write */\nconst", 1)
+    certain = certain.replace("*f_op; };", "*f_op; /* layoutlint: hot-read */ };", 1)
+    (tmp_path / "a.c").write_text(certain)
+    done = run("check", "--format", "json", tmp_path / "a.c", "--pack", "generic")
+    found = [(f["struct"], f["rule"], f["severity"]) for f in json.loads(done.stdout)["findings"]]
+    assert done.returncode == 1
+    assert found[0] == ("often", "often/access", "error")
+    assert [name for name, *_ in found[1:]] == [name for name in HIGHEST if name != "often"]
+
+
+def test_a_guess_can_be_ignored(tmp_path):
+    ignored = SOURCE.replace("struct often {", "/* layoutlint: ignore[generic-*] both are used at once */\nstruct often {", 1)
+    (tmp_path / "a.c").write_text(ignored)
+    report = told(tmp_path / "a.c", "--pack", "generic")
+    assert [(f["struct"], f["suppressed"] is not None, f["rank"] is None) for f in report["findings"]] == [
+        ("often", True, True), *((name, False, False) for name in HIGHEST[1:]),
+    ]  # fmt: skip
+
+
+def test_an_alignment_that_btf_does_not_tell(tmp_path):
+    """Were the 128 bytes aligned to a line, the lock would be on the first one, and the table on the second."""
+    text, middle = tmp_path / "a.c", "spinlock_t lock; const struct file_operations *f_op;"
+    text.write_text(f"{TYPES}struct s {{ long a[7]; int x; {middle} long b[7]; }} s;\n")
+    assert [note[0] for note in notes(told(text, "--pack", "generic"))] == ["s"]
+    report = told(with_btf(text, tmp_path / "a.o"), "--reader", "btf", "--pack", "generic")
+    assert notes(report) == []
+    assert report["coverage"]["guessed"] == ["generic: 0 notes on 1 struct with fields that it judges; could not judge s"]
+
+
+def test_without_being_asked_nothing_is_guessed(text):
+    done = run("check", text)
+    assert (done.returncode, "no rules apply" in done.stderr) == (2, True)
+
+
+def test_what_structs_say_themselves_is_not_asked_for(tmp_path):
+    marks = "struct s { char __cacheline_group_begin__a[0]; long x; char __cacheline_group_end__b[0]; spinlock_t lock; };"
+    (tmp_path / "a.h").write_text(TYPES + marks)
+    assert told(tmp_path / "a.h", "--pack", "generic")["findings"] == []
+    assert run("check", tmp_path / "a.h", "--pack", "generic", "--struct", "s").returncode == 1
+
+
+MINE = """
+[pack]
+guesses = true
+[[rule]]
+id = "long-words"
+struct = "*"
+kind = "size"
+max = 8
+why = "a test"
+"""
+
+
+def test_a_pack_of_ones_own(text, tmp_path):
+    (tmp_path / "mine.toml").write_text(MINE)
+    report = told(text, "--rules", tmp_path / "mine.toml", "--guesses", "2")
+    assert [(f["struct"], f["severity"], f["rank"]["score"]) for f in report["findings"]] == [
+        ("cut", "note", 4.0), ("seldom", "note", 3.0),
+    ]  # fmt: skip
+
+
+def test_placements_that_a_rule_file_states_count(text, tmp_path):
+    (tmp_path / "mine.toml").write_text('[struct.seldom]\nplacement = "line"\n[struct.often]\nplacement = "embedded"\n')
+    report = told(text, "--pack", "generic", "--rules", tmp_path / "mine.toml")
+    assert notes(report)[0] == ("seldom", "generic-locks-apart-from-tables", 3, 1, 1)
+    assert notes(report)[1:] == [note for name in ("often", "row", "cut") for note in NOTES if note[0] == name]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (MINE + 'severity = "error"\n', "mine.toml:10: `severity` cannot be `error` in a pack that guesses: it has notes only"),
+    (MINE.replace("true", '"yes"'), "mine.toml:3: `guesses` must be true or false, not a string"),
+])  # fmt: skip
+def test_mistakes(text, said):
+    with pytest.raises(RuleFileError) as caught:
+        rule_file.parse(text, "mine.toml")
+    assert caught.value.messages == (said,)
+
+
+def test_a_matrix_is_for_rules(text, tmp_path):
+    (tmp_path / "m.toml").write_text(f'[build.a]\ninput = ["{text}"]\n')
+    done = run("check", "--matrix", tmp_path / "m.toml", "--pack", "generic")
+    assert done.returncode == 2
+    assert "--matrix cannot use the pack generic, which guesses; check one build" in done.stderr
+
+
+def test_the_list_of_packs_says_so():
+    assert "generic  (guesses: only with --pack generic)\n" in run("rules", "list").stdout

@@ -1,0 +1,249 @@
+"""What belongs together stays together: modules, tables, tests, fixtures and documents."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+import yaml
+
+from layoutlint import kinds, reports
+from layoutlint.commands import schema
+from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.model.target import TARGETS
+from layoutlint.readers.losses import LOSSES
+from tests.harness import json_schemas
+from tests.harness.command import ROOT
+from tests.project import cli_doc
+
+MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def functions() -> list[tuple[int, str]]:
+    """Every function with its length in lines."""
+    return sorted(
+        (node.end_lineno - node.lineno + 1, f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+class TestSize:
+    def test_functions_are_short(self):
+        lengths = [length for length, _ in functions()]
+        assert [found for found in functions() if found[0] > 60] == []
+        assert statistics.median(lengths) <= 12
+        assert statistics.quantiles(lengths, n=10)[-1] <= 40
+
+    def test_modules_are_short(self):
+        lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
+        assert {name: length for name, length in lengths.items() if length > 600} == {}
+
+    def test_no_module_is_a_drawer(self):
+        drawers = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
+        assert [
+            path
+            for path in ROOT.rglob("*.py")
+            if {path.stem, path.parent.name} & drawers and ".venv" not in path.parts
+        ] == []
+
+
+KINDS = kinds.all_kinds()
+KIND_NAMES = [kind.name for kind in KINDS]
+
+
+class TestKinds:
+    def test_every_module_with_a_kind_is_in_the_table(self):
+        spelled = {
+            match[1]
+            for path in (ROOT / "layoutlint" / "kinds").glob("*.py")
+            for match in re.finditer(r'^    name: ClassVar\[str\] = "(.+)"', path.read_text(), re.M)
+        }
+        assert spelled == set(KIND_NAMES)
+        assert list(kinds.KINDS) == KIND_NAMES
+
+    @pytest.mark.parametrize("name", KIND_NAMES)
+    @pytest.mark.parametrize(
+        "path", ["layoutlint/kinds/{}.py", "tests/kinds/test_{}.py", "fixtures/kinds/{}.c"]
+    )
+    def test_every_kind_has_its_files(self, name, path):
+        assert (ROOT / path.format(name.replace("-", "_"))).is_file()
+
+    @pytest.mark.parametrize("name", KIND_NAMES)
+    def test_every_kind_has_a_section(self, name):
+        assert re.search(rf"^## `?{name}`?$", (ROOT / "docs/kinds.md").read_text(), re.M)
+
+    def test_every_kind_is_in_the_readme(self):
+        listed = re.search(r"^The kinds are (.+?)\.", (ROOT / "README.md").read_text(), re.M | re.S)[1]
+        assert re.split(r",\s+|\s+and\s+", listed) == KIND_NAMES
+
+    @pytest.mark.parametrize("kind", KINDS, ids=KIND_NAMES)
+    def test_every_key_is_documented(self, kind):
+        section = re.split(rf"^## `?{kind.name}`?$", (ROOT / "docs/kinds.md").read_text(), flags=re.M)[1]
+        section = re.split(r"^## ", section, flags=re.M)[0]
+        assert [
+            key.name for key in kind.keys if f"`{key.name}`" not in section and f"{key.name} =" not in section
+        ] == []
+
+
+class TestCommandLine:
+    def test_the_manual_is_what_help_says(self):
+        assert cli_doc.PATH.read_text() == cli_doc.text(), "run `python -m tests.project.cli_doc`"
+
+    def test_every_option_in_a_document_exists(self):
+        options = {
+            option for _, command in cli_doc.commands(cli_doc.app) for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        } | {"--help"}  # fmt: skip
+        spelled = {
+            (path.name, match[1])
+            for path in DOCUMENTS
+            for line in re.findall(
+                r"layoutlint (?:check|show|containers|allocations|explain|rules)[^`\n]*", path.read_text()
+            )
+            for match in re.finditer(r"(?:^|\s)(--[a-z][a-z-]+)", line.split(" -- ")[0])
+        }
+        assert {found for found in spelled if found[1] not in options} == set()
+
+    def test_every_format_is_in_the_readme(self):
+        readme = (ROOT / "README.md").read_text().lower()
+        assert [name for name in reports.FORMATS if name not in readme] == []
+
+
+def test_every_rule_file_ships():
+    """`layoutlint.rulepacks` is rules/: setup.cfg packs every *.toml below it."""
+    shipped = {pack.path for pack in rule_file.shipped_packs()}
+    files = {str(path.relative_to(ROOT)) for path in (ROOT / "rules").rglob("*.toml")}
+    assert shipped <= files <= shipped | {case_file.path_beside(path) for path in shipped}
+
+
+LINKS = [
+    (path, target, anchor)
+    for path in DOCUMENTS
+    for target, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)", path.read_text())
+]
+
+
+def anchors(path: Path) -> set[str]:
+    """What can follow `#` in a link to a document: its headings, spelled as GitHub and GitLab do."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_leads_somewhere():
+    assert [(path.name, target) for path, target, _ in LINKS if not (path.parent / target).exists()] == []
+
+
+def test_every_anchor_exists():
+    aimed = [
+        (path, (path.parent / target) if target else path, anchor) for path, target, anchor in LINKS if anchor
+    ]
+    assert [(path.name, anchor) for path, target, anchor in aimed if anchor not in anchors(target)] == []
+
+
+def test_every_document_is_in_the_list():
+    listed = {target for path, target, _ in LINKS if path == ROOT / "docs/README.md"}
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed == {"README.md"}
+
+
+CODE_NAMES = re.findall(
+    r"`(?!layoutlint\.)((?:[A-Za-z_]+\.)+[A-Za-z_]+)(?:\(\))?`",
+    (ROOT / "docs/start-to-finish.md").read_text(),
+)
+
+
+@pytest.mark.parametrize("name", sorted(set(CODE_NAMES)))
+def test_the_narrated_code_exists(name):
+    """`lint.check` is a name in layoutlint/lint/run.py; `kinds.separate.Separate.check` one in a class there."""
+    words = name.split(".")
+    for cut in range(len(words), 0, -1):
+        try:
+            found: object = importlib.import_module(".".join(("layoutlint", *words[:cut])))
+        except ModuleNotFoundError:
+            continue
+        for word in words[cut:]:
+            found = getattr(found, word)
+        return
+    pytest.fail(f"no module of layoutlint for {name}")
+
+
+def test_the_narration_names_code():
+    assert len(set(CODE_NAMES)) > 20
+
+
+class TestReaders:
+    READERS_DOC = (ROOT / "docs/readers.md").read_text()
+
+    def test_what_each_input_loses_is_what_the_document_says(self):
+        documented = re.findall(
+            r"^\| (.+) \| (.+) \|$", self.READERS_DOC.split("## DWARF")[1].split("## Linux trees")[0], re.M
+        )
+        told = {row for row in documented if row not in (("cannot be known", "how it shows"), ("---", "---"))}
+        assert told == {(loss.fact, loss.effect) for loss in LOSSES}
+
+    def test_every_target_is_documented(self):
+        documented = re.findall(
+            r"^\| `(\S+)` \| (\d+) \| (\w+) \| (\d+) \| (\d+) \|$", self.READERS_DOC, re.M
+        )
+        assert documented == [
+            (
+                t.name,
+                str(t.pointer_size * 8),
+                "little" if t.little_endian else "big",
+                str(t.line_size),
+                str(t.min_align),
+            )
+            for t in TARGETS
+        ]
+
+
+class TestJson:
+    SECTIONS = re.split(r"^## ", (ROOT / "docs/json.md").read_text(), flags=re.M)[1:]
+
+    @pytest.mark.parametrize("name", schema.NAMES)
+    def test_the_tables_say_what_the_schemas_say(self, name):
+        command = {"report": "check", "rules-test": "rules test"}.get(name, name)
+        section = next(text for text in self.SECTIONS if text.startswith(f"layoutlint {command}"))
+        assert dict(re.findall(r"^\| `(\S+)` \| ([^|]+) \|", section, re.M)) == json_schemas.rows(name)
+
+
+def test_every_document_that_the_code_names_exists():
+    named = {
+        (str(path.relative_to(ROOT)), document)
+        for path in [*MODULES, *(ROOT / "rules").rglob("*.toml"), *(ROOT / "fixtures").rglob("*.c")]
+        for document in re.findall(r"\bdocs/[\w/-]+\.\w+", path.read_text())
+    }
+    assert {pair for pair in named if not (ROOT / pair[1]).is_file()} == set()
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Every example in a document, with where it stands."""
+    return [
+        (f"{path.name}-{number}", text)
+        for path in DOCUMENTS
+        for number, text in enumerate(
+            re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)
+        )
+    ]
+
+
+WHOLE_RULES = [(place, text) for place, text in blocks("toml") if "[[rule]]" in text]
+
+
+@pytest.mark.parametrize(("place", "text"), WHOLE_RULES, ids=[place for place, _ in WHOLE_RULES])
+def test_every_rule_in_a_document_is_valid(place, text):
+    assert rule_file.parse(text, place).rules
+
+
+@pytest.mark.parametrize(("place", "text"), blocks("yaml"), ids=[place for place, _ in blocks("yaml")])
+def test_every_hook_in_a_document_exists(place, text):
+    offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    used = [hook for repo in yaml.safe_load(text)["repos"] for hook in repo["hooks"]]
+    assert used
+    assert {hook["id"] for hook in used} <= offered

@@ -1,0 +1,123 @@
+"""Which modules are compiled, that `--version` says so, and that none is of an older source."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from layoutlint import __version__
+from layoutlint.commands import version
+from tests.harness import interpreted
+from tests.harness.command import ROOT, run
+
+pytest.importorskip("setuptools", reason="setup.py is read with setuptools")
+SETUP = runpy.run_path(str(ROOT / "setup.py"), run_name="setup.py")
+MODULES: list[Path] = SETUP["modules"]()
+SHARED = Path(*SETUP["SHARED"].split("."))
+MADE_OF: list[tuple[Path, tuple[Path, ...]]] = [(module, (module,)) for module in MODULES] + [(SHARED, ())]
+CHECK = ("check", "docs/example/ring.h", "--rules", "docs/example")
+
+
+STATES = [
+    ((), "interpreted"),
+    (("a.py",), "interpreted"),
+    (("a.py", "a.pxd"), "interpreted"),
+    (("a.py", "a.pxd", "a.so"), "compiled"),
+    (("a.py", "a.pxd", "a.so", "b.py"), "compiled"),
+    (("a.py", "a.pxd", "a.so", "b/c.py", "b/c.pxd"), "partly compiled"),
+    (("a.py", "a.pxd", "b/c.py", "b/c.pxd", "b/c.so"), "partly compiled"),
+    (("a.py", "a.pxd", "a.so", "b/c.py", "b/c.pxd", "b/c.so"), "compiled"),
+    (("a.py", "a.pxd", "a.cpython-20-none.so"), "interpreted"),
+]
+
+
+@pytest.mark.parametrize(("files", "state"), STATES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value)
+def test_a_module_counts_as_compiled_when_importing_finds_it_so(files: tuple[str, ...], state: str, tmp_path: Path):
+    for file in files:
+        stem, _, suffix = file.partition(".")
+        path = tmp_path / (stem + EXTENSION_SUFFIXES[0] if suffix == "so" else file)
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert version.state(tmp_path) == state
+
+
+@pytest.mark.parametrize(("module", "sources"), MADE_OF, ids=str)
+def test_no_compiled_module_is_of_an_older_source(module: Path, sources: tuple[Path, ...]):
+    beside = [ROOT / module.with_suffix(suffix) for suffix in EXTENSION_SUFFIXES]
+    stale = [path.name for path in beside if path.exists() and SETUP["mark"](*sources).encode() not in path.read_bytes()]
+    assert not stale, f"{module} changed since it was compiled: python setup.py build_ext --inplace"
+
+
+def test_all_modules_are_compiled_or_none_is():
+    found = {
+        module
+        for module, _ in MADE_OF
+        if any((ROOT / module.with_suffix(suffix)).exists() for suffix in EXTENSION_SUFFIXES)
+    }
+    missing = {module.stem for module, _ in MADE_OF} - {module.stem for module in found}
+    assert not found or not missing, f"{missing}: python setup.py build_ext --inplace"
+
+
+def test_the_interpreted_copy_is_interpreted():
+    assert interpreted.run("--version").stdout == f"layoutlint {__version__} (DWARF scanner: interpreted)\n"
+    assert interpreted.run("rules", "list").stdout == run("rules", "list").stdout
+
+
+def build(tmp_path: Path, **environment: str) -> Path:
+    """What an installation would consist of, built from the tracked files."""
+    pytest.importorskip("Cython", reason="nothing is compiled without Cython")
+    tracked = subprocess.run(["git", "ls-files", "layoutlint", "rules", "*.cfg", "*.toml", "setup.py", "README.md", "LICENSE"],
+                             cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+    for file in tracked:
+        (tmp_path / "source" / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / "source" / file)
+    subprocess.run([sys.executable, "setup.py", "-q", "build", "--build-lib", str(tmp_path / "built")],
+                   cwd=tmp_path / "source", env=os.environ | environment, check=True, capture_output=True)  # fmt: skip
+    return tmp_path / "built"
+
+
+NO_COMPILER = {"CC": "false"}
+QUICKLY = {"CFLAGS": "-O0"}
+BUILDS = [({"LAYOUTLINT_COMPILE": "never"}, "interpreted"), (NO_COMPILER, "interpreted"), (QUICKLY, "compiled")]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("environment", "state"), BUILDS, ids=["never", "no compiler", "compiler"])
+def test_an_installation_works_with_a_compiler_and_without(environment: dict[str, str], state: str, tmp_path: Path):
+    if state == "compiled" and not (MODULES and shutil.which(os.environ.get("CC", "gcc"))):
+        pytest.skip("no C compiler, or no module has a .pxd")
+    paths = {"PYTHONPATH": str(build(tmp_path, **environment)), "PYTHONSAFEPATH": "1"}
+    assert run("--version", **paths).stdout == f"layoutlint {__version__} (DWARF scanner: {state})\n"
+    told = run(*CHECK, **paths)
+    assert (told.returncode, told.stdout) == (1, run(*CHECK).stdout)
+
+
+@pytest.mark.exhaustive
+def test_one_module_that_cannot_be_compiled_leaves_them_all_interpreted(tmp_path: Path):
+    if os.name != "posix" or not MODULES:
+        pytest.skip("the compiler is a shell script, or no module has a .pxd")
+    compiler = tmp_path / "compiler"
+    compiler.write_text(
+        f"#!/bin/sh\n"
+        f'case "$*" in *{SHARED.name}.c*) exit 1;; esac\n'
+        f'while [ $# -gt 1 ]; do [ "$1" = -o ] && echo "made" > "$2"; shift; done\n'
+    )
+    compiler.chmod(0o755)
+    built = build(tmp_path, CC=str(compiler))
+    assert list(built.rglob("*.pxd")) != []
+    assert [path for suffix in EXTENSION_SUFFIXES for path in built.rglob(f"*{suffix}")] == []
+
+
+@pytest.mark.exhaustive
+def test_failing_to_compile_is_an_error_when_compiling_is_asked_for(tmp_path: Path):
+    if not MODULES:
+        pytest.skip("no module has a .pxd")
+    with pytest.raises(subprocess.CalledProcessError):
+        build(tmp_path, LAYOUTLINT_COMPILE="must", **NO_COMPILER)

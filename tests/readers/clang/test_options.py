@@ -1,0 +1,57 @@
+"""Every option that the installed compilers list, and what libclang is given for it.
+
+The compilers say what their options do: the macros under each, and sizes and offsets. What is believed under an
+option must be so; a macro on which libclang differs must be one of the doubts about it.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.oracles import flag_oracle
+from tests.oracles.flag_oracle import CLANGS, CROSS, GCCS, Judge
+
+# Options of builds of Linux, glibc, redis, DPDK and PostgreSQL: layouts under them must not be unknown.
+COMMON = """
+    -O2 -g -Wall -pipe -fno-strict-aliasing -fno-common -fno-delete-null-pointer-checks -fno-strict-overflow -fwrapv
+    -fno-omit-frame-pointer -fstack-clash-protection -fno-stack-clash-protection -fno-plt -fvisibility=hidden
+    -ffunction-sections -fdata-sections -mtune=generic -mno-red-zone -mpreferred-stack-boundary=3 -mskip-rax-setup
+    -mindirect-branch=thunk-extern -mindirect-branch-register -mfunction-return=thunk-extern -mharden-sls=all
+    -mrecord-mcount -mfentry -fconserve-stack -fno-jump-tables -falign-functions=16 -fmin-function-alignment=16
+    -fzero-call-used-regs=used-gpr -ftrivial-auto-var-init=zero -fno-allow-store-data-races -fpatchable-function-entry=16,16
+    -fmacro-prefix-map=./= -ffile-prefix-map=/x=. -fdebug-prefix-map=/x=. -flto -flto=auto -ffat-lto-objects -fno-semantic-interposition
+    -fprofile-arcs -ftest-coverage --coverage -fno-ident -fmerge-constants -fno-inline-functions-called-once -frecord-gcc-switches
+    -fdiagnostics-color=always -fmessage-length=0 -MMD -MP -MFx.d -MTx.o -fno-builtin -fno-builtin-memcpy -fno-math-errno
+    -fexceptions -fasynchronous-unwind-tables -pthread -fPIC -fPIE -fcf-protection -mno-omit-leaf-frame-pointer -save-temps
+    -fstack-protector-strong -fno-tree-vectorize -ftree-vectorize -funroll-loops --param=ssp-buffer-size=4 -Wp,-D_FORTIFY_SOURCE=2
+    -march=x86-64-v2 -msse4.2 -mavx2 -mno-avx -mcx16 -fno-asynchronous-unwind-tables -fplugin-arg-x-y -fno-rtti -fgnu89-inline
+    -moutline-atomics -mstack-protector-guard=sysreg -ffixed-x18 -mbranch-protection=standard -fsanitize=undefined -fno-sanitize=all
+    -fcolor-diagnostics -fintegrated-as -no-canonical-prefixes -Qunused-arguments -fno-limit-debug-info -stdlib=libc++ -nostdinc++
+    -mretpoline-external-thunk -mstack-alignment=8 -fsplit-lto-unit -fexperimental-new-pass-manager -fno-addrsig
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("word", COMMON)
+def test_what_builds_use_is_known(word):
+    read = flag_oracle.flags.normalise((word,))
+    assert (read.problem, read.refusal) == (None, None)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("compiler", [*GCCS, *CLANGS, *CROSS])
+def test_every_option_that_a_compiler_lists(compiler):
+    """Of 24 options one: all take up to ten minutes for each compiler, and are tried with LAYOUTLINT_OPTIONS=all."""
+    if not flag_oracle.installed((compiler,)):
+        pytest.skip(f"{compiler} is not here, or does not work")
+    share = 1 if os.environ.get("LAYOUTLINT_OPTIONS") == "all" else 8 if compiler in CROSS else 24
+    judge = Judge(compiler, flag_oracle.effects(compiler, target_only=compiler in CROSS, share=share))
+    assert list(judge.mistakes()) == []
+    taken = [effect for effect in judge.effects.values() if effect.is_taken]
+    assert taken
+    if share > 1:
+        return
+    assert len(taken) > 20
+    # What changes nothing and is unknown all the same: options of other languages, of modules and of graphics processors.
+    assert judge.idle < 0.12 * len(taken), (judge.idle, len(taken))

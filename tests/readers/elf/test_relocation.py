@@ -1,0 +1,187 @@
+"""Relocation, compiled and interpreted: what each entry does, and that damaged tables are refused alike."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import struct
+import sys
+from array import array
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.readers.elf import elf_file, relocation
+from tests.readers.elf.test_elf import built, written
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def module(request, monkeypatch) -> ModuleType:
+    """The module as it is compiled, and as its source runs."""
+    source = relocation.__file__.split(".")[0] + ".py"
+    if request.param == "compiled":
+        if relocation.__file__ == source:
+            pytest.skip("relocation is not compiled here; `python setup.py build_ext --inplace` does it")
+        return relocation
+    spec = importlib.util.spec_from_file_location("interpreted_relocation", source)
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, loaded)  # dataclasses look their module up
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+VALUES = (0, 0x1000, 0xFFFFFFFFFFFFFFF0)
+
+
+def applied(module, machine, bits, little, has_addends, *entries, data=bytes(16)) -> bytes:
+    """The section after entries of (offset, symbol, type, addend)."""
+    mark = "<" if little else ">"
+    shift = 32 if bits == 64 else 8
+    words = mark + ("QQq" if bits == 64 else "IIi")
+    rows = [struct.pack(words, at, symbol << shift | kind, addend) for at, symbol, kind, addend in entries]
+    table = b"".join(row if has_addends else row[: len(row) * 2 // 3] for row in rows)
+    symbol = mark + ("8xQ8x" if bits == 64 else "4xI8x")
+    packed = b"".join(struct.pack(symbol, value % (1 << bits)) for value in VALUES)
+    values = module.symbol_values(memoryview(packed), bits, little)
+    section = bytearray(data)
+    module.apply(section, memoryview(table), values, module.TableFormat(machine, bits, little, has_addends))
+    return bytes(section)
+
+
+ENTRIES = [
+    # machine, bits, little, RELA, (offset, symbol, type, addend), section before, after
+    ("EM_X86_64", 64, True, True, (0, 1, 1, 5), 16 * b"\xaa", struct.pack("<Q", 0x1005) + 8 * b"\xaa"),
+    ("EM_X86_64", 64, True, True, (12, 1, 10, 0x12345), bytes(16), bytes(12) + struct.pack("<I", 0x13345)),
+    ("EM_X86_64", 64, True, True, (0, 1, 10, -0x1001), bytes(4), b"\xff\xff\xff\xff"),
+    ("EM_X86_64", 64, True, True, (0, 2, 1, 0x20), bytes(8), struct.pack("<Q", 0x10)),
+    ("EM_X86_64", 64, True, True, (8, 2, 1, -0x20), bytes(16), bytes(8) + struct.pack("<Q", 0xFFFFFFFFFFFFFFD0)),
+    ("EM_X86_64", 64, True, True, (0, 0, 0, 1), b"abcd", b"abcd"),
+    ("EM_X86_64", 64, True, True, (4, 0, 17, 1), b"abcd", b"abcd"),
+    ("EM_S390", 64, False, True, (1, 1, 4, 2), bytes(6), b"\0\0\0\x10\x02\0"),
+    ("EM_AARCH64", 64, True, True, (2, 1, 259, 3), bytes(4), b"\0\0\x03\x10"),
+    ("EM_386", 32, True, False, (0, 1, 1, 0), struct.pack("<I", 7), struct.pack("<I", 0x1007)),
+    ("EM_386", 32, True, False, (0, 2, 1, 0), struct.pack("<I", 0x20), struct.pack("<I", 0x10)),
+    ("EM_MIPS", 32, False, False, (0, 1, 2, 0), struct.pack(">I", 7), struct.pack(">I", 0x1007)),
+    ("EM_PPC", 32, False, True, (0, 1, 1, -1), bytes(4), struct.pack(">I", 0xFFF)),
+    ("EM_RISCV", 64, True, True, (0, 1, 35, 1), struct.pack("<I", 2), struct.pack("<I", 0x1003)),
+    ("EM_RISCV", 64, True, True, (0, 1, 39, 1), struct.pack("<I", 2), struct.pack("<i", 2 - 0x1001)),
+    ("EM_RISCV", 32, True, True, (0, 0, 36, -2), struct.pack("<q", 1), struct.pack("<q", -1)),
+    ("EM_RISCV", 64, True, True, (1, 1, 54, 0x10), b"abc", b"a\x10c"),
+    ("EM_SPARCV9", 64, False, True, (0, 1, 0xABCD00 | 32, 1), bytes(8), struct.pack(">Q", 0x1001)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("machine", "bits", "little", "has_addends", "entry", "before", "after"), ENTRIES)
+def test_what_an_entry_does(module, machine, bits, little, has_addends, entry, before, after):
+    assert applied(module, machine, bits, little, has_addends, entry, data=before) == after
+
+
+BAD = [
+    # id, entry on x86-64 and 16 bytes, message
+    ("behind the end", (13, 1, 10, 0), "a relocation at 0xd points outside"),
+    ("behind the end by one", (9, 1, 1, 0), "a relocation at 0x9 points outside"),
+    ("as far as can be", ((1 << 64) - 1, 1, 10, 0), "a relocation at 0xffffffffffffffff points outside"),
+    ("where adding a width would wrap", ((1 << 64) - 4, 1, 10, 0), "a relocation at 0xfffffffffffffffc points outside"),
+    ("an ignored one behind the end", (17, 1, 17, 0), "a relocation at 0x11 points outside"),
+    ("no such symbol", (0, 3, 10, 0), "a relocation at 0x0 points outside"),
+    ("no such symbol by far", (0, (1 << 32) - 1, 10, 0), "a relocation at 0x0 points outside"),
+    ("unknown type", (0, 1, 9, 0), "relocation type 9 of EM_X86_64 is not known"),
+    ("type 2 ** 32 - 1", (0, 1, (1 << 32) - 1, 0), "relocation type 4294967295 of EM_X86_64 is not known"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("entry", "message"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_bad_entries(module, entry, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        applied(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), entry)
+
+
+def test_a_section_shorter_than_a_value(module):
+    with pytest.raises(ValueError, match="points outside"):
+        applied(module, "EM_X86_64", 64, True, True, (0, 1, 1, 0), data=b"abc")
+
+
+@pytest.mark.parametrize("size", [1, 8, 23, 25])
+def test_a_table_that_ends_inside_an_entry(module, size):
+    shape = module.TableFormat("EM_X86_64", 64, True, True)
+    with pytest.raises(ValueError, match=f"a relocation table of {size} bytes ends inside an entry"):
+        module.apply(bytearray(8), memoryview(bytes(size)), array("Q", VALUES), shape)
+    with pytest.raises(ValueError, match=f"a symbol table of {size} bytes ends inside a symbol"):
+        module.symbol_values(memoryview(bytes(size)), 64, True)
+
+
+MIPS = [
+    # little-endian, bytes of r_info behind the symbol: special symbol, third, second and first type
+    (True, (0, 0, 0, 18)), (False, (0, 0, 0, 18)), (True, (3, 0, 0, 2)), (False, (3, 0, 0, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("little", "types"), MIPS)
+def test_mips64_packs_its_types(module, little, types):
+    mark, section = "<" if little else ">", bytearray(8)
+    table = struct.pack(f"{mark}QI4Bq", 0, 1, *types, 2)
+    module.apply(section, memoryview(table), array("Q", VALUES), module.TableFormat("EM_MIPS", 64, little, True))
+    assert section == struct.pack(f"{mark}Q", 0x1002) if types[-1] == 18 else struct.pack(f"{mark}I4x", 0x1002)
+
+
+@pytest.mark.parametrize("little", [True, False])
+@pytest.mark.parametrize(("types", "has_addends", "message"), [
+    ((0, 0, 18, 2), True, "composed 64-bit MIPS relocations are not known"),
+    ((0, 5, 0, 2), True, "composed 64-bit MIPS relocations are not known"),
+    ((0, 0, 0, 2), False, "64-bit MIPS relocations without addends are not known"),
+])  # fmt: skip
+def test_mips64_that_is_not_known(module, little, types, has_addends, message):
+    table = struct.pack(f"{'<' if little else '>'}QI4B", 0, 1, *types) + bytes(8 * has_addends)
+    with pytest.raises(ValueError, match=message):
+        module.apply(bytearray(8), memoryview(table), array("Q", VALUES), module.TableFormat("EM_MIPS", 64, little, has_addends))
+
+
+def test_long_tables_are_one(module):
+    """More entries than are taken at once; each writes its number."""
+    count = 150_000
+    entries = [(8 * n, 0, 1, n) for n in range(count)]
+    data = applied(module, "EM_X86_64", 64, True, True, *entries, data=bytes(8 * count))
+    assert array("Q", data) == array("Q", range(count))
+
+
+def test_compiled_and_interpreted_agree_on_anything(module):
+    """Random entries of all kinds and widths: the same bytes, or the same error at the same place."""
+    rng = random.Random(1)
+    for machine, recipes in relocation._RECIPES.items():
+        for _ in range(60):
+            bits, little, has_addends = rng.choice((32, 64)), rng.random() < 0.5, rng.random() < 0.7
+            entries = [
+                (rng.choice((rng.randrange(40), rng.getrandbits(bits))) if rng.random() < 0.1 else rng.randrange(24),
+                 rng.randrange(3), rng.choice(list(recipes)) & 0xFF, rng.randrange(-(1 << 31), 1 << 31))
+                for _ in range(6)
+            ]  # fmt: skip
+            arguments = (machine, bits, little, has_addends, *entries)
+            assert outcome(module, *arguments) == outcome(relocation, *arguments)
+
+
+def outcome(module, *arguments) -> bytes | str:
+    try:
+        return applied(module, *arguments, data=bytes(range(32)))
+    except ValueError as error:
+        return str(error)
+
+
+def test_relocated_sections_cannot_be_changed_and_hash(tmp_path):
+    with elf_file.open_elf(built(tmp_path, "-c")) as image:
+        section = image.section(".debug_info")
+        assert section.readonly
+        assert {bytes(section[:4])} == {section[:4]}
+
+
+def test_tables_that_overlap_are_refused(tmp_path):
+    """Five hundred more headers that mean the same table, which would be carried out as often."""
+    content = bytearray(Path(built(tmp_path, "-c")).read_bytes())
+    start, count = struct.unpack_from("<Q", content, 40)[0], struct.unpack_from("<H", content, 60)[0]
+    headers = [content[start + 64 * n : start + 64 * (n + 1)] for n in range(count)]
+    table = max((h for h in headers if h[4] == 4), key=lambda h: struct.unpack_from("<Q", h, 32))  # SHT_RELA
+    struct.pack_into("<H", content, 60, count + 500)
+    path = written(tmp_path, bytes(content) + bytes(table) * 500)
+    with elf_file.open_elf(path) as image, pytest.raises(ReadError, match="its 501 relocation tables are larger than the file"):
+        image.section(".debug_info")

@@ -1,0 +1,111 @@
+"""The packs for Linux: every rule has its cases, and the document says of the changes what the cases say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from layoutlint.intent.toml import case_file, rule_file
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint import cases
+from layoutlint.lint.options import Options
+from layoutlint.lint.run import check
+from tests.harness.command import ROOT
+from tests.harness.tools import need
+
+PACKS = rule_file.shipped_packs()
+RULES = {rule.id: rule for pack in PACKS for rule in pack.rules}
+CASES = [(pack, case) for pack in PACKS for case in case_file.load(pack, rule_file.file_of(pack))]
+DOCUMENT = (ROOT / "docs" / "kernel-rules.md").read_text()
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading of the document, without its head."""
+    section = DOCUMENT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [line.strip("|").split("|") for line in re.findall(r"^\|.*\|$", section, re.M)[2:]]
+
+
+def table(heading: str) -> list[tuple[str, ...]]:
+    return [tuple(cell.strip() for cell in row) for row in rows(heading)]
+
+
+@pytest.mark.parametrize("tried", cases.run(PACKS), ids=lambda tried: tried.pack.name)
+def test_every_rule_has_a_breaking_and_a_keeping_case(tried):
+    assert [(result.case.name, result.expected.rule.id, result.message) for result in tried.results if not result.passed] == []
+    assert [(lack.rule.id, lack.lacks) for lack in tried.rules_without_cases] == []
+    assert tried.passed
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+def test_every_rule_says_why_and_where_from(rule):
+    assert len(rule.why.split()) > 5
+    assert rule.evidence
+
+
+@pytest.mark.parametrize(("pack", "case"), CASES, ids=[f"{pack.name} {case.name}" for pack, case in CASES])
+def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
+    need("gcc")
+    if any(flag.startswith("--target") for flag in case.flags):
+        pytest.skip("the case is for another machine than gcc's")
+    pack = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
+    path = tmp_path / "case.o"
+    command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
+    subprocess.run(command, input=case.text, text=True, check=True)
+    report = check([str(path)], (pack,), (), Options())
+    found = {f.rule.id: f.verdict.outcome for f in (*report.kept_findings, *report.findings)}  # the worst of several
+    assert {e.rule.id: found[e.rule.id] for e in case.expectations} == {e.rule.id: e.outcome for e in case.expectations}
+
+
+CHANGES = table("The changes")
+
+
+@pytest.mark.parametrize(("structs", "change", "rule", "before", "after"), CHANGES, ids=[row[2] for row in CHANGES])
+def test_every_change_is_found_before_and_kept_after(structs, change, rule, before, after):
+    said = {
+        (word, expected.outcome.value)
+        for _, case in CASES for word in ("before", "after") if case.name.startswith(f"{word}: ")
+        for expected in case.expectations if expected.rule.id == rule
+    }  # fmt: skip
+    assert {(word, outcome) for word, outcome in said if word == "before"} >= {("before", before)}
+    assert (before, after) in {("broken", "kept"), ("at-risk", "kept")}
+    assert ("after", "kept") in said
+    assert RULES[rule].struct in structs.split(", ")
+
+
+def test_the_number_of_changes():
+    (stated, seen) = map(int, re.search(r"These are (\d+) of the (\d+) changes", DOCUMENT).groups())
+    assert (stated, seen) == (len(CHANGES), len(CHANGES) + len(table("What is not stated, or otherwise")))
+
+
+def test_every_rule_is_in_the_document():
+    shown = {row[2] for row in CHANGES} | {row[0] for row in table("Verdicts on five kernels")}
+    packs = [pack for pack in PACKS if pack.kernel]
+    historic = {rule.id for pack in packs for rule in pack.rules if rule.when.kernel and rule.when.kernel.below}
+    assert {rule.id for pack in packs for rule in pack.rules} - shown <= historic
+
+
+def test_the_document_names_who_writes_and_who_reads_for_every_rule():
+    """Those of kernel/comments have the file and line of the comment that asks for them."""
+    named = [rule for row in table("Who writes and who reads") for rule in row[0].split(", ")]
+    packs = [pack for pack in PACKS if pack.kernel and pack.name != "kernel/comments"]
+    assert sorted(named) == sorted(rule.id for pack in packs for rule in pack.rules)
+
+
+KERNELS = {path.stem for path in Path(ROOT / "rules" / "kernel").glob("*.toml") if ".cases" not in path.name}
+
+
+def test_no_pack_needs_every_struct():
+    """`embedded` makes every run on a kernel read all that it defines; so do guesses, which are asked for."""
+    words = {intent.placement.word for pack in PACKS for intent in pack.structs if intent.placement}
+    assert "embedded" not in words
+    assert {pack.name for pack in PACKS if not pack.guesses} == {f"kernel/{name}" for name in KERNELS}
+
+
+def test_outcomes_of_cases_are_told_apart():
+    """The cases would not show much if all that they expect were one outcome."""
+    expected = [e.outcome for _, case in CASES for e in case.expectations]
+    assert min(expected.count(Outcome.BROKEN), expected.count(Outcome.KEPT)) > 40
