@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import compileall
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -37,11 +38,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = config.getoption("--exhaustive")
+    _sample(items)
     chosen = [item for item in items if _is_exhaustive(item) == wanted]
     left = [item for item in items if _is_exhaustive(item) != wanted]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Mark all but every n-th row of a test with the mark `one_in(n)` as exhaustive."""
+    rows: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            name = item.nodeid.partition("[")[0]
+            if rows[name] % mark.args[0]:
+                item.add_marker(pytest.mark.exhaustive)
+            rows[name] += 1
 
 
 def _is_exhaustive(item: pytest.Item) -> bool:

@@ -104,6 +104,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("words", "status", "reason", "make"), REFUSED)
 def test_a_file_that_is_named(
     words: tuple[str, ...], status: int, reason: str, make: Callable[[Path], None], project: Path
@@ -133,6 +134,7 @@ FOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("make", [fifo, zero])
 @pytest.mark.parametrize(
     ("place", "words", "status", "said"), FOUND, ids=[" ".join((row[0], *row[1])) for row in FOUND]

@@ -116,6 +116,7 @@ EXTRA = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("arguments", "status"), [case[1:] for case in STATUS], ids=[case[0] for case in STATUS])
 def test_status(project, arguments, status):
     for name, text in EXTRA.items():
@@ -125,6 +126,7 @@ def test_status(project, arguments, status):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
 def test_the_status_is_the_same_in_every_format(project, format_):
     assert run("check", "ring.h", "--format", format_, cwd=project).returncode == 1
@@ -208,6 +210,7 @@ def test_compiler_flags_behind_dashes_and_as_an_option(project):
     assert run("check", "flagged.h", cwd=project).returncode == 3
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8", "en_US.ISO-8859-1"])
 @pytest.mark.parametrize("format_", ["text", "json", "sarif", "github"])
 def test_any_file_name_in_any_locale(project, locale, format_):

@@ -60,6 +60,7 @@ def starts(limit) -> bool:
     return not subprocess.run([sys.executable, "-I", "-S", "-c", "import os, sys"], capture_output=True, preexec_fn=limit).returncode
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     "number", [5, 8, *(pytest.param(number, marks=pytest.mark.exhaustive) for number in (4, 6, 7, 10, 12, 16, 20))]
@@ -73,6 +74,7 @@ def test_descriptors(tree, command, number):
     never_a_finding(python(tree, *COMMANDS[command], limit=limit))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["version", "rules", "header", "object", "show"])
 @pytest.mark.parametrize(
     "megabytes", [16, 40, 100, *(pytest.param(each, marks=pytest.mark.exhaustive) for each in (14, 18, 20, 24, 28, 32, 60))]
@@ -118,6 +120,7 @@ SURROUNDINGS = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("variables", [row[1] for row in SURROUNDINGS], ids=[row[0] for row in SURROUNDINGS])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_surroundings(tree, command, variables):
@@ -135,6 +138,7 @@ def test_a_working_folder_that_is_gone(tree, tmp_path, command):
     assert (done.returncode, done.stderr) == (3, b"layoutlint: .: the working directory does not exist; change to another one\n")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("streams", ["<&-", "2>&-", "<&- 2>&-", ">&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["header", "object", "objects", "test", "output"])
 def test_closed_streams(tree, command, streams):

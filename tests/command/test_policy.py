@@ -104,6 +104,7 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("base", "change", "words", "without", "status"), CHANGES.values(), ids=CHANGES)
 def test_changes(project, base, change, words, without, status):
     write(committed(project, base), change)
@@ -184,6 +185,7 @@ def test_no_repository(tmp_path):
     assert "git rev-parse failed" in said
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("text", "status"), [(IGNORED, 1), (IGNORED_STRUCT, 1), (ATTRIBUTE, 1), (BROKEN, 1)])
 def test_no_suppressions(project, text, status):
     write(project, BASE | {"q.h": text})
@@ -209,6 +211,7 @@ CONFIGURATION = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("lacks_object", [False, True], ids=["whole", "partial"])
 @pytest.mark.parametrize("configuration", CONFIGURATION.values(), ids=CONFIGURATION)
 def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration, lacks_object):

@@ -117,6 +117,7 @@ def _outcome(made: Path, placement: str = "static", *options: str, rules: str = 
     return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("compiler", "is_linked"),
     [

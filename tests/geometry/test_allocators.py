@@ -225,6 +225,7 @@ def objects_of(word: str, size: int, align: int, line_size: int) -> dict[int, in
     return {at % line_size: at for at in ALLOCATED[word](max(size, 1), align)}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rule", WITH_BASES, ids=lambda rule: rule.__name__)
 @given(data=st.data(), judged=structs(), word=st.sampled_from(sorted(ALLOCATED)), line_size=st.sampled_from(LINES))
 @settings(max_examples=40)

@@ -58,6 +58,7 @@ def judged(report: dict) -> list[tuple[str, str]]:
     return [(f["rule"].removeprefix("comment/ended/"), f["outcome"]) for f in (*report["findings"], *report["kept"])]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("comments", "align", "expected"), [case[1:] for case in CLAIMS], ids=[case[0] for case in CLAIMS])
 def test_claims(comments, align, expected, tmp_path):
     (tmp_path / "ended.h").write_text(HEADER.format(*comments, align=align))
@@ -176,6 +177,7 @@ RUBBISH = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("line", RUBBISH)
 def test_rubbish_takes_no_time(line, tmp_path):
     """Files of a megabyte, in which heads, braces and comments never end; the struct before is found in each."""

@@ -140,6 +140,7 @@ def compilers(machine: str) -> list[tuple[str, ...]]:
     return [words for words in found if fault(words[0], (*words[1:], "-c")) is None]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("build", BUILDS)
 def test_every_verdict_is_that_of_compilers_and_of_objects_at_every_address(report, tmp_path, build):
     machine, cpus, _ = build.split("-")
@@ -241,6 +242,7 @@ STATUS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("inputs", "options", "status", "outcome", "message"), STATUS)
 def test_status(project, inputs, options, status, outcome, message):
     found, report = checked(project, inputs, *options)
@@ -267,6 +269,7 @@ BAD = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("build", "unread"), [case[1:] for case in BAD], ids=[case[0] for case in BAD])
 def test_a_build_that_cannot_be_read_is_named(project, build, unread):
     (project / "folder").mkdir()

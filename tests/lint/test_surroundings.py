@@ -154,6 +154,7 @@ VERDICTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("code", "rules", "found"), [case[1:] for case in VERDICTS], ids=[case[0] for case in VERDICTS])
 def test_verdicts(tmp_path, code, rules, found):
     judged = Judged(tmp_path, code, rules)
@@ -307,6 +308,7 @@ BESIDE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("code", "rules", "found"), [case[1:] for case in BESIDE], ids=[case[0] for case in BESIDE])
 def test_what_stands_beside(tmp_path, code, rules, found):
     judged = Judged(tmp_path, code, rules)

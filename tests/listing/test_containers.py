@@ -125,6 +125,7 @@ STATUS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("arguments", "status", "said"), [row[1:] for row in STATUS], ids=[row[0] for row in STATUS])
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_status(folder, arguments, status, said, format_):

@@ -12,6 +12,7 @@ from tests.randstruct import golden
 SEEDS = [sha256(bytes([number])).hexdigest() for number in range(4)]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("source", golden.MARKED)
 def test_clang(source, seed):
@@ -39,6 +40,7 @@ ATTRIBUTES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", SEEDS[:2])
 @pytest.mark.parametrize(("members", "attribute"), [case[1:] for case in ATTRIBUTES], ids=[case[0] for case in ATTRIBUTES])
 def test_attributes_are_those_of_the_struct_itself(members, attribute, seed, tmp_path):

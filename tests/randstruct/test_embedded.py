@@ -29,6 +29,7 @@ STRUCTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("reader", ["dwarf", "btf"])
 @pytest.mark.parametrize(("inner", "outer", "first", "second"), STRUCTS)
 def test_offsets_are_those_of_the_compiler(inner, outer, first, second, reader, tmp_path):

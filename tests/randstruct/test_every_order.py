@@ -163,6 +163,7 @@ def test_bit_fields(type_, a, b, kind, mode):
     holds_as_expected(type_, a, b, kind, mode)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mode", list(MODES))
 @pytest.mark.parametrize(("type_", "a", "b", "kind"), list(cases(4, ["separate", "order", "together", "adjacent"], (7,), False)))
 def test_seven_fields(type_, a, b, kind, mode):

@@ -16,6 +16,7 @@ PACKED = {"packed", "packed_marked"}
 """Debug information does not state that their alignment is 1."""
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", TELLING)
 @BUILD
 def test_every_struct(build, kind):
@@ -50,6 +51,7 @@ def _vectors(shown):
 SEEN = [build for build in golden.DRAWN if build["source"] == "drawn.c"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", [kind for kind in INPUTS if kind != "C"])
 @pytest.mark.parametrize("build", one_in(3, SEEN), ids=golden.named)
 def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
@@ -66,6 +68,7 @@ def test_drawn_structs_of_which_debug_information_hides_nothing(build, kind):
     assert "this input does not show bit-fields without a name" in said
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", TELLING)
 @BUILD
 def test_every_alignment(build, kind):

@@ -121,6 +121,7 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("flags", "then"), [case[1:] for case in ELSEWHERE], ids=[case[0] for case in ELSEWHERE])
 def test_the_sign_stands_elsewhere(flags, then, plugin, tmp_path):
     text = f"{SOURCE}\n#ifdef MAIN\nint main(void) {{ return 0; }}\n#endif\n"

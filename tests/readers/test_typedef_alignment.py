@@ -121,6 +121,7 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "placement", "outcome"), VERDICTS)
 @pytest.mark.parametrize("way", WAYS, ids=IDS)
 def test_the_verdict_is_that_of_the_typedef(tmp_path, way, name, placement, outcome):

@@ -61,6 +61,7 @@ def checked(tmp_path):
     return check
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rules", "options", "judged", "status"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_check(rules, options, judged, status, checked):
     done = checked(rules, "--format", "json", *options)

@@ -113,6 +113,7 @@ def check_text(tmp_path: Path, text: str, *more: str, encoding: str = "utf-8") -
     return run("check", "made.c", *more, cwd=tmp_path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("comment", "said"), MISTAKES, ids=[said for said, _ in MISTAKES])
 def test_mistakes_are_told_with_their_places(comment, said, tmp_path):
     done = check_text(tmp_path, f"struct s {{\n\tlong a; /* layoutlint: {comment} */\n\tlong b;\n}} s;\n")
@@ -185,6 +186,7 @@ WORDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("compiled", [(), ("made.o", "--sources", ".")], ids=["text", "DWARF"])
 @pytest.mark.parametrize(("at", "line", "rule", "said"), WORDS, ids=[row[0] for row in WORDS])
 def test_what_matches_nothing_is_a_note_of_its_own(at, line, rule, said, compiled, tmp_path):

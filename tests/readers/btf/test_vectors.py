@@ -79,6 +79,7 @@ def _written(folder, text):
     return re.findall(r"STRUCT 's' (size=\d+)|'\w+' type_id=\d+ (bits_offset=\d+)", dump), lacks
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("array", "vector"), TWINS)
 def test_the_size_is_known_unless_a_vector_would_look_alike(tmp_path, array, vector):
     dump, lacks = _written(tmp_path, TWIN.format(array))

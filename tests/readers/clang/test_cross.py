@@ -54,6 +54,7 @@ def read(folder, name: str, **more):
     return inputs.read((str(folder / "facts.h"),), WANTED, ReadOptions(target=name, **more))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", cross_target.NAMES)
 def test_layouts_are_those_of_clang_for_the_machine(tmp_path, name):
     # the fast types are the C library's, and clang knows none

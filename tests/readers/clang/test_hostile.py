@@ -76,6 +76,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("text", "reasons"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE])
 def test_a_hostile_text_is_not_read_and_the_others_are_judged(text, reasons, here):
     (here / "bad.h").write_text(text + STRUCT)

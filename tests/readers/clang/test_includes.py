@@ -71,6 +71,7 @@ TREES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("files", "config", "fields"), [case[1:] for case in TREES], ids=[case[0] for case in TREES]
 )

@@ -118,6 +118,7 @@ def test_the_libraries_would_be_loaded(hostile):
     mark.unlink()
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize(
     "start",

@@ -47,6 +47,7 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("files", "words", "status"), FILES.values(), ids=FILES)
 def test_files(tmp_path, files, words, status):
     written(tmp_path, files)
@@ -66,6 +67,7 @@ FOLDERS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("files", "expected"), FOLDERS.values(), ids=FOLDERS)
 def test_folders(tmp_path, files, expected):
     found = report(tmp_path, written(tmp_path / "tree", files))

@@ -172,6 +172,7 @@ BUILDS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=[" ".join((c, *f)) for c, f in BUILDS])
 def test_programs(compiler, flags, tmp_path, monkeypatch):
     same(build(tmp_path / "built", compiler, *flags), NAMES, monkeypatch)

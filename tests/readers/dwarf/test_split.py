@@ -61,6 +61,7 @@ def ways(request, tmp_path_factory):
     return build(folder / "plain", compiler, *flags), build(folder / "split", compiler, *flags, "-gsplit-dwarf"), version
 
 
+@pytest.mark.one_in(3)
 def test_dwo_files(ways):
     plain, split, _ = ways
     same(plain, split)

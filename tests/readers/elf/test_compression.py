@@ -138,6 +138,7 @@ def test_zstd_is_not_loaded_before_it_is_met(tmp_path):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", ["-gz=zlib", "-gz=zstd", "-gz=zlib-gnu"])
 @pytest.mark.parametrize("kind", ["-c", "-fPIC -shared"], ids=["object", "linked"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

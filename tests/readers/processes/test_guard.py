@@ -103,6 +103,7 @@ def lives(process: int) -> bool:
 NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc tells of the children")
 
 
+@pytest.mark.one_in(3)
 @NEEDS_PROC
 @pytest.mark.parametrize(("patch", "here", "words"), [run[1:] for run in RUNS], ids=[run[0] for run in RUNS])
 def test_no_process_outlives_a_parent_that_is_killed(folder, patch, here, words):
@@ -118,6 +119,7 @@ def test_no_process_outlives_a_parent_that_is_killed(folder, patch, here, words)
     run.communicate(timeout=2)  # nobody else holds its streams
 
 
+@pytest.mark.one_in(4)
 @NEEDS_PROC
 @pytest.mark.parametrize("order", ["first", "last"])
 @pytest.mark.parametrize(("patch", "here", "words"), [run[1:] for run in RUNS], ids=[run[0] for run in RUNS])

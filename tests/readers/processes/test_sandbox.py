@@ -68,6 +68,7 @@ def test_large_results_come_through():
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(
     ("die", "limits", "how"), [way[1:] for way in WAYS_TO_DIE], ids=[way[0] for way in WAYS_TO_DIE]
