@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_longlong, c_size_t, c_uint, c_ulong, c_void_p
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from layoutlint.errors import ReadError
@@ -241,7 +241,10 @@ def visit(lib: Any, cursor: Cursor, take: Callable[[Cursor, Cursor], int]) -> No
 
 
 def fields_of(lib: Any, record: Type) -> list[Cursor]:
-    """Return the field declarations of a struct or union, also anonymous members and unnamed bit-fields."""
+    """Return the field declarations of a struct or union, also anonymous members and unnamed bit-fields.
+
+    Of one that libclang has marked as invalid, because of an error in it, they are what is declared.
+    """
     fields: list[Cursor] = []
 
     def visitor(field: Cursor, _: object) -> int:
@@ -249,7 +252,15 @@ def fields_of(lib: Any, record: Type) -> list[Cursor]:
         return CONTINUE
 
     lib.clang_Type_visitFields(record, FieldVisitor(visitor), None)
+    if not fields:  # clang_Type_visitFields skips invalid records
+        visit(lib, lib.clang_getTypeDeclaration(record), partial(_keep_field, fields))
     return fields
+
+
+def _keep_field(fields: list[Cursor], child: Cursor, _: Cursor) -> int:
+    if child.kind == FIELD:
+        fields.append(child)
+    return CONTINUE
 
 
 class Spot:

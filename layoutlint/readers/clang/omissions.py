@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from layoutlint.model.reading import Omission
+from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.c_tokens import blank_out
 from layoutlint.readers.clang import libclang, text_search
@@ -21,6 +22,7 @@ from layoutlint.readers.clang.libclang import Cursor, Spot
 FUNCTION: Final = 8
 """CXCursor_FunctionDecl."""
 _MOST: Final = 3
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _BRACE: Final = re.compile(r"[{}]")
 _ENDS: Final = re.compile(r"\)\s*;")
 """The end of a declaration; parameters of K&R functions end in semicolons as well, after names."""
@@ -34,6 +36,8 @@ class HiddenStruct:
     place: str
     is_local: bool
     """Whether it is inside a function; otherwise `#if` excludes it."""
+    container: str = ""
+    """Instead of both: the struct with errors whose text mentions it, and whose fields do not."""
 
 
 def find_hidden(
@@ -61,6 +65,27 @@ def find_hidden(
             if is_local or (file == main and name not in scope.names):
                 line = text.count("\n", 0, offset) + 1
                 yield HiddenStruct(name, f"{places.reported_name(file)}:{line}", is_local)
+
+
+def find_lost_members(damaged: Iterable[tuple[Struct, bytes]], wanted: Wanted) -> Iterator[HiddenStruct]:
+    """Yield the requested structs that structs with errors mention, but not in their fields.
+
+    `damaged` are the structs with their texts: libclang drops the fields that it cannot parse.
+    """
+    for struct, text in damaged:
+        body = blank_out(text[text.find(b"{") + 1 :].decode("latin-1"))
+        mentioned = wanted.names.intersection(_WORD.findall(body)) - _words_of_fields(struct.fields)
+        for name in sorted(mentioned - {struct.name, *struct.aliases}):
+            yield HiddenStruct(name, str(struct.source or struct.origin), False, struct.name)
+
+
+def _words_of_fields(fields: Iterable[Field]) -> set[str]:
+    words = set[str]()
+    for member in fields:
+        if member.aggregate is not None or "*" in str(member.type):
+            words.update(_WORD.findall(str(member.type)), (member.name or "",))
+        words |= _words_of_fields(member.members)
+    return words
 
 
 class _Scope:
@@ -116,7 +141,16 @@ def report_hidden(hidden_structs: Iterable[HiddenStruct], is_configured: bool) -
         yield Omission(
             f"{reason}: {_list_places(local)}", frozenset(struct.name for struct in local), is_shared=False
         )
-    left_out = [] if is_configured else [struct for struct in unique if not struct.is_local]
+    for name in sorted({struct.name for struct in unique if struct.container}):
+        lost = [struct for struct in unique if struct.container and struct.name == name]
+        what = (
+            "a struct with errors mentions"
+            if len(lost) == 1
+            else f"{len(lost):,} structs with errors mention"
+        )
+        holders = [replace(struct, name=struct.container) for struct in lost]
+        yield Omission(f"{what} {name} and may embed it: {_list_places(holders)}", frozenset((name,)))
+    left_out = [] if is_configured else [s for s in unique if not s.is_local and not s.container]
     if left_out:
         noun = "struct that `#if` leaves" if len(left_out) == 1 else "structs that `#if` leaves"
         remedy = "pass the flags of the build, such as `-- -DNAME`"

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutlint import files
@@ -21,7 +21,7 @@ from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annot
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Type
-from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden
+from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
     ARRAYS,
@@ -104,17 +104,18 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
         problems = Problems(
             lib, handle, places, types, found_diagnostics, tuple(listing.variables), unit.shuffled_by
         )
-        structs = tuple(_Taker(listing, types, problems, unit, target).structs())
+        taker = _Taker(listing, types, problems, unit, target)
+        structs = tuple(taker.structs())
         blamed = problems.error_origins() if found_diagnostics else ()
         declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
         names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
         main = lib.clang_getFile(handle, os.fsencode(unit.main))
         file_scope = (*listing.records, *listing.typedefs, *listing.functions)
-        hidden_structs = (
-            find_hidden(lib, handle, main, places, wanted, file_scope) if looks_for_hidden else ()
+        hidden_structs = find_hidden(lib, handle, main, places, wanted, file_scope)
+        hidden_tuple = (
+            (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
         )
-        hidden_tuple = tuple(hidden_structs)
     beforehand = () if unit.problem is None else (unit.problem,)
     messages = (
         diagnostic.text for diagnostic in found_diagnostics if not diagnostic.is_doubt or diagnostic.is_global
@@ -280,6 +281,8 @@ class _Taker:
     problems: Problems
     unit: Unit
     target: Target
+    damaged: list[tuple[Struct, bytes]] = field(default_factory=list)
+    """Definitions with errors, and their texts."""
 
     def structs(self) -> Iterator[Struct]:
         """Yield definitions in the order of the text, then requested names that are only declared."""
@@ -316,6 +319,9 @@ class _Taker:
         shape = self.types.shape(self.types.lib.clang_getCursorType(record))
         declared = self._declaration(record, name, aliases)
         annotations, fields = self.listing.annotations, self.types.members(record)
+        error = self.problems.problem_of(record)
+        if error is not None:
+            self.damaged.append((replace(declared, fields=fields), self.problems.text_of(record)))
         return replace(
             declared,
             is_tagged=bool(self.types.tag(record)),
@@ -325,9 +331,7 @@ class _Taker:
             annotations=()
             if annotations is None
             else tuple(annotations.annotations_of(declared.source, fields)),
-            problem=self.unit.problem
-            or self.problems.problem_of(record)
-            or self._compiler_difference(record, fields),
+            problem=self.unit.problem or error or self._compiler_difference(record, fields),
             is_randomisable=not self.unit.with_marks and self.problems.is_marked(record),
         )
 
@@ -409,13 +413,13 @@ class _Taker:
 
 def _long_double(fields: tuple[Field, ...]) -> str | None:
     """Return the first field at any depth that is a `long double`, or an array or complex number of them."""
-    for field in fields:
-        type_spelling = (field.underlying_types or (field.type,))[-1]
+    for member in fields:
+        type_spelling = (member.underlying_types or (member.type,))[-1]
         if "long double" in type_spelling.left and "*" not in type_spelling.left:
-            return field.name or ""
-        nested = _long_double(field.members)
+            return member.name or ""
+        nested = _long_double(member.members)
         if nested is not None:
-            return f"{field.name}.{nested}" if field.name else nested
+            return f"{member.name}.{nested}" if member.name else nested
     return None
 
 

@@ -70,6 +70,13 @@ class Problems:
         is_invalid = any(map(self.lib.clang_isInvalidDeclaration, declarations))
         return self.diagnostics[0].text if is_invalid and self.diagnostics else None
 
+    def text_of(self, record: Cursor) -> bytes:
+        """Return the text of a struct as written, up to its semicolon; empty if it ends in another file."""
+        extent = self._to_semicolon(self._extent(record))
+        if extent.file is None or extent.end is None:
+            return b""
+        return self._text(extent.file)[extent.start : extent.end]
+
     def is_marked(self, record: Cursor) -> bool:
         """Return whether a struct is marked for shuffling, by the attribute or a macro that may be empty."""
         extent = self._extent(record)

@@ -145,3 +145,29 @@ def test_guesses_on_structs_that_could_not_be_judged(tmp_path):
     assert done.returncode == found["exit"] == 3
     assert [reason.partition(",")[0] for reason in reasons(found)] == ["2 of 3 structs could not be judged"]
     assert run("check", tmp_path / "a.h", "--pack", "generic", "--allow-unknown").returncode == 0
+
+
+LOST = {
+    "no semicolon": ("int x struct in i;", 3, "may embed it: out at y.h:2"),
+    "an unknown type before it": ("foo bar baz struct in i;", 3, "may embed it: out at y.h:2"),
+    "a macro that is not defined": ("UNKNOWN_MACRO(struct in, i);", 3, "may embed it: out at y.h:2"),
+    "an array of unknown length": ("struct in i[UNKNOWN];", 3, "the layout of struct out is unreliable"),
+    "elements aligned to more than their size": ("wide w[3]; struct in i;", 3, "the layout of struct out is unreliable"),
+    "an error, and no mention": ("int x int y;", 0, "kept"),
+    "in a comment only": ("int x int y; /* struct in */", 0, "kept"),
+}
+
+
+@pytest.mark.parametrize(("body", "status", "text"), LOST.values(), ids=LOST)
+def test_a_container_with_errors_is_not_passed_over(tmp_path, body, status, text):
+    (tmp_path / "y.h").write_text(
+        "typedef short wide __attribute__((aligned(64)));"
+        f"struct in {{ long a; char b; }};\nstruct out {{ {body} }};\nstruct ok {{ struct in i; }};\n"
+    )
+    (tmp_path / "r.toml").write_text(
+        '[pack]\nname = "x"\n[struct.in]\nplacement = "embedded"\n[struct.ok]\nplacement = "aligned:64"\n'
+        '[struct.out]\nplacement = "aligned:64"\n'
+        '[[rule]]\nid = "r"\nstruct = "in"\nkind = "no-straddle"\nfields = ["a"]\nwhy = "x"\n'
+    )
+    done = run("check", "y.h", "--rules", "r.toml", cwd=tmp_path)
+    assert (done.returncode, " ".join(text.split()) in " ".join(done.stdout.split())) == (status, True), done.stdout
