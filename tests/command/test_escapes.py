@@ -11,7 +11,6 @@ import pytest
 
 from layoutlint import escapes
 from tests.harness.command import run
-from tests.harness.samples import one_in
 from tests.readers.elf.test_elf import tool
 
 CHARACTERS = [
@@ -176,7 +175,8 @@ class TestRuns:
         assert plain != done.stdout
         assert not any(row.lstrip().startswith("::") for row in plain.split("\n"))
 
-    @pytest.mark.parametrize("form", one_in(4, CHECKED))
+    @pytest.mark.one_in(4)
+    @pytest.mark.parametrize("form", CHECKED)
     def test_file_names(self, vehicles, form):
         for path in vehicles.glob("*forged.h"):
             harmless(run("check", path.name, "--rules", "rules.toml", "--format", form, cwd=vehicles), form)

@@ -26,7 +26,6 @@ from layoutlint.reports.check import text as as_text
 from layoutlint.reports.show import c_types
 from tests.harness.command import ROOT
 from tests.harness.pace import within
-from tests.harness.samples import one_in
 from tests.readers.elf.test_elf import tool
 
 RULE = '[[rule]]\nid = "r"\n{struct}kind = "{kind}"\nwhy = "w"\n{keys}\n'
@@ -229,7 +228,8 @@ FLAGS = (
 )
 
 
-@pytest.mark.parametrize("spelled", one_in(5, FLAGS))
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("spelled", FLAGS)
 def test_flags_take_time_by_their_number(spelled):
     read = normalise(tuple(spelled.format(number) for number in range(20_000)))
     unit = Unit("/q.c", read.passed[:100], "/", ("/",), "q.c", "struct q { int a; };", doubts=read.doubts)

@@ -16,7 +16,6 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dispatch import read
-from tests.harness.samples import one_in
 from tests.oracles import agreement, pahole
 from tests.oracles.c_probe import Facts, ask, ask_object, compile_c, need
 from tests.oracles.c_structs import INT128, CStruct, leaves, programs, settled, source
@@ -91,7 +90,8 @@ def agree(
     assert found == [], "\n".join([*found, *(s.define() for s in structs if any(f" {s.name}" in line for line in found))])
 
 
-@pytest.mark.parametrize("compiler", one_in(2, ["gcc", "clang"]))
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @PROFILE
 @given(structs=programs())
 def test_dwarf_says_what_the_program_says(compiler, tmp_path, structs):

@@ -17,7 +17,6 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch, inputs
 from tests.harness.command import run
-from tests.harness.samples import one_in
 
 COMPILERS = ("gcc-12", "clang-14", "clang-22")
 PLAIN = "struct s {\n long a;\n long b;\n};\n"
@@ -117,7 +116,7 @@ def _outcome(made: Path, placement: str = "static", *options: str, rules: str = 
     return next(((str(f["outcome"]), str(f["message"])) for f in report["findings"]), ("kept", ""))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("compiler", "is_linked"),
     [
@@ -126,7 +125,7 @@ def _outcome(made: Path, placement: str = "static", *options: str, rules: str = 
         for is_linked in (False, True)
     ],
 )
-@pytest.mark.parametrize("name", one_in(2, CASES))
+@pytest.mark.parametrize("name", CASES)
 def test_uses_settle_what_is_not_stated(name: str, compiler: str, is_linked: bool, tmp_path: Path) -> None:
     case = CASES[name]
     made = _built(tmp_path, compiler, case.code, is_linked=is_linked)
