@@ -9,9 +9,8 @@ import gc
 import os
 import sys
 
-EXIT_INTERNAL = 4
+EXIT_INTERNAL = 4  # as in errors.py, which may be what cannot be imported
 EXIT_INTERRUPTED = 130
-"""128 + SIGINT, as shells have it."""
 
 
 def main() -> None:

@@ -24,6 +24,9 @@ from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.schema import schema
 from layoutlint.commands.show import show
 from layoutlint.errors import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
     EXIT_UNKNOWN,
     EXIT_USAGE,
     LayoutlintError,
@@ -31,10 +34,6 @@ from layoutlint.errors import (
     RuleFileError,
     UsageError,
 )
-
-EXIT_INTERNAL = 4
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it; click's own 1 would look like a finding
-EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, likewise: `layoutlint show vmlinux --all | head`
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -1,13 +1,20 @@
-"""Errors that layoutlint reports to its user."""
+"""Errors that layoutlint reports to its user, and all exit statuses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+EXIT_KEPT = 0
+EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 """The exit status for bad usage, or mistakes in a rule file."""
 EXIT_UNKNOWN = 3
 """The exit status if something could not be judged."""
+EXIT_INTERNAL = 4
+EXIT_INTERRUPTED = 130
+"""128 + SIGINT, as shells have it; click's own 1 would look like a finding."""
+EXIT_BROKEN_PIPE = 141
+"""128 + SIGPIPE, likewise: `layoutlint show vmlinux --all | head`."""
 
 
 class LayoutlintError(Exception):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from layoutlint.errors import EXIT_UNKNOWN
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.judgement.finding import CoverageGap, Finding
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread
-
-EXIT_KEPT = 0
-EXIT_FINDINGS = 1
 
 
 def exit_status(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from layoutlint import escapes
+from layoutlint.errors import EXIT_INTERNAL, EXIT_UNKNOWN
 from layoutlint.readers.processes.child import (
     HAS_PROCESSES,
     Child,
@@ -25,8 +26,6 @@ _maps: Any = None
 """The files that this process has mapped, for its parent."""
 _MAPS_SIZE = 1 << 16
 CHANGED = "changed while it was read; run again when nothing writes to it"
-_EXIT_UNKNOWN, _EXIT_INTERNAL = 3, 4
-"""As in errors.py and __main__.py."""
 
 
 def allow_guard() -> None:
@@ -86,7 +85,7 @@ def _wait_for(child: int) -> NoReturn:
                 else f"the run {cause_of_death(status)}"
             )
             os.write(2, escapes.lines([f"layoutlint: {cause}"]).encode(errors="replace"))
-            status = _EXIT_UNKNOWN
+            status = EXIT_UNKNOWN
         elif status < 0:
             signal.signal(-status, signal.SIG_DFL)
             os.kill(os.getpid(), -status)
@@ -95,7 +94,7 @@ def _wait_for(child: int) -> NoReturn:
         os.kill(child, signal.SIGKILL)
         status = 128 + signal.SIGINT
     except OSError:
-        status = _EXIT_INTERNAL
+        status = EXIT_INTERNAL
     os._exit(status)
 
 
