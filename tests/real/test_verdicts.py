@@ -131,7 +131,7 @@ def test_cases_have_the_offsets_of_the_kernel_that_they_name(kernel, tmp_path, p
     own = dispatch.read(str(at), Wanted(frozenset({"list_head"})), ReadOptions(reader="btf")).kernel
     if own is None or own[: len(numbers)] != numbers:
         pytest.skip(f"{name} is now {own}; the case is about {version}")
-    rules = [expected.rule for expected in case.expected]
+    rules = [expected.rule for expected in case.expectations]
     wanted = Wanted(frozenset(rule.struct for rule in rules))
     source = tmp_path / "case.c"
     source.write_text(case.text)

@@ -144,7 +144,7 @@ def planted(tmp_path):
 
 def _let_through() -> list[tuple[str, ...]]:
     """Flags, of all lists of the tests and of all options that the installed compilers list, with the targets."""
-    from tests import flag_oracle
+    from tests.oracles import flag_oracle
 
     listed = [
         word
