@@ -130,7 +130,6 @@ RARE = {
         ("structs[].containers[].arrays[].stride", True),
         ("structs[].containers[].bases", True),
         ("structs[].containers[].line_size", True),
-        ("structs[].containers[].problem", False),
         ("structs[].containers[].size", True),
     },
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
