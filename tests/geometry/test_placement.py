@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from layoutlint.geometry import placement
 from layoutlint.geometry.containers import Array, Container
-from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.advice import move_apart
 from layoutlint.judgement.context import Access, Context
 from layoutlint.judgement.verdict import Outcome
@@ -456,3 +456,11 @@ def test_no_size_that_an_input_can_claim_takes_long(kind, line_size):
     verdict = kind.check(context(judged, *accesses, line_size=line_size))
     assert verdict.outcome is not Outcome.UNKNOWN
     assert process_time() - started < 5
+
+
+@pytest.mark.parametrize("gap", [0, 1, 61, 62, 63, 64, 65])
+def test_two_bytes_share_a_line_where_some_base_brings_them_together(gap):
+    first, second = (Place(name, 8 * at, 8, member(name, at, 1)) for name, at in (("a", 0), ("b", 1 + gap)))
+    every = placement.Placements(64, tuple(range(64)), "")
+    together = tuple(base for base in range(64) if base // 64 == (base + 1 + gap) // 64)
+    assert placement.shared_bases(first, second, every) == together
