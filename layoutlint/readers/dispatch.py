@@ -52,7 +52,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if reader == "clang":
         from layoutlint.readers import clang
 
-        return clang.read(path, wanted.with_everything(), options)
+        everything = replace(wanted.with_everything(), with_containers=wanted.with_containers)
+        return clang.read(path, everything, options)
     if reader == "btf":
         from layoutlint.readers import btf
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from layoutlint import phrases
 from layoutlint.model.reading import Omission
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
@@ -67,24 +68,24 @@ def find_hidden(
                 yield HiddenStruct(name, f"{places.reported_name(file)}:{line}", is_local)
 
 
-def find_lost_members(damaged: Iterable[tuple[Struct, bytes]], wanted: Wanted) -> Iterator[HiddenStruct]:
-    """Yield the requested structs that structs with errors mention, but not in their fields.
+def find_lost_members(damaged: Iterable[Struct], wanted: Wanted) -> Iterator[HiddenStruct]:
+    """Yield the structs whose containers are requested, for each struct with an error in its own text.
 
-    `damaged` are the structs with their texts: libclang drops the fields that it cannot parse.
+    libclang drops fields that it cannot parse, so such a struct can embed any that its fields do not show.
     """
-    for struct, text in damaged:
-        body = blank_out(text[text.find(b"{") + 1 :].decode("latin-1"))
-        mentioned = wanted.names.intersection(_WORD.findall(body)) - _words_of_fields(struct.fields)
-        for name in sorted(mentioned - {struct.name, *struct.aliases}):
+    for struct in damaged:
+        shown = _embedded_words(struct.fields) | {struct.name, *struct.aliases}
+        for name in sorted(wanted.with_containers - shown):
             yield HiddenStruct(name, str(struct.source or struct.origin), False, struct.name)
 
 
-def _words_of_fields(fields: Iterable[Field]) -> set[str]:
+def _embedded_words(fields: Iterable[Field]) -> set[str]:
+    """Return the words of the types of fields that are structs or unions, at any depth."""
     words = set[str]()
     for member in fields:
-        if member.aggregate is not None or "*" in str(member.type):
-            words.update(_WORD.findall(str(member.type)), (member.name or "",))
-        words |= _words_of_fields(member.members)
+        if member.aggregate is not None:
+            words.update(_WORD.findall(str(member.type)))
+            words |= _embedded_words(member.members)
     return words
 
 
@@ -141,21 +142,21 @@ def report_hidden(hidden_structs: Iterable[HiddenStruct], is_configured: bool) -
         yield Omission(
             f"{reason}: {_list_places(local)}", frozenset(struct.name for struct in local), is_shared=False
         )
-    for name in sorted({struct.name for struct in unique if struct.container}):
-        lost = [struct for struct in unique if struct.container and struct.name == name]
-        what = (
-            "a struct with errors mentions"
-            if len(lost) == 1
-            else f"{len(lost):,} structs with errors mention"
-        )
-        holders = [replace(struct, name=struct.container) for struct in lost]
-        yield Omission(f"{what} {name} and may embed it: {_list_places(holders)}", frozenset((name,)))
+    if lost := [struct for struct in unique if struct.container]:
+        holders = list(dict.fromkeys(replace(struct, name=struct.container) for struct in lost))
+        what = "a struct with errors" if len(holders) == 1 else f"{len(holders):,} structs with errors"
+        names = frozenset(struct.name for struct in lost)
+        yield Omission(f"{what} may embed {_first_few(names)}: {_list_places(holders)}", names)
     left_out = [] if is_configured else [s for s in unique if not s.is_local and not s.container]
     if left_out:
         noun = "struct that `#if` leaves" if len(left_out) == 1 else "structs that `#if` leaves"
         remedy = "pass the flags of the build, such as `-- -DNAME`"
         reason = f"{len(left_out):,} {noun} out: {_list_places(left_out)}; {remedy}"
         yield Omission(reason, frozenset(struct.name for struct in left_out))
+
+
+def _first_few(names: frozenset[str]) -> str:
+    return phrases.first_few(sorted(names), _MOST)
 
 
 def _list_places(structs: list[HiddenStruct]) -> str:

@@ -281,8 +281,8 @@ class _Taker:
     problems: Problems
     unit: Unit
     target: Target
-    damaged: list[tuple[Struct, bytes]] = field(default_factory=list)
-    """Definitions with errors, and their texts."""
+    damaged: list[Struct] = field(default_factory=list)
+    """Definitions with errors in their own text."""
 
     def structs(self) -> Iterator[Struct]:
         """Yield definitions in the order of the text, then requested names that are only declared."""
@@ -320,8 +320,8 @@ class _Taker:
         declared = self._declaration(record, name, aliases)
         annotations, fields = self.listing.annotations, self.types.members(record)
         error = self.problems.problem_of(record)
-        if error is not None:
-            self.damaged.append((replace(declared, fields=fields), self.problems.text_of(record)))
+        if error is not None and self.problems.has_own_error(record):
+            self.damaged.append(replace(declared, fields=fields))
         return replace(
             declared,
             is_tagged=bool(self.types.tag(record)),

@@ -70,12 +70,13 @@ class Problems:
         is_invalid = any(map(self.lib.clang_isInvalidDeclaration, declarations))
         return self.diagnostics[0].text if is_invalid and self.diagnostics else None
 
-    def text_of(self, record: Cursor) -> bytes:
-        """Return the text of a struct as written, up to its semicolon; empty if it ends in another file."""
-        extent = self._to_semicolon(self._extent(record))
-        if extent.file is None or extent.end is None:
-            return b""
-        return self._text(extent.file)[extent.start : extent.end]
+    def has_own_error(self, record: Cursor) -> bool:
+        """Return whether the text of a struct has an error, not only that of structs that it depends on."""
+        return any(
+            not diagnostic.is_doubt and stretch.has(diagnostic.file, diagnostic.offset)
+            for stretch in self._stretches(record)
+            for diagnostic in self._by_file.get(stretch.file, ())
+        )
 
     def is_marked(self, record: Cursor) -> bool:
         """Return whether a struct is marked for shuffling, by the attribute or a macro that may be empty."""
