@@ -28,7 +28,7 @@ Pair = tuple[Place, Place]
 NEIGHBOURS = Key(
     "neighbours",
     "boolean",
-    "whether fields of the objects before and behind count; by default in elements of an `array`",
+    "whether fields of the objects before and behind count; by default only in arrays",
 )
 UNKNOWN_NEIGHBOURS = (
     "what stands behind an object is not known: say so in the rule file, "

@@ -48,19 +48,16 @@ class AccessApart:
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Each field with an access among `readers` is compared with each that has one among `writers`, at\n"
-        "every base, as in `separate`, also in every element of arrays in their paths. Accesses are\n"
-        "declared in `[struct.NAME.fields]`; without any, the outcome is unknown.\n"
+        "Fields with an access in `readers` are compared with fields with one in `writers`, as in\n"
+        "`separate`. Declare accesses in `[struct.NAME.fields]`; without any, the outcome is unknown.\n"
         "\n"
-        "- A field is not compared with itself or its parts in the same object or element: no order of\n"
-        "  fields separates them.\n"
+        "- A field is not compared with itself or its parts in the same object or element.\n"
         "- Declarations of single fields override patterns.\n"
-        "- With `sides` in `[pack]`, fields read and written by one side may share a line: that is one\n"
-        "  processor at a time. A field that any side writes does not suffer from other writes.\n"
-        "- In elements of an array (`array` in the rule file, or an array in a container), a field written\n"
-        "  in one element counts for fields read in the next, and the reverse, itself and its parts\n"
-        "  included. For other objects in a row, as in slab caches, set `neighbours = true`.\n"
-        '- `readers = ["hot-write"]` keeps written fields apart, each written by its own processor.',
+        "- With `sides` in `[pack]`, fields read and written by one side may share a line: one processor\n"
+        "  uses both. A field that some side writes does not count as read.\n"
+        "- In arrays, a field is also compared with the next element, itself and its parts included. For\n"
+        "  other objects in a row, as in slab caches, set `neighbours = true`.\n"
+        '- To keep written fields apart, set `readers = ["hot-write"]`.',
         "Move the written field to the other written fields, or behind fields that are seldom used. If\n"
         "there are none, start it on its own line.",
         "",

@@ -42,12 +42,11 @@ class Adjacent:
         Key("max_gap", "integer", "bytes allowed between two of them; by default the padding for alignment"),
     )
     manual: ClassVar[Manual] = Manual(
-        "In memory order, between one field and the next there is no other field, not even some bits of\n"
-        "one, and at most `max_gap` bytes. Without `max_gap`, only the padding for the next field's\n"
-        "alignment is allowed. Bit-fields count with the bytes that they touch; union members that overlap\n"
-        "have no gap. The base does not matter: for lines, use `together`. BTF does not record an\n"
-        "`aligned` on a field: if there is one, state `max_gap`.",
-        "Move what is between them behind the last of the fields.",
+        "No other field lies between them, not even some bits of one. At most `max_gap` bytes between two\n"
+        "of them are unused; by default, only the padding for alignment. The base does not matter: for\n"
+        "lines, use `together`. BTF does not record `aligned` on a field: if a field has it, state\n"
+        "`max_gap`.",
+        "Move the fields between them behind the last one.",
         'fields = ["count", "owner"]',
         Example(
             _BREAKS, Outcome.BROKEN, "`waiters` at 8..11 stands between `count` at 0..7 and `owner` at 16..23"

@@ -42,30 +42,29 @@ class Allocation:
     traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = "an object takes no more of its allocator than the rule allows"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("max_class", "integer", "the largest class of kmalloc that may hold it, in bytes"),
-        Key("max_order", "integer", "a slab has at most two to the power of this many pages"),
-        Key("min_per_slab", "integer", "objects in a slab, at least"),
+        Key("max_class", "integer", "largest class of kmalloc that may hold it, in bytes"),
+        Key("max_order", "integer", "most pages of a slab: two to the power of this"),
+        Key("min_per_slab", "integer", "fewest objects in a slab"),
         Key("cpus", "integer", "CPUs of the machine, which determine the order; by default any number"),
         Key("order", "integer", "the order itself, if known (`/sys/kernel/slab/NAME/order`)"),
         Key("page", "integer", f"bytes in a page, by default {PAGE}"),
     )
     manual: ClassVar[Manual] = Manual(
-        "One more field can cost nothing, move every object to the next class of kmalloc, or leave room\n"
-        "for one object less in each slab. The message says how many bytes are left until then.\n"
+        "One more field can cost nothing, move every object to the next class of kmalloc, or leave room for\n"
+        "one object less in each slab. The message says how many bytes are left.\n"
         "\n"
-        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the\n"
-        "target has them. Larger objects get their own pages, a power of two. With `array` in the rule\n"
-        "file, it is the class of the whole array.\n"
+        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the target\n"
+        "has them. Larger objects get a power of two of pages. With `array` in the rule file, the whole\n"
+        "array counts.\n"
         "\n"
-        "`max_order` and `min_per_slab` are about slab caches (`placement` `slab` or `line`, or none for a\n"
-        "cache that asks for nothing) and the classes of kmalloc. Pages per slab are computed as in SLUB,\n"
-        f"which uses more for more CPUs: the rule must hold for every number of CPUs up to {MOST_CPUS},\n"
-        "unless `cpus` or `order` is given. Debugging options, and kernel parameters such as\n"
+        "`max_order` and `min_per_slab` are about slab caches (`placement` `slab`, `line` or none) and\n"
+        "kmalloc's classes. SLUB uses more pages for more CPUs. Without `cpus` or `order`, the rule must\n"
+        "hold for every number of CPUs up to 8192. Debugging options, and kernel parameters such as\n"
         "`slab_max_order`, are not considered.\n"
         "\n"
-        "For a struct that ends with a flexible array the outcome is unknown, like its size.",
-        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones into their own\n"
-        "struct. If the growth is worth it, raise the limit and say why.",
+        "For a struct that ends with a flexible array the outcome is unknown.",
+        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones to another struct. If\n"
+        "the growth is worth it, raise the limit and state the reason.",
         "max_class = 192",
         Example(
             _BREAKS,

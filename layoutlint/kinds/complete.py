@@ -38,16 +38,15 @@ class Complete:
         "every field of the struct is declared, and every declared field is in the struct"
     )
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("except", "paths", "fields that need no declaration; those that the struct lacks are ignored"),
+        Key("except", "paths", "fields that need no declaration; missing ones are ignored"),
     )
     manual: ClassVar[Manual] = Manual(
-        "Declarations are those of `[struct.NAME.fields]`, such as an imported table of Linux's\n"
-        "documentation. A field is declared by its path, by a pattern, by the path of a field that\n"
-        "contains it, or by all its parts. A field with two paths, such as a member of Linux's\n"
-        "`struct_group`, is declared by either. Fields without bytes need no declaration. The base does\n"
-        "not matter. Without any declaration, the outcome is unknown.",
-        "Ask who reads and who writes the new field, and declare it. Remove or rename declarations without\n"
-        "a field.",
+        "Declarations are those of `[struct.NAME.fields]`, for example from an imported table of Linux. A\n"
+        "field is declared by its path, by a pattern, by a field that contains it, or by all its parts. A\n"
+        "member of Linux's `struct_group` has two paths; either declares it. Fields without bytes need no\n"
+        "declaration. Without declarations, the outcome is unknown. The base does not matter.",
+        "Find out who reads and who writes the new field, and declare it. Remove or rename declarations\n"
+        "without a field.",
         "",
         Example(_BREAKS, Outcome.BROKEN, "1 field of 3 is not declared: `dropped`"),
         Example(_KEEPS, Outcome.KEPT, "all 2 fields are declared"),

@@ -39,13 +39,13 @@ class Distance:
     summary: ClassVar[str] = "any two of the fields begin at least `min` and at most `max` bytes apart"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "two or more fields", required=True),
-        Key("min", "integer", "bytes between their first bytes, at least"),
-        Key("max", "integer", "bytes between their first bytes, at most"),
+        Key("min", "integer", "fewest bytes between their first bytes"),
+        Key("max", "integer", "most bytes between their first bytes"),
     )
     manual: ClassVar[Manual] = Manual(
-        "The distance is between first bytes (`offsetof` minus `offsetof`, in either order), not the gap\n"
-        "between the fields. A bit-field begins in the first byte that it touches. The base does not\n"
-        "matter: for lines, use `separate` and `together`, which need no numbers.",
+        "The distance is the difference of `offsetof`, in either order, not the gap. A bit-field begins in\n"
+        "the first byte that it touches. The base does not matter. For lines, use `separate` and\n"
+        "`together`, which need no numbers.",
         "Move one of the fields by as many bytes as the message says.",
         'fields = ["a", "b"]\nmin = 64',
         Example(

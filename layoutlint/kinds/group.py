@@ -63,32 +63,29 @@ class MarkedGroup:
     keys: ClassVar[tuple[Key, ...]] = (
         Key("group", "word", "judge this group; by default all groups of the struct"),
         Key("members", "paths", "the fields that are in `group`, and no others"),
-        Key("max", "integer", "bytes of each group from its begin to its end, at most"),
-        Key("max_lines", "integer", "lines that the fields of each group touch, at most"),
+        Key("max", "integer", "most bytes of each group, from its begin to its end"),
+        Key("max_lines", "integer", "most lines that the fields of each group may touch"),
     )
     manual: ClassVar[Manual] = Manual(
-        "A group is what is between the members `__cacheline_group_begin__NAME[0]` and\n"
-        "`__cacheline_group_end__NAME[0]`, which macros of Linux declare; `_begin_aligned` and\n"
-        "`_end_aligned` declare the same. Whatever the base, the rule is broken by\n"
+        "A group lies between the members `__cacheline_group_begin__NAME[0]` and\n"
+        "`__cacheline_group_end__NAME[0]`, which macros of Linux declare. At every base, these break the\n"
+        "rule:\n"
         "\n"
-        "- a begin without an end, an end without a begin or before it, and groups of which one ends\n"
-        "  inside another;\n"
+        "- a begin without an end, an end without a begin or before it, and groups that overlap partly;\n"
         "- a field of `members` that is not wholly in the group, and a field in it that is not among\n"
         "  `members`;\n"
         "- more bytes than `max`, counted as by `CACHELINE_ASSERT_GROUP_SIZE`.\n"
         "\n"
-        "Fields without bytes, such as padding markers, never count. A rule on all structs of a pattern\n"
-        "skips those without groups.\n"
+        "Fields without bytes never count. A rule on a pattern of structs skips those without groups.\n"
         "\n"
-        "A word in the name states the use: `read` or `readmostly` for read groups, `write` (also in\n"
-        "`read_write`) for written ones, and `tx`, `rx`, `txrx` or `rxtx` for sides. Fields of read groups\n"
-        "are compared with those of written groups, at every base, as in `separate`; not if a single side\n"
-        "writes the one and reads the other, which is one processor at a time. Other groups are not\n"
-        "compared.\n"
+        "Words in the name state the use: `read` or `readmostly`, `write` (also in `read_write`), and the\n"
+        "sides `tx`, `rx`, `txrx` or `rxtx`. Fields of read groups are compared with those of written\n"
+        "groups, as in `separate`, unless a single side reads the one and writes the other. Other groups\n"
+        "are not compared.\n"
         "\n"
-        "Without `group`, accesses declared for the sides `tx` and `rx` are compared with the names, if\n"
-        "there is such a group: a field that both sides read belongs in `read_txrx`, one that only `tx`\n"
-        "writes in `write_tx`, and one that any of two sides writes in `write_txrx`. A field declared\n"
+        "Without `group`, accesses declared for the sides `tx` and `rx` are compared with the names of\n"
+        "existing groups. A field that both sides read belongs in `read_txrx`, and one that only `tx`\n"
+        "writes in `write_tx`. One that both use and any writes belongs in `write_txrx`. A field declared\n"
         "without access belongs in no group that names a side.",
         "Move the field between the marks of its group. Start the written group on its own line\n"
         "(`__cacheline_group_begin_aligned`), or put fields of the slow path between the two.",

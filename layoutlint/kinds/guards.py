@@ -52,31 +52,26 @@ class Guards:
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Either layout can be right, so the rule must state which is meant.\n"
+        "Either layout can be right, so the rule must state which one.\n"
         "\n"
-        "- `contended = false`: *together*. Whoever takes a free lock has its line and finds the data on\n"
-        "  it; two lines are two misses. At every base, the lock and each field of the data must be on one\n"
-        "  line, and on no second one.\n"
+        "- `contended = false`: *together*. Whoever takes a free lock has its line, and finds the data on\n"
+        "  it. Data on a second line cost a second miss. The lock and each field of the data must be on one\n"
+        "  line.\n"
         "- `contended = true`: *apart*. Each CPU that tries the lock pulls its line from the holder, which\n"
-        "  works on the data and must fetch the line again and again. A second miss for each that comes in\n"
-        "  costs less. At no base may the lock share a line with a field of the data.\n"
+        "  must then fetch its data again. The lock may not share a line with the data.\n"
         "\n"
-        "Linux has an example of both. `i_mmap_rwsem` was near the tree `i_mmap` that it guards, which is\n"
-        "best while nobody waits. UnixBench starts many processes that map the same libraries, and all\n"
-        "want the lock. With the lock moved so that it never shares a line with the tree, execl gained\n"
-        '3.94 % and shell 3.26 % (v6.8-rc2, two sockets; "fs/address_space: move i_mmap_rwsem to mitigate\n'
-        'a false sharing with i_mmap", 2024). The thread objected that taking the lock without waiting\n'
-        "costs one more miss, and that the waiting should be fixed instead, by a lock that is held for\n"
-        "less time, or split.\n"
+        "Linux moved `i_mmap_rwsem` off the line of `i_mmap`, which it guards. In UnixBench, where many\n"
+        "processes want the lock, execl gained 3.94 % and shell 3.26 % (v6.8-rc2, two sockets;\n"
+        '"fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap", 2024). The thread\n'
+        "objected that a free lock now costs one more miss, and that the lock should be held for less time,\n"
+        "or split.\n"
         "\n"
-        "If the object can start anywhere, both can be at risk: some bases separate a lock from data right\n"
-        "behind it, some join them across a gap of less than a line. Only possible bases count\n"
-        "(docs/placements.md). Patterns in `data` do not match the lock and its parts. A lock that is\n"
-        "empty in a configuration (no SMP) shares with nothing: the rule is kept. In an array, a contended\n"
-        "lock is also compared with the data of the next element (`neighbours`, as in `separate`).",
+        "If the object can start anywhere, both layouts can be at risk. Patterns in `data` do not match the\n"
+        "lock and its parts. If the lock is empty in a configuration (no SMP), the rule is kept. In arrays,\n"
+        "a contended lock is also compared with the data of the next element.",
         "Contended: put fields between them that are used without the lock, or start the lock on its own\n"
         "line. Uncontended: put the data right behind the lock, and align the struct as advised. If the\n"
-        "rule assumes the wrong case, change `contended`, and state in `why` how that is known.",
+        "rule assumes the wrong case, change `contended`, and state the reason in `why`.",
         'lock = "lock"\ndata = ["root"]\ncontended = true',
         Example(
             _BREAKS,

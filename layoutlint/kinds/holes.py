@@ -34,13 +34,13 @@ class Holes:
     name: ClassVar[str] = "holes"
     traits: ClassVar[Traits] = Traits(needs_size=False)
     summary: ClassVar[str] = "at most `max` bytes between the fields are unused"
-    keys: ClassVar[tuple[Key, ...]] = (Key("max", "integer", "bytes in holes, at most; by default 0"),)
+    keys: ClassVar[tuple[Key, ...]] = (Key("max", "integer", "most bytes in holes; by default 0"),)
     manual: ClassVar[Manual] = Manual(
-        "Only whole bytes between fields count. Padding behind the last field, the rest of a byte beside a\n"
-        "bit-field, and the inside of fields with their own struct do not (write a rule for that struct).\n"
-        "Anonymous members belong to the outer struct. The base does not matter.",
-        "Order the fields by decreasing alignment, or put small ones into the holes. If a hole is there to\n"
-        "keep fields apart, write it as an alignment and raise `max`.",
+        "Only whole bytes between fields count. Padding behind the last field does not. Neither do holes\n"
+        "inside a field with its own struct: write a rule for that struct. Anonymous members belong to the\n"
+        "outer struct. The base does not matter.",
+        "Order the fields by decreasing alignment, or put small ones into the holes. If a hole keeps fields\n"
+        "apart on purpose, write it as an alignment and raise `max`.",
         "max = 0",
         Example(_BREAKS, Outcome.BROKEN, "4 bytes are in 1 hole, 0 allowed: 4..7 before `address`"),
         Example(_KEEPS, Outcome.KEPT, "0 bytes are in 0 holes"),

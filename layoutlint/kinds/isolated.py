@@ -42,16 +42,16 @@ class Isolated:
         Key(
             "neighbours",
             "boolean",
-            "whether bytes outside the object count too; by default in elements of an `array`",
+            "whether bytes outside the object count too; by default only in arrays",
         ),
     )
     manual: ClassVar[Manual] = Manual(
-        "The fields may share lines with one another, with `except`, and with padding. Every other field\n"
-        "is compared with them, at every base. For a part of a field (`lock.owner`, `ring[2]`), the\n"
-        "field's other parts count as others. Union members that overlap share: name them all.\n"
+        "The fields may share lines with one another, with `except`, and with padding. For a part of a\n"
+        "field (`lock.owner`, `ring[2]`), the other parts are other fields. Overlapping union members\n"
+        "share: name them all.\n"
         "\n"
-        "A line can extend beyond the object. The message says so, but only `neighbours = true` makes it a\n"
-        "violation. In an array, all fields of the next element count as others, those in `fields` too,\n"
+        "If a line extends beyond the object, the message says so. Only `neighbours = true` makes that a\n"
+        "violation. In an array, all fields of the next element count as others, also those in `fields`,\n"
         "unless `neighbours = false`.",
         "Start the field on a line (`____cacheline_aligned`), and the next field too. For a last field,\n"
         "align the struct to fill up its line.",

@@ -38,9 +38,9 @@ class LineStart:
         Key("fields", "paths", "fields that begin a line, each its own or the same", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Base plus offset must be a multiple of the line size at every base: in a struct aligned to 8, an\n"
-        "offset of 64 is not enough. A bit-field must begin with the first bit of the line. Empty fields\n"
-        "and flexible arrays count with their offset.",
+        "In a struct aligned to 8, an offset of 64 is not enough: base plus offset must be a multiple of\n"
+        "the line size. A bit-field must begin with the first bit of the line. Empty fields and flexible\n"
+        "arrays count with their offset.",
         "Put `____cacheline_aligned` behind the field: it moves the field to a line and aligns the struct.",
         'fields = ["consumer"]',
         Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),

@@ -46,18 +46,14 @@ class Lines:
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "the fields that one path of the code needs"),
         Key("side", "word", "or those with an access of this side, except `cold`; `any` for any access"),
-        Key("max", "integer", "lines that they touch in all, at most; by default what their bytes need"),
+        Key("max", "integer", "most lines that they may touch in all; by default what their bytes fill"),
     )
     manual: ClassVar[Manual] = Manual(
-        "At every base, all lines that a byte of the fields touches count once. Bit-fields count with the\n"
-        "bytes that they touch, empty fields with none. For a flexible array the outcome is unknown, like\n"
-        "its length.\n"
-        "\n"
-        "A rule needs `fields` or `side`. Without `max`, the limit is the lines that the bytes of all\n"
-        "fields fill: the best case, seldom reached. As a `note`, such a rule shows the state of a struct\n"
-        "and fails no run.",
-        "Bring the fields together. With an alignment of A, at most n lines are certain only for (n - 1)\n"
-        "lines and A bytes.",
+        "A rule needs `fields` or `side`. Without `max`, the limit is the best case: the lines that the\n"
+        "bytes of all fields fill. With severity `note`, such a rule shows the state of a struct and fails\n"
+        "no run. For a flexible array the outcome is unknown.",
+        "Bring the fields together. With alignment A, only (n - 1) lines plus A bytes are certain to fit in\n"
+        "n lines.",
         'fields = ["state", "priority", "parent"]\nmax = 2',
         Example(
             _BREAKS,

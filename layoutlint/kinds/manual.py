@@ -21,9 +21,11 @@ _HEAD = """\
 
 *Reference:* what each kind judges, its keys, a struct that breaks it and one that keeps it.
 
-A rule names a struct, a kind and the keys of the kind. Kinds judge all [placements](placements.md) of an
-object. Messages are those of x86-64, where a line has 64 bytes and objects are aligned to at least 8.
-`layoutlint explain KIND` prints the same text.
+A [rule](rules.md) names a struct, a kind and the keys of the kind. Kinds judge all
+[placements](placements.md) of an object. For all kinds,
+[placements.md](placements.md#what-counts-as-the-bytes-of-a-field) states which bytes of a field count, and
+[which objects are neighbours](placements.md#neighbours). Messages are those of x86-64, where a line has 64
+bytes and objects are aligned to at least 8. `layoutlint explain KIND` prints the same text.
 
 `python -m layoutlint.kinds.manual > docs/kinds.md` writes this file from the texts of the kinds.
 """

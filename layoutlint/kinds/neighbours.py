@@ -64,26 +64,25 @@ class Neighbours:
     )
     manual: ClassVar[Manual] = Manual(
         "These rules name no `struct`. They judge variables, named as in C, at the addresses in the symbol\n"
-        "table of a program, a `vmlinux`, a module or an object file. A linked file has one placement:\n"
-        "loading it at a multiple of a page changes no line. In an object file each section is judged by\n"
-        "itself, at all bases that its alignment allows.\n"
+        "table of a program, a `vmlinux`, a module or an object file. A linked file has one placement,\n"
+        "because it is loaded at a multiple of a page. In an object file, each section is judged by itself,\n"
+        "at all bases that its alignment allows.\n"
         "\n"
-        "Accesses are declared in `[variables]` of the rule file. An undeclared variable in a section for\n"
-        "rarely written data (`.data..read_mostly`) is `read-mostly`. `variables` are compared with all\n"
-        "others if one of the two is read and the other written; with `alone`, with everything there.\n"
+        "Declare accesses in `[variables]` of the rule file. An undeclared variable in a section for rarely\n"
+        "written data (`.data..read_mostly`) is `read-mostly`. With `alone`, nothing may share a line with\n"
+        "`variables`, whatever its access.\n"
         "\n"
         "- Parts of a variable (`net.count`) need DWARF. Declared parts of one variable are compared with\n"
         "  one another.\n"
-        "- With `alone`, a part is also compared with its variable's other parts, and the elements of an\n"
-        "  array of structs or unions, such as locks, with one another. `except` with the variable's name\n"
-        "  allows both.\n"
-        "- For elements of other arrays, use kind `stride` with `variables`. Elements without DWARF are\n"
-        "  not judged; `stride` is unknown for them.\n"
+        "- With `alone`, a part is also compared with its variable's other parts, and elements of an array\n"
+        "  of structs or unions with one another. `except` with the variable's name allows both.\n"
+        "- For elements of other arrays, use `stride` with `variables`. Without DWARF, elements are not\n"
+        "  judged, and `stride` is unknown.\n"
         "- Symbols for the same memory are not compared.\n"
         "- Per-CPU variables are judged among those of one CPU.\n"
         "- If a line, or a pair of lines, has more than 256 bytes, the outcome is unknown.",
-        "Give the written variable its own line (`____cacheline_aligned_in_smp`), or put the read one\n"
-        "among other read ones (`__read_mostly`).",
+        "Give the written variable its own line (`____cacheline_aligned_in_smp`), or put the read one among\n"
+        "other read ones (`__read_mostly`).",
         "",
         Example(
             _BREAKS,

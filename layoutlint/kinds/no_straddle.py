@@ -41,11 +41,9 @@ class NoStraddle:
     summary: ClassVar[str] = "none of the fields lies on two cache lines"
     keys: ClassVar[tuple[Key, ...]] = (Key("fields", "paths", "fields that stay whole", required=True),)
     manual: ClassVar[Manual] = Manual(
-        "Each field must touch one line only, at every base; for the same line, use `together`. A field\n"
-        "larger than a line is always broken. A bit-field counts with the bytes that it touches, an empty\n"
-        "field with none. For a flexible array the outcome is unknown, like its length. An array that\n"
-        "matches by the type of its elements (`@type:atomic64_t`) counts element by element. A path\n"
-        "through an array without an index (`slot.head`) means that field of every element.",
+        "For several fields on one line, use `together`. A field larger than a line is always broken. For a\n"
+        "flexible array the outcome is unknown. An array matched by the type of its elements\n"
+        "(`@type:atomic64_t`) counts element by element.",
         "Align the field to its size, rounded up to a power of two. This aligns the struct as well.",
         'fields = ["range"]',
         Example(_BREAKS, Outcome.AT_RISK, "`range` at 8..23 straddles 2 lines in 1 of 8 placements"),

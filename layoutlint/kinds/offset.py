@@ -42,10 +42,9 @@ class Offset:
         Key("line", "integer", "or the line on which it begins; 0 is the line on which the object begins"),
     )
     manual: ClassVar[Manual] = Manual(
-        "`at` is the value of `offsetof`, whatever the base. `line` is judged at every base. A rule needs\n"
-        "one of the two. A bit-field counts with the first byte that it touches. Paths can be of any depth\n"
-        "(`lock.owner`, `ring[2].head`).",
-        "Move the field back. Or change what relies on the offset, and then the rule.",
+        "State `at`, the value of `offsetof`, or `line`, which is judged at every base. A bit-field begins\n"
+        "in the first byte that it touches. Paths can have any depth (`ring[2].head`).",
+        "Move the field back. Or change the code that relies on the offset, and then the rule.",
         'fields = ["type"]\nat = 0',
         Example(_BREAKS, Outcome.BROKEN, "`type` at 4..7 begins at 4, 4 bytes behind 0"),
         Example(_KEEPS, Outcome.KEPT, "`type` at 0..3 begins at 0"),

@@ -40,10 +40,9 @@ class Order:
         Key("fields", "paths", "two or more fields, in the required order", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "Each field must end, to the bit, before the next begins. Other fields between them do not matter.\n"
-        "Fields that overlap are in no order. The fields that match one pattern may be in any order. The\n"
-        "base does not matter.",
-        "Move the declarations. If the order is no longer wanted, change the rule.",
+        "Each field must end, to the bit, before the next begins. Other fields may lie between. Overlapping\n"
+        "fields have no order. Fields that match one pattern may be in any order. The base does not matter.",
+        "Move the declarations. If the order no longer matters, change the rule.",
         'fields = ["kind", "length"]',
         Example(_BREAKS, Outcome.BROKEN, "`kind` at 4..7 does not stand before `length` at 0..3"),
         Example(_KEEPS, Outcome.KEPT, "`kind` at 0..3, `length` at 4..7 stand in this order"),

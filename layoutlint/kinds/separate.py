@@ -47,22 +47,15 @@ class Separate:
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Each field is compared with each field of the other groups, at every base. Fields of one group\n"
-        "may share lines.\n"
+        "Fields of one group may share lines. A field that patterns put into two groups is not compared\n"
+        "with itself or its parts.\n"
         "\n"
-        "- The bytes that a field touches count: bit-fields in neighbouring bytes share, and union members\n"
-        "  where they overlap. A flexible array counts with its first byte. An empty field shares with\n"
-        "  nothing.\n"
-        "- If patterns put a field into two groups, it is not compared with itself or its parts in the\n"
-        "  same object.\n"
-        "- A path through an array without an index (`slot.head`) means that field of every element.\n"
-        "- In elements of an array (`array` in the rule file, or an array in a container), fields are also\n"
-        "  compared with the other group in the next element, and a field in both groups with itself\n"
-        "  there. `neighbours` turns this off, or on (`true`) for all objects in a row, such as those of\n"
-        "  slab caches.",
+        "In arrays, fields are also compared with the other groups in the next element, and a field in two\n"
+        "groups with itself there. `neighbours` turns this off, or on (`true`) for all objects in a row,\n"
+        "such as those of slab caches.",
         "Put fields between them that are used with either or rarely, or start one side on its own line.\n"
-        "The numbers in the advice hold at every base: with 8-byte alignment, two words are safe if their\n"
-        "starts are 64 bytes apart, but not if 56.",
+        "The advice holds at every base: with 8-byte alignment, two words are safe if they start 64 bytes\n"
+        "apart, but not if 56.",
         'fields = [["hits"], ["limit"]]',
         Example(
             _BREAKS,

@@ -35,18 +35,17 @@ class Size:
     traits: ClassVar[Traits] = Traits()
     summary: ClassVar[str] = "the struct has the size that the rule states, in bytes and in cache lines"
     keys: ClassVar[tuple[Key, ...]] = (
-        Key("max", "integer", "bytes, at most"),
-        Key("exact", "integer", "bytes, neither more nor less"),
-        Key("multiple_of", "integer", "bytes: the size is a multiple of this"),
-        Key("max_lines", "integer", "lines that the whole object touches, at most"),
+        Key("max", "integer", "largest `sizeof`"),
+        Key("exact", "integer", "required `sizeof`"),
+        Key("multiple_of", "integer", "`sizeof` must be a multiple of this"),
+        Key("max_lines", "integer", "most lines that the whole object may touch"),
     )
     manual: ClassVar[Manual] = Manual(
-        "`max`, `exact` and `multiple_of` are about `sizeof`, with padding, whatever the base. `max_lines`\n"
-        "counts the lines of the whole object at each base: 64 bytes aligned to 8 touch one line at one\n"
-        "base and two at seven. All given keys must hold. `sizeof` excludes a flexible array at the end:\n"
-        "`max_lines` is then unknown.",
-        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones into their own\n"
-        "struct. For lines, align the struct as advised.",
+        "All given keys must hold. `max_lines` is judged at every base: 64 bytes aligned to 8 touch one\n"
+        "line at one base and two at seven. `sizeof` excludes a flexible array, so `max_lines` is then\n"
+        "unknown.",
+        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones to another struct. For\n"
+        "lines, align the struct as advised.",
         "max = 24",
         Example(_BREAKS, Outcome.BROKEN, "struct slot has 32 bytes, 8 more than 24"),
         Example(_KEEPS, Outcome.KEPT, "struct slot has 24 bytes"),

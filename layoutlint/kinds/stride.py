@@ -65,31 +65,28 @@ class Stride:
         ),
     )
     manual: ClassVar[Manual] = Manual(
-        "Each of `fields` in an object is compared with each of `against` in the next, and the reverse, at\n"
-        "every base that has a next one. Padding belongs to no object: objects of 72 bytes whose last 8\n"
-        "are padding can be far enough apart.\n"
-        "\n"
-        "The distance to the next object depends on the rule file (docs/placements.md):\n"
+        "Each of `fields` in an object is compared with each of `against` in the next, and the reverse.\n"
+        "Padding belongs to no object. The distance to the next object depends on the rule file\n"
+        "(docs/placements.md):\n"
         "\n"
         "- with `array` or without `placement`: the size of the struct;\n"
         "- slab cache: the stride; kmalloc: the size class;\n"
         "- copies of a per-CPU variable: whole pages;\n"
-        "- embedded struct: as the arrays of its containers make it;\n"
+        "- embedded struct: as in the arrays of its containers;\n"
         "- other variables, and blocks of malloc: not known.\n"
         "\n"
-        "With `array` (a field of the struct), its elements are judged at all bases of the struct, and the\n"
-        "other keys are paths in an element. Arrays of arrays count as one. The elements of a flexible\n"
-        "array are of unknown size.\n"
+        "With `array`, the elements of this field are judged, and the other keys are paths in an element.\n"
+        "Arrays of arrays count as one. For a flexible array the outcome is unknown.\n"
         "\n"
-        "`arrays` names several, each judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
-        "structs with locks at any depth, in which the locks are compared with all of the neighbour; not\n"
-        "flexible arrays, and not those of one element.\n"
+        "With `arrays`, each array is judged by itself. `@type:spinlock_t` means arrays of locks, and of\n"
+        "structs with locks at any depth, whose locks are compared with all of the neighbour. Flexible\n"
+        "arrays and arrays of one element are skipped.\n"
         "\n"
         "With `variables`, the rule names no `struct`. It judges elements of variables that are arrays, at\n"
-        "the addresses in the program's symbol table (docs/rules.md, `[variables]`). A pattern means\n"
-        "several variables, a path a part of one (`pool.locks`). The types come from DWARF.",
-        "Align the struct to the line: its size is then a multiple of it, and arrays and caches keep each\n"
-        "object on its own lines. If that is too much, put fields that nobody else uses at both ends.",
+        "their addresses in the symbol table (docs/rules.md, `[variables]`). A pattern means several\n"
+        "variables, a path a part of one (`pool.locks`). The types come from DWARF.",
+        "Align the struct to the line: arrays and caches then keep each object on its own lines. If that is\n"
+        "too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
         Example(
             _BREAKS,

@@ -42,11 +42,10 @@ class Together:
         Key("fields", "paths", "two or more fields that are used together", required=True),
     )
     manual: ClassVar[Manual] = Manual(
-        "At every base, the fields touch one line in all; a field on two lines breaks the rule. Being\n"
-        "neighbours is not enough: in a struct aligned to 8, two adjacent words are on two lines in one of\n"
-        "eight placements. A flexible array counts with its first byte, an empty field with none.",
-        "Put the fields side by side, and align the struct as advised: then no base separates them. If you\n"
-        "cannot, accept a share with `tolerate`.",
+        "Adjacent fields are not enough: in a struct aligned to 8, two adjacent words are on two lines in\n"
+        "one of eight placements.",
+        "Put the fields side by side, and align the struct as advised. If you cannot, accept a share of\n"
+        "failing placements with `tolerate`.",
         'fields = ["count", "owner"]',
         Example(
             _BREAKS,
