@@ -1,10 +1,11 @@
-"""The published schemas of JSON outputs: what a document breaks, and the tables that they come to."""
+"""The published schemas of JSON outputs: mistakes of a document, and tables of keys."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from layoutlint.commands import schema
 
 LARGEST = 1 << 20
 """Characters of a document that is validated: larger ones are more of the same, and take minutes."""
+
+_FEW = 8
+"""Values that a table lists."""
 
 _FORMAT = re.compile(r"layoutlint/([a-z-]+)/1")
 
@@ -41,35 +45,61 @@ def validator(name: str) -> Any:
     return Draft202012Validator(read(name))
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A key of a document, as a row of docs/json.md."""
+
+    key: str
+    type: str
+    meaning: str
+
+
 def rows(name: str) -> dict[str, str]:
-    """Every key of a document with its type, as the tables of docs/json.md spell them."""
+    """Return every key of a document with its type in words."""
+    return {row.key: row.type for row in table(name)}
+
+
+def table(name: str) -> list[Row]:
+    """Return every key of a document, in the order of its schema."""
     document = read(name)
-    return dict(_rows(document, "", document.get("$defs", {}), set()))
+    return list(_rows(document, "", document.get("$defs", {}), {}))
 
 
-def _rows(schema: Any, path: str, definitions: Any, known: set[str]) -> Iterator[tuple[str, str]]:
-    """What is below `path`; a definition is written out where it is used first."""
-    for name, value in schema.get("properties", {}).items():
-        key = f"{path}.{name}" if path else name
+def _rows(schema: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:
+    """Yield the rows below `path`. A definition is written out where it is used first."""
+    entries = {f"{path}.{name}" if path else name: value for name, value in schema.get("properties", {}).items()}
+    if schema.get("additionalProperties", False):
+        entries[f"{path}.NAME"] = schema["additionalProperties"]
+    for key, value in entries.items():
         meant, is_null = _meant(value)
-        yield key, _type(meant, is_null, definitions)
+        yield Row(key, _type(meant, is_null, definitions), _meaning(value, meant, definitions, known))
         yield from _inside(meant, key, definitions, known)
-    names = schema.get("additionalProperties", False)
-    if names:
-        yield f"{path}.NAME", _type(names, False, definitions)
-        yield from _inside(names, f"{path}.NAME", definitions, known)
 
 
-def _inside(value: Any, path: str, definitions: Any, known: set[str]) -> Iterator[tuple[str, str]]:
+def _inside(value: Any, path: str, definitions: Any, known: dict[str, str]) -> Iterator[Row]:
     if "items" in value:
         yield from _inside(value["items"], f"{path}[]", definitions, known)
     elif "$ref" in value:
-        name = value["$ref"].removeprefix("#/$defs/")
-        if name not in known:
-            known.add(name)
-            yield from _rows(definitions[name], path, definitions, known)
+        if value["$ref"] not in known:
+            known[value["$ref"]] = path
+            yield from _rows(_definition(value, definitions), path, definitions, known)
     else:
         yield from _rows(value, path, definitions, known)
+
+
+def _definition(value: Any, definitions: Any) -> Any:
+    return definitions[value["$ref"].removeprefix("#/$defs/")]
+
+
+def _meaning(value: Any, meant: Any, definitions: Any, known: dict[str, str]) -> str:
+    """Return the description of a value, with its values if they are few."""
+    if meant.get("$ref") in known:
+        return f"As `{known[meant['$ref']]}`."
+    text = value.get("description") or _definition(meant, definitions)["description"]
+    values = meant.get("enum") or meant.get("items", {}).get("enum") or [meant.get("const")]
+    few = [f"`{each}`" for each in values if isinstance(each, str)]
+    is_listed = len(few) > _FEW or all(each in text for each in few)
+    return text if is_listed else f"{text} {'One of' if few[1:] else 'Always'} {', '.join(few)}."
 
 
 def _meant(value: Any) -> tuple[Any, bool]:
@@ -85,7 +115,7 @@ _WORDS = {"integer": "number", "boolean": "boolean", "number": "number", "string
 def _type(value: Any, is_null: bool, definitions: Any) -> str:
     """The type in words: `list of strings or null`."""
     if "$ref" in value:
-        value = definitions[value["$ref"].removeprefix("#/$defs/")]
+        value = _definition(value, definitions)
     types = [value["type"]] if isinstance(value["type"], str) else value["type"]
     words = [_list(value["items"]) if each == "array" else _WORDS[each] for each in types if each != "null"]
     if value.get("not") == {"const": False}:

@@ -12,13 +12,11 @@ import pytest
 import yaml
 
 from layoutlint import kinds, reports
-from layoutlint.commands import schema
 from layoutlint.intent.toml import case_file, rule_file
 from layoutlint.model.target import TARGETS
 from layoutlint.readers.losses import LOSSES
-from tests.harness import json_schemas
 from tests.harness.command import ROOT
-from tests.project import cli_doc
+from tests.project import cli_doc, json_doc
 
 MODULES = sorted((ROOT / "layoutlint").rglob("*.py"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -203,14 +201,8 @@ class TestReaders:
         ]
 
 
-class TestJson:
-    SECTIONS = re.split(r"^## ", (ROOT / "docs/json.md").read_text(), flags=re.M)[1:]
-
-    @pytest.mark.parametrize("name", schema.NAMES)
-    def test_the_tables_say_what_the_schemas_say(self, name):
-        command = {"report": "check", "rules-test": "rules test"}.get(name, name)
-        section = next(text for text in self.SECTIONS if text.startswith(f"layoutlint {command}"))
-        assert dict(re.findall(r"^\| `(\S+)` \| ([^|]+) \|", section, re.M)) == json_schemas.rows(name)
+def test_the_json_manual_is_what_the_schemas_say():
+    assert json_doc.PATH.read_text() == json_doc.text(), "run `python -m tests.project.json_doc`"
 
 
 def test_every_document_that_the_code_names_exists():
