@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -51,6 +51,9 @@ class CheckOptions(NamedTuple):
     no_suppressions: bool
     ignore_missing: bool
     sources: tuple[str, ...]
+    quiet: bool
+    verbose: bool
+    statistics: bool
 
 
 @click.command()
@@ -121,6 +124,11 @@ class CheckOptions(NamedTuple):
     metavar="DIR",
     help="Read annotations in the comments of this source directory of a compiled input.",
 )
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
+)
+@click.option("--verbose", "-v", is_flag=True, help="Print all drawings, evidence and lists.")
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of them.")
 @reading_options
 @collect(CheckOptions, "own", CheckOptions._fields)
 @click.pass_obj
@@ -139,6 +147,7 @@ def check(
 
     if not inputs and own.matrix_path is None:
         raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
+    _refuse_without_effect(own)
     files = parse_outputs(own.outputs)
     read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)
     randomising_paths = (*randomising.randomized, randomising.seed, randomising.kernel_version)
@@ -152,6 +161,8 @@ def check(
         _refuse_guesses(packs)
     kernel_packs = () if own.no_packs else kernel_packs_beside(packs)
     rule_file.refuse_same_ids((*packs, *kernel_packs))
+    if own.quiet and reading.progress is None:
+        reading = reading._replace(progress=False)
     options = _options(flags, inputs, policy, own, randomising, placement, reading)
     if builds:
         from layoutlint.lint import matrix
@@ -159,8 +170,8 @@ def check(
         report = matrix.check(builds, packs, kernel_packs, options)
     else:
         report = run.check(inputs, packs, kernel_packs, options)
-    _write(files, report)
-    _print(report, own.format_, reading.color)
+    _write(files, report, own, reading)
+    _print(report, own, reading)
     sys.exit(report.exit_status)
 
 
@@ -196,22 +207,44 @@ def _options(
     )
 
 
-def _write(files: list[tuple[str, str]], report: Report) -> None:
+def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
     from layoutlint.commands import output_files
 
     for name, path in files:
-        output_files.write_whole(path, reports.FORMATS[name](report))
+        text = reports.FORMATS[name](report, **_format_options(name, own, reading.width))
+        output_files.write_whole(path, text)
 
 
-def _print(report: Report, format_: str, color: str) -> None:
+def _print(report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
     from layoutlint.commands import terminal
 
-    if format_ == "text":
-        from layoutlint.reports.check import text
+    options = _format_options(own.format_, own, terminal.width(reading.width))
+    if own.format_ == "text":
+        options["color"] = terminal.has_color(reading.color)
+    terminal.write(reports.FORMATS[own.format_](report, **options))
 
-        terminal.write(text.render(report, color=terminal.has_color(color), width=terminal.width()))
-    else:
-        terminal.write(reports.FORMATS[format_](report))
+
+def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str, Any]:
+    """Return the options of a format; only those for people have any."""
+    if name == "concise":
+        return {"summary": not own.quiet}
+    if name != "text":
+        return {}
+    from layoutlint.reports.check.summary import Detail
+
+    detail = Detail.QUIET if own.quiet else Detail.VERBOSE if own.verbose else Detail.NORMAL
+    wrapped = {} if width is None else {"width": width}
+    return {"detail": detail, "statistics": own.statistics, **wrapped}
+
+
+def _refuse_without_effect(own: CheckOptions) -> None:
+    """Raise UsageError for options of text that contradict each other, or have no effect."""
+    if own.quiet and own.verbose:
+        raise click.UsageError("--quiet and --verbose contradict each other")
+    formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}
+    for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
+        if is_given and "text" not in formats:
+            raise click.UsageError(f"{option} is for --format text")
 
 
 def _refuse_outputs(files: list[tuple[str, str]], read_paths: Iterable[str]) -> None:

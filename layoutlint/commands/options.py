@@ -46,6 +46,7 @@ class ReadingOptions(NamedTuple):
     allow_unknown: bool
     progress: bool | None
     color: str
+    width: int | None
 
 
 def collect(
@@ -180,6 +181,13 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
     return number
 
 
+width_option = click.option(
+    "--width",
+    type=click.IntRange(60, 1000),
+    help="Wrap text at N columns (default: COLUMNS or the terminal, up to 100).",
+)
+
+
 def reading_options(command: Command) -> Command:
     """Add the options of ReadingOptions; the command takes them as `reading`."""
     options = {
@@ -223,8 +231,9 @@ def reading_options(command: Command) -> Command:
             "--color",
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
-            help="Colour the text.",
+            help="Colour the text (auto: on a terminal, see NO_COLOR and FORCE_COLOR).",
         ),
+        "width": width_option,
     }
     return _add_group(command, ReadingOptions, "reading", options)
 

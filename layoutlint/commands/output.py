@@ -25,7 +25,7 @@ def show_options(placement: PlacementOptions, reading: ReadingOptions, expand: b
         line_size=placement.line_size,
         min_align=placement.min_align,
         color=terminal.has_color(reading.color),
-        width=terminal.width(),
+        width=terminal.width(reading.width),
     )
 
 

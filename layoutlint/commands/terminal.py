@@ -33,15 +33,33 @@ def progress_on_stderr(choice: bool | None) -> Progress:
 
 
 def has_color(choice: str) -> bool:
-    """Return whether text is coloured, for `auto`, `always` or `never` (NO_COLOR: no-color.org)."""
+    """Return whether text is coloured, for `auto`, `always` or `never`.
+
+    NO_COLOR (no-color.org) turns `auto` off, FORCE_COLOR (force-color.org) and CLICOLOR_FORCE turn it on
+    without a terminal; 0 for CLICOLOR_FORCE has no effect (bixense.com/clicolors).
+    """
     if choice != "auto":
         return choice == "always"
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def width() -> int:
-    """Return the columns of the terminal on stdout; 100 if stdout is no terminal."""
-    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 100
+_WIDTH = 100
+"""The columns of text where nothing states them, and the most that are used unasked."""
+
+
+def width(choice: int | None = None) -> int:
+    """Return the columns of text: as chosen, else those of COLUMNS or the terminal up to 100, else 100."""
+    if choice is not None:
+        return choice
+    text = os.environ.get("COLUMNS", "")
+    columns = int(text) if text.isdecimal() and len(text) < 6 else 0
+    if not columns and sys.stdout.isatty():
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+    return min(columns or _WIDTH, _WIDTH)
 
 
 def write(text: str) -> None:

@@ -26,10 +26,15 @@ class CoverageGap:
     """The builds of a matrix in which it was not checked."""
 
     def __str__(self) -> str:
+        return f"{self.origin}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """The part, the reason and the consequence, without the input."""
         builds = f" (in {', '.join(self.builds)})" if self.builds else ""
         several = "rule" if self.rules == 1 else "rules"
         could = f"; {self.rules:,} {several} could apply to it" if self.rules else ""
-        return f"{self.origin}: {self.reason}{could}{builds}"
+        return f"{self.reason}{could}{builds}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,21 @@ class Rule:
     by: str = RULE_FILE
     """What contains the rule, as messages print it."""
 
+    @property
+    def origin(self) -> str:
+        """What contains the rule, and where."""
+        return f"{self.by} at {self.source}"
+
+    @property
+    def states_why(self) -> bool:
+        """Whether `why` is more than the place of the rule."""
+        return self.why != place_as_why(self.source)
+
+
+def place_as_why(source: Source) -> str:
+    """Return the `why` of a rule that states none."""
+    return f"declared at {source}"
+
 
 @dataclass(frozen=True, slots=True)
 class StructIntent:

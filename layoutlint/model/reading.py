@@ -25,9 +25,14 @@ class Unread:
     """The builds of a matrix to which it applies."""
 
     def __str__(self) -> str:
+        return f"{self.origin}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """The reason with its files and builds, without the origin."""
         builds = f" (in {first_few(self.builds)})" if self.builds else ""
         files = f" ({len(self.files):,} files: {first_few(self.files)})" if self.files else ""
-        return f"{self.origin}: {self.reason}{files}{builds}"
+        return f"{self.reason}{files}{builds}"
 
 
 @dataclass(frozen=True, slots=True)

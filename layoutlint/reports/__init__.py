@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from layoutlint.judgement.case import Trial
-    from layoutlint.judgement.finding import Report
     from layoutlint.readers.allocations.proposals import Listing
     from layoutlint.reports.containers import ContainersFormat
     from layoutlint.reports.show.options import ShowFormat
@@ -16,16 +15,19 @@ if TYPE_CHECKING:
 
 def _render(module: str) -> Callable[..., Any]:
     """Return the `render` of a module that is imported on the first call: a run uses few formats."""
-    return lambda *arguments: import_module(f"layoutlint.reports.{module}").render(*arguments)
+    return lambda *arguments, **options: import_module(f"layoutlint.reports.{module}").render(
+        *arguments, **options
+    )
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("check.text"),
+    "concise": _render("check.concise"),
     "json": _render("check.json"),
     "sarif": _render("check.sarif"),
     "github": _render("check.github"),
 }
-"""Formats of `layoutlint check`."""
+"""Formats of `layoutlint check`: functions of a Report; those for people have options."""
 
 SHOW_FORMATS: dict[str, ShowFormat] = {
     "text": _render("show.text"),

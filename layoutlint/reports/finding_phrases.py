@@ -22,7 +22,7 @@ def subject(finding: Finding) -> str:
     if finding.rule.struct == VARIABLES:
         return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
     if finding.rule.kind.traits.is_built_in:
-        return f"the {finding.rule.by} at {finding.rule.source}"
+        return f"the {finding.rule.origin}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
     around = "" if finding.around is None else f" around {finding.around.path or finding.around.struct}"
     return f"{aggregate} {struct_name(finding)}{around}"

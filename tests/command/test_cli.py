@@ -34,7 +34,7 @@ USAGE = [
     ("no such command", ["chek"], "Error: No such command 'chek'."),
     ("no such option", ["check", "--strict", "ring.h"], "Error: No such option"),
     ("no such format", ["check", "ring.h", "--format", "xml"],
-     "Error: Invalid value for '--format': 'xml' is not one of 'github', 'json', 'sarif', 'text'."),
+     "Error: Invalid value for '--format': 'xml' is not one of 'concise', 'github', 'json', 'sarif', 'text'."),
     ("line size that is none", ["check", "ring.h", "--line-size", "100"],
      "Error: Invalid value for '--line-size': '100' is not a power of two"),
     ("line size of 0", ["check", "ring.h", "--line-size", "0"],
@@ -44,9 +44,9 @@ USAGE = [
     ("alignment that is none", ["check", "ring.h", "--min-align", "-8"],
      "Error: Invalid value for '--min-align': '-8' is not a power of two"),
     ("output without a file", ["check", "ring.h", "--output", "sarif"],
-     "Error: --output 'sarif': expected F=FILE, where F is one of github, json, sarif, text"),
+     "Error: --output 'sarif': expected F=FILE, where F is one of concise, github, json, sarif, text"),
     ("output of no format", ["check", "ring.h", "--output", "xml=a.xml"],
-     "Error: --output 'xml=a.xml': expected F=FILE, where F is one of github, json, sarif, text"),
+     "Error: --output 'xml=a.xml': expected F=FILE, where F is one of concise, github, json, sarif, text"),
     ("no such pack", ["check", "ring.h", "--pack", "kernel/lockng"],
      "Error: no shipped pack is called 'kernel/lockng' (did you mean `kernel/locking`?)"),
     ("fail on what", ["check", "ring.h", "--fail-on", "never"],
@@ -290,3 +290,75 @@ def test_an_input_without_structs_is_said_to_have_none(tmp_path):
     done = run("show", "plain.h", "--all", "--format", "json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["structs"]) == (0, [])
     assert done.stderr == "layoutlint: note: plain.h defines no structs or unions\n"
+
+
+WIDTHS = [
+    # options, environment, the columns at which text is wrapped
+    ((), {}, 100),
+    ((), {"COLUMNS": "72"}, 72),
+    ((), {"COLUMNS": "300"}, 100),
+    ((), {"COLUMNS": "12"}, 60),
+    ((), {"COLUMNS": "wide"}, 100),
+    (("--width", "64"), {"COLUMNS": "90"}, 64),
+    (("--width", "140"), {}, 140),
+]
+
+
+@pytest.mark.parametrize(("options", "environment", "columns"), WIDTHS)
+def test_text_is_wrapped_at_a_width(options, environment, columns, tmp_path):
+    (tmp_path / "r.toml").write_text(
+        f'[[rule]]\nid = "r"\nstruct = "ring"\nkind = "size"\nmax = 1\nwhy = "{"word " * 100}end"\n'
+    )
+    done = run("check", "docs/example/ring.h", "--rules", tmp_path / "r.toml", *options, **environment)
+    longest = max(len(row) for row in done.stdout.splitlines() if row.startswith(("  why: word", "       word")))
+    assert columns - len(" word") < longest <= columns
+
+
+COLOURS = [
+    ((), {}, False),
+    ((), {"FORCE_COLOR": "1"}, True),
+    ((), {"CLICOLOR_FORCE": "1"}, True),
+    ((), {"CLICOLOR_FORCE": "0"}, False),
+    ((), {"FORCE_COLOR": ""}, False),
+    ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ((), {"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+    (("--color", "always"), {"NO_COLOR": "1"}, True),
+    (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+]
+
+
+@pytest.mark.parametrize(("options", "environment", "is_colored"), COLOURS)
+def test_colours_of_a_pipe(options, environment, is_colored):
+    for command in (("check", "docs/example/ring.h", "--rules", "docs/example"), ("show", "docs/example/ring.h", "ring")):
+        assert ("\x1b[" in run(*command, *options, **environment).stdout) is is_colored
+
+
+TEXT_OPTIONS = [
+    (("-q", "-v"), "--quiet and --verbose contradict each other"),
+    (("-v", "--format", "json"), "--verbose is for --format text"),
+    (("--statistics", "--format", "concise"), "--statistics is for --format text"),
+    (("--width", "20"), "20 is not in the range 60<=x<=1000"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), TEXT_OPTIONS)
+def test_options_of_text_without_effect_are_refused(options, message):
+    done = run("check", "docs/example/ring.h", "--rules", "docs/example", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_quiet_and_concise_are_for_scripts():
+    command = ("check", "docs/example/ring.h", "--rules", "docs/example", "--format", "concise", "-q")
+    rows = run(*command).stdout.splitlines()
+    assert rows == [row for row in run(*command[:-1]).stdout.splitlines() if not row.startswith("layoutlint:")]
+    assert [row.partition(": ")[0] for row in rows] == ["docs/example/ring.h:5", "docs/example/ring.h:6"]
+    kept = ("check", "docs/example/ring-fixed.h", "--rules", "docs/example", "-q")
+    assert (run(*kept).stdout, run(*kept).returncode) == ("", 0)
+
+
+def test_a_text_file_has_the_width_of_its_option_only(tmp_path):
+    out = tmp_path / "report.txt"
+    command = ("check", "docs/example/ring.h", "--rules", "docs/example", "--output", f"text={out}", "-v")
+    done = run(*command, COLUMNS="60")
+    assert out.read_text() == run(*command[:-3], "-v").stdout != done.stdout

@@ -214,7 +214,7 @@ def test_the_text_shows_three_and_counts_the_others(tmp_path):
     code = "".join(f"struct c{n} {{ long op; struct sem sem; }} c{n};\n" for n in range(20))
     (tmp_path / "a.c").write_text(HELD + code + "struct quiet { struct sem sem; } quiet;\n")
     (tmp_path / "r.toml").write_text(APART + table('"c*"', "line", op="hot-read"))
-    done = run("check", tmp_path / "a.c", "--rules", tmp_path / "r.toml")
+    done = run("check", tmp_path / "a.c", "--rules", tmp_path / "r.toml", "-v")
     words = " ".join(done.stdout.split())
     assert done.stdout.count("error: r (separate)") == 3
     assert "17 more places of struct sem: struct c3 around sem broken; struct c4 around sem broken" in words

@@ -17,6 +17,11 @@ The output of `--help`, command by command. Compiler flags for headers and sourc
 `layoutlint check ring.h -- -Iinclude -DNDEBUG`. Without `--rules`, `check` uses the rules of the nearest
 `layoutlint.toml`, from the current folder up to the top of the repository. Linux kernels are also judged by the shipped
 packs.
+
+More than three findings are printed in short, without drawings, placements and evidence, and lists of more than five
+entries as their number: `-v` prints all of it. What decides the exit status is always printed. Text is wrapped at the width
+of the terminal or at `COLUMNS`, up to 100 columns, or at `--width`. `NO_COLOR` turns colours off; `FORCE_COLOR` and
+`CLICOLOR_FORCE` turn them on without a terminal.
 """
 
 

@@ -10,7 +10,7 @@ from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.annotations.grammar import AnnotationError, Ignore, Meaning, Term, parse
 from layoutlint.intent.annotations.parameters import spellings, values
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent, place_as_why
 from layoutlint.kinds import KINDS, find_kind
 from layoutlint.model.structs import Annotation, Source, Struct
 
@@ -106,7 +106,7 @@ class _Reader:
             elif term.word == _CONTENDED and not term.has_arguments:
                 self._need_access(meaning)
             elif term.word in KINDS:
-                why = meaning.why or f"declared at {source}"
+                why = meaning.why or place_as_why(source)
                 self._add_rule(struct, term, source, values(term, annotation.path), why)
             else:
                 raise AnnotationError(_unknown_word(term, self.words))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import TypeVar
 
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import Finding, Report
@@ -12,26 +14,85 @@ from layoutlint.reports.finding_phrases import exit_meaning, outcome, share, sub
 from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
 from layoutlint.reports.styled import Line, line, paragraph
 
+T = TypeVar("T")
 _INDEX_FROM = 6
 """The number of findings from which the summary starts with an index of them."""
+_MOST_LISTED = 5
+"""The length up to which lists are printed by default."""
 
 
-def summary(report: Report, width: int) -> Iterator[Line]:
-    """Yield a line for each kept rule, the inputs, coverage, failures, and the result."""
-    if len(report.findings) >= _INDEX_FROM:
+class Detail(Enum):
+    """How much of a report is printed."""
+
+    QUIET = "quiet"
+    """Only findings, and the reasons for which something could not be judged."""
+    NORMAL = "normal"
+    """Long reports are short: without the drawings and evidence of findings, and without long lists."""
+    VERBOSE = "verbose"
+
+
+def summary(report: Report, width: int, detail: Detail, shortened: int) -> Iterator[Line]:
+    """Yield a line for each kept rule, the inputs, coverage, failures, and the result.
+
+    `shortened` is the number of findings that were printed without drawings and evidence.
+    """
+    hidden = [f"drawings, placements and evidence of {shortened:,} findings"] if shortened else []
+    if detail is Detail.VERBOSE and len(report.findings) >= _INDEX_FROM:
         yield from _section(
             "findings", (_index_line(group, report) for group in group_findings(report.findings))
         )
-    yield from _section("kept", (_kept_line(group, report) for group in group_findings(report.kept_findings)))
-    yield from _section("inputs", _inputs(report, width))
-    yield from _section("coverage", _coverage(report, width))
-    yield from _section(
-        "not read",
-        (row for unread in report.unread for row in paragraph("  ", str(unread), width, "magenta")),
-    )
+    if detail is not Detail.QUIET:
+        yield from _lists(report, width, detail, hidden)
+    yield from _failures(report, width, detail, hidden)
+    if detail is Detail.QUIET:
+        return
+    if hidden:
+        yield from paragraph("-v shows ", _joined(hidden), width, "dim")
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((tally(report), "bold"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
+    """Yield kept rules, inputs and coverage; add the lists that are too long to `hidden`."""
+    kept = [_kept_line(group, report) for group in group_findings(report.kept_findings)]
+    yield from _section("kept", _short(kept, "kept rule", detail, hidden))
+    yield from _section("inputs", _inputs(report, width, detail, hidden))
+    yield from _section("coverage", _coverage(report, width, detail, hidden))
+
+
+def _short(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> Sequence[T]:
+    """Return a list, or () if it is long; then add its length to `hidden`."""
+    if len(rows) <= _MOST_LISTED or detail is Detail.VERBOSE:
+        return rows
+    hidden.append(quantity(len(rows), noun))
+    return ()
+
+
+def _first(rows: Sequence[T], noun: str, detail: Detail, hidden: list[str]) -> Sequence[T]:
+    """Return a list that decides the exit status, or its start if it is long; add the rest to `hidden`."""
+    if len(rows) <= _MOST_LISTED or detail is Detail.VERBOSE:
+        return rows
+    hidden.append(quantity(len(rows) - _MOST_LISTED, noun))
+    return rows[:_MOST_LISTED]
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+
+
+def _failures(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
+    """Yield the inputs that could not be read, and for QUIET also the parts that were not judged."""
+    if detail is Detail.QUIET:
+        gaps = [part for part in report.coverage.not_covered if part.rules]
+        yield from _section("not covered", _wrapped("  ", gaps, width, "magenta"))
+    unread = _first(report.unread, "more unread input", detail, hidden)
+    yield from _section("not read", _wrapped("  ", unread, width, "magenta"))
+
+
+def _wrapped(label: str, texts: Iterable[object], width: int, style: str = "") -> Iterator[Line]:
+    for text in texts:
+        yield from paragraph(label, str(text), width, style)
 
 
 def _section(title: str, rows: Iterable[Line]) -> Iterator[Line]:
@@ -66,36 +127,47 @@ def _kept_line(group: tuple[Finding, ...], report: Report) -> Line:
     return line("  ", (finding.rule.id, "green"), f" ({finding.rule.kind.name}) {subject(finding)}{places}")
 
 
-def _inputs(report: Report, width: int) -> Iterator[Line]:
+def _inputs(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     if report.builds:
         yield from builds.inputs(report, width)
         return
-    for reading in report.readings:
+    for reading in _first(report.readings, "more input", detail, hidden):
         structs = quantity(len(reading.structs), "struct")
         structs += f" in {quantity(reading.files, 'file')}" if reading.files is not None else ""
         yield from paragraph(
             "  ", f"{reading.path}: {structs} by {reading.reader}, {reading.target.name}", width
         )
-        for note in reading.notes:
-            yield from paragraph("    note: ", note, width)
+        yield from _wrapped("    note: ", reading.notes, width)
 
 
-def _coverage(report: Report, width: int) -> Iterator[Line]:
+def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
     coverage = report.coverage
     judged = quantity(coverage.structs, "struct")
     within = f" in {quantity(len(report.builds), 'build')}" if report.builds else ""
     yield line(
         f"  {quantity(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}{within}"
     )
-    for reason in coverage.unresolved:
-        yield from paragraph("  unresolved: ", reason, width, "magenta")
-    for skipped in coverage.skipped:
-        yield from paragraph("  skipped: ", str(skipped), width)
-    for reason in coverage.policy:
-        yield from paragraph("  policy: ", reason, width)
-    for part in coverage.not_covered:
-        yield from paragraph("  not covered: ", str(part), width, "magenta" if part.rules else "")
-    for reason in coverage.guessed:
-        yield from paragraph("  guessed: ", reason, width)
-    for reason in undeclared_places((*report.findings, *report.kept_findings)):
-        yield from paragraph("  not judged: ", reason, width)
+    unresolved = coverage.unresolved if detail is Detail.VERBOSE else _unprinted_reasons(report)
+    gaps = [part for part in coverage.not_covered if part.rules]
+    harmless = [part for part in coverage.not_covered if not part.rules]
+    undeclared = undeclared_places((*report.findings, *report.kept_findings))
+    for label, texts, style in (
+        ("unresolved", _short(unresolved, "unresolved name", detail, hidden), "magenta"),
+        ("skipped", _short(coverage.skipped, "skipped rule", detail, hidden), ""),
+        ("policy", coverage.policy, ""),
+        ("not covered", _first(gaps, "more uncovered part", detail, hidden), "magenta"),
+        ("not covered", _short(harmless, "harmless uncovered part", detail, hidden), ""),
+        ("guessed", coverage.guessed, ""),
+        ("not judged", _short(undeclared, "partly judged rule", detail, hidden), ""),
+    ):
+        yield from _wrapped(f"  {label}: ", texts, width, style)
+
+
+def _unprinted_reasons(report: Report) -> tuple[str, ...]:
+    """Return the reasons in the coverage that no finding states as well."""
+    stated = {
+        f"{origin}: {finding.verdict.message}"
+        for finding in report.findings
+        for origin in (finding.rule.id, finding.rule.source)
+    }
+    return tuple(reason for reason in report.coverage.unresolved if reason not in stated)

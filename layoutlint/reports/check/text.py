@@ -1,4 +1,8 @@
-"""Format `text`: a report for people, with drawings of the cache lines."""
+"""Format `text`: a report for people, with drawings of the cache lines.
+
+A report that is long is short by default: many findings without drawings and evidence, and long lists as
+their number. Whatever decides the exit status is always printed.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,23 @@ from collections.abc import Iterator
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.rule import RULE_FILE, Severity
+from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.structs import Struct
 from layoutlint.reports import drawing, styled
 from layoutlint.reports.check.builds import heading, other_messages
-from layoutlint.reports.check.summary import summary
+from layoutlint.reports.check.statistics import statistics_table
+from layoutlint.reports.check.summary import Detail, summary
 from layoutlint.reports.finding_phrases import order, outcome, rank_reason, share, subject
 from layoutlint.reports.grouping import SHOWN, group_findings, summarize_others
 from layoutlint.reports.layout_phrases import found_in
 from layoutlint.reports.styled import Line, line, paragraph
 
 WIDTH = 100
+_LEAST_WIDTH = 60
+_MOST_IN_FULL = 3
+"""The number of findings up to which each is printed with a drawing and its evidence."""
 _MOST_PADDED = 40
 """The maximal width of the column of field paths."""
 
@@ -32,24 +40,46 @@ STYLES = {
 SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 
 
-def render(report: Report, *, color: bool = False, width: int = WIDTH) -> str:
-    """Return the report as text, wrapped at `width` columns (60 to 100)."""
-    lines = _lines(report, max(60, min(width, WIDTH)))
+def render(
+    report: Report,
+    *,
+    color: bool = False,
+    width: int = WIDTH,
+    detail: Detail = Detail.NORMAL,
+    statistics: bool = False,
+) -> str:
+    """Return the report as text, wrapped at `width` columns (60 or more).
+
+    With `statistics`, the findings of each rule are only counted.
+    """
+    lines = _lines(report, max(_LEAST_WIDTH, width), detail, statistics)
     return styled.render_colored(lines) if color else styled.render_plain(lines)
 
 
-def _lines(report: Report, width: int) -> Iterator[Line]:
-    for group in group_findings(report.findings):
-        for finding in group[:SHOWN]:
-            yield from _finding(finding, report.builds, width)
-            yield line()
-        if len(group) > SHOWN:
-            yield from paragraph("  ", summarize_others(group, group[SHOWN:]), width)
-            yield line()
-    yield from summary(report, width)
+def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iterator[Line]:
+    groups = group_findings(report.findings)
+    number = sum(len(group[:SHOWN]) for group in groups)
+    is_short = number > _MOST_IN_FULL and detail is not Detail.VERBOSE
+    if statistics:
+        yield from statistics_table(report.findings)
+    else:
+        for group in groups:
+            yield from _group(group, report.builds, is_short, width)
+    yield from summary(report, width, detail, shortened=number if is_short and not statistics else 0)
 
 
-def _finding(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+def _group(
+    group: tuple[Finding, ...], builds: tuple[Build, ...], is_short: bool, width: int
+) -> Iterator[Line]:
+    for finding in group[:SHOWN]:
+        yield from _finding(finding, builds, is_short, width)
+        yield line()
+    if len(group) > SHOWN:
+        yield from paragraph("  ", summarize_others(group, group[SHOWN:]), width)
+        yield line()
+
+
+def _finding(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: int) -> Iterator[Line]:
     rule = finding.rule
     severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
     yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
@@ -57,9 +87,10 @@ def _finding(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterato
     yield from _outcome(finding, builds, width)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
-    yield line()
-    yield from _geometry(finding, width)
-    yield from _words(finding, builds, width)
+    if not is_short:
+        yield line()
+        yield from _geometry(finding, width)
+    yield from _words(finding, builds, is_short, width)
 
 
 def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
@@ -93,25 +124,37 @@ def _how_often(verdict: Verdict) -> str:
     return f" {shares} (base{'s' if len(verdict.bases) > 1 else ''} {', '.join(map(str, verdict.bases))})"
 
 
-def _words(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
+def _words(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: int) -> Iterator[Line]:
     rule, verdict = finding.rule, finding.verdict
     first = finding.builds[0][1] if finding.builds else finding
     yield from paragraph("  what: ", first.verdict.message, width)
     yield from other_messages(finding, builds, width)
-    if order(finding):
-        yield from paragraph("  order: ", order(finding), width)
-    if verdict.is_placed:
-        yield from paragraph("  placed: ", verdict.basis, width)
-    if finding.rank is not None:
-        yield from paragraph("  rank: ", rank_reason(finding.rank), width)
-    yield from paragraph("  why: ", rule.why, width)
+    if not is_short:
+        yield from _basis(finding, width)
+    if rule.states_why:
+        yield from paragraph("  why: ", rule.why, width)
     must_fix_rule = first.verdict.is_missing_field and finding.place != rule.source
-    if rule.by != RULE_FILE or must_fix_rule:
-        yield from paragraph("  stated by: ", f"{rule.by} at {rule.source}", width)
-    for number, evidence in enumerate(rule.evidence):
-        yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
+    if must_fix_rule or (rule.by != RULE_FILE and not is_short):
+        yield from paragraph("  stated by: ", rule.origin, width)
+    if not is_short:
+        yield from _evidence(rule, width)
     if verdict.advice:
         yield from paragraph("  to do: ", verdict.advice, width, "bold")
+
+
+def _basis(finding: Finding, width: int) -> Iterator[Line]:
+    """Yield the order of the fields, the reason for the placements, and the rank of a guess."""
+    if order(finding):
+        yield from paragraph("  order: ", order(finding), width)
+    if finding.verdict.is_placed:
+        yield from paragraph("  placed: ", finding.verdict.basis, width)
+    if finding.rank is not None:
+        yield from paragraph("  rank: ", rank_reason(finding.rank), width)
+
+
+def _evidence(rule: Rule, width: int) -> Iterator[Line]:
+    for number, evidence in enumerate(text for text in rule.evidence if text != rule.origin):
+        yield from paragraph(" " * 12 if number else "  evidence: ", evidence, width)
 
 
 def _geometry(finding: Finding, width: int) -> Iterator[Line]:

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.judgement.finding import Coverage, CoverageGap, Report, SkippedRule
+from layoutlint.judgement.rule import place_as_why
 from layoutlint.judgement.verdict import Outcome, unknown
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
 from layoutlint.reports.check import text
+from layoutlint.reports.check.summary import Detail
 from tests.harness.build import context, member, struct
 from tests.reports.sample import APART, CLEAN, FINDINGS, MATRIX, NODE, REPORT, finding
 
@@ -21,12 +23,100 @@ MANY = replace(
     findings=tuple(replace(f, input=f"build/unit{n}.o") for n in range(17) for f in FINDINGS[:3]),
 )
 APART_VERDICT = FINDINGS[0].verdict
-REPORTS = [("text.txt", REPORT), ("text-clean.txt", CLEAN), ("text-matrix.txt", MATRIX)]
+LONG = replace(
+    REPORT,
+    kept_findings=tuple(replace(REPORT.kept_findings[0]) for _ in range(6)),
+    readings=REPORT.readings * 3,
+    unread=REPORT.unread * 3,
+    coverage=Coverage(
+        9, 8, 7, tuple(f"r{n}: struct s{n} is in none of the inputs" for n in range(6)),
+        tuple(SkippedRule(f"r{n}", "for Linux 4") for n in range(7)), not_covered=REPORT.coverage.not_covered * 6,
+    ),
+)  # fmt: skip
+REPORTS = [
+    ("text.txt", REPORT, Detail.VERBOSE),
+    ("text-clean.txt", CLEAN, Detail.NORMAL),
+    ("text-matrix.txt", MATRIX, Detail.NORMAL),
+    ("text-short.txt", REPORT, Detail.NORMAL),
+    ("text-long.txt", LONG, Detail.NORMAL),
+    ("text-quiet.txt", LONG, Detail.QUIET),
+]
 
 
-@pytest.mark.parametrize(("name", "report"), REPORTS)
-def test_text(name, report, golden):
-    golden(name, text.render(report))
+@pytest.mark.parametrize(("name", "report", "detail"), REPORTS)
+def test_text(name, report, detail, golden):
+    golden(name, text.render(report, detail=detail))
+
+
+def test_three_findings_are_printed_in_full_and_four_in_short():
+    full, short = (text.render(replace(REPORT, findings=FINDINGS[:number])) for number in (3, 4))
+    assert ("line 0  |" in full, "line 0  |" in short) == (True, False)
+    assert "drawings, placements and evidence of 4 findings" in short
+    assert "-v shows" not in text.render(replace(REPORT, findings=FINDINGS[:3]))
+
+
+def test_nothing_is_only_in_the_short_report():
+    """What is folded is counted, and -v has it."""
+    verbose = text.render(LONG, detail=Detail.VERBOSE, width=1000)
+    short = text.render(LONG, width=1000)
+    added = [row for row in short.splitlines() if row not in verbose.splitlines()]
+    assert added == [
+        "-v shows drawings, placements and evidence of 4 findings, 6 kept rules, 1 more input, 6 unresolved names, "
+        "7 skipped rules, 1 more uncovered part, 6 harmless uncovered parts and 1 more unread input"
+    ]
+
+
+@pytest.mark.parametrize("detail", Detail)
+@pytest.mark.parametrize("statistics", [False, True])
+def test_a_status_that_is_not_0_has_its_reason(detail, statistics):
+    gap = CoverageGap("a.o", "no debug information for b.c", None, 3)
+    unread = Report((), (), (), Coverage(1, 1, 1), 3, REPORT.unread[:1])
+    uncovered = Report((), (), (), Coverage(1, 1, 1, not_covered=(gap,)), 3)
+    broken = Report((), FINDINGS[:1], (), Coverage(1, 1, 1), 1)
+    for report, reason in ((unread, "drivers/net.ko"), (uncovered, "b.c; 3 rules could"), (broken, "node-cpu-apart")):
+        assert reason in text.render(report, detail=detail, statistics=statistics)
+
+
+def test_quiet_prints_nothing_if_nothing_is_wrong():
+    assert text.render(CLEAN, detail=Detail.QUIET) == ""
+
+
+def test_statistics_count_findings_by_rule():
+    head = text.render(MANY, statistics=True).split("\n\n")[0]
+    assert head.splitlines() == [
+        "   count  severity  rule",
+        "      17  note      gone-apart      17 unknown",
+        "      17  warning   mapping-apart   17 at-risk",
+        "      17  error     node-cpu-apart  17 broken",
+    ]
+    assert "  1 suppressed" in text.render(REPORT, statistics=True)
+
+
+ANNOTATED = [
+    # the `why` of an annotation, and what the report prints about it
+    (place_as_why(APART.source), []),
+    ("written on every packet", ["why: written on every packet"]),
+]
+
+
+@pytest.mark.parametrize(("why", "reasons"), ANNOTATED)
+def test_the_place_of_an_annotation_is_printed_once(why, reasons):
+    source = APART.source
+    of_rule = replace(APART, by="annotation", why=why, evidence=(f"annotation at {source}",))
+    rendered = text.render(replace(REPORT, findings=(finding(of_rule, NODE),), kept_findings=()))
+    labels = ("  why: ", "  stated by: ", "  evidence: ")
+    assert [row.strip() for row in rendered.splitlines() if row.startswith(labels)] == [
+        *reasons, f"stated by: annotation at {source}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [60, 72, 100, 160])
+@pytest.mark.parametrize("report", [REPORT, LONG, MANY, MATRIX], ids=["all outcomes", "long", "51 findings", "matrix"])
+def test_text_is_wrapped_at_any_width(report, width):
+    rows = text.render(report, width=width, detail=Detail.VERBOSE).splitlines()
+    words = [row for row in rows if row.startswith(("  what: ", "  why: ", "  to do: ", "        "))]
+    assert words
+    assert max(map(len, words)) <= width
 
 
 def test_a_row_has_a_cell_for_each_byte_of_a_line():
@@ -50,7 +140,7 @@ def test_colour_changes_no_character(report):
 
 
 def test_many_findings_end_with_an_index():
-    rendered = text.render(MANY)
+    rendered = text.render(MANY, detail=Detail.VERBOSE)
     index = rendered[rendered.index("\nfindings\n") :].split("\n\n")[0].splitlines()[2:]
     assert len(index) == 51
     assert index[0] == "  error   node-cpu-apart  struct node: broken in 8 of 8 placements"
