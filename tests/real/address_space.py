@@ -35,8 +35,8 @@ STATES = {
 
 PLACES = {
     # column: (rule, title, what is known of where it starts)
-    "alone": ("alone", "by itself", "aligned to 8, nothing else said: 8 bases"),
-    "everywhere": ("everywhere", "wherever it is embedded", "`placement = \"embedded\"`: all containers in the input"),
+    "alone": ("alone", "by itself", "aligned to 8: 8 bases"),
+    "everywhere": ("everywhere", "wherever it is embedded", "`placement = \"embedded\"`: all containers"),
     "inode": ("inode", "`inode`", "a slab cache with a constructor"),
     "shmem": ("shmem", "`shmem_inode_info`", "a slab cache with a constructor"),
     "ext4": ("ext4", "`ext4_inode_info`", "a slab cache with a constructor"),
@@ -145,38 +145,35 @@ SHUFFLED = {
 """What the command says with `--randstruct MODE`; `address_space` and `inode` are marked."""
 
 REASONS = """\
-- **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins, so only one base of eight separates them: 40. Inodes of `inode_cache` are
-  640 bytes apart, which is ten lines, so every one starts on a line. The two share a line in *every* inode, and in every
-  `bdev_inode`.
+- **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins, so only base 40 separates them. Inodes of `inode_cache` are 640 bytes
+  apart, ten lines, so every one starts on a line. The two share a line in *every* inode.
 - **Before the patch.** 32 bytes lie between them. At three of eight bases, the last word of one still shares a line with the
-  first of the other. In `bdev_inode`, which always starts on a line, it always does.
-- **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before the first of `i_mmap_rwsem`, and both are
-  aligned to 8. So no line holds bytes of both, wherever the object is.
-- **7.2.** `rw_semaphore` is 32 bytes and starts 56 bytes after `i_mmap` does, so two bases of eight fail: 0 and 56. That looks
-  like a small risk, but `bdev_inode` always puts its `address_space` at one of the two: 1336 = 20 * 64 + 56. The ext4 cache
-  now states an offset for the free pointer. So its inodes are 1072 bytes apart, a multiple of 16, and one base of four fails.
+  first of the other.
+- **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before `i_mmap_rwsem`, and both are aligned to 8. So
+  no line holds bytes of both, wherever the object is.
+- **7.2.** `i_mmap_rwsem` starts 56 bytes after `i_mmap`, so two bases of eight fail: 0 and 56. `bdev_inode` always puts its
+  `address_space` at one of them: 1336 = 20 * 64 + 56. Inodes of ext4 are 1072 bytes apart, a multiple of 16, so one base of four
+  fails.
 """
 
 
 SHUFFLED_HEAD = f"""\
 ## Randomised
 
-`address_space` and `inode` are marked `__randomize_layout`. If the build has CONFIG_RANDSTRUCT, the declared order means
-nothing. In each pair of columns, the first verdict covers every order that the compiler can choose: the share of orders and
-bases at which the rule fails. The second is for one build, with the seed
+`address_space` and `inode` are marked `__randomize_layout`. With CONFIG_RANDSTRUCT, the compiler chooses the order of their
+fields. In each pair of columns, the first verdict covers every possible order: the share of orders and bases at which the rule
+fails. The second is for one build, with the seed
 `{SEED}`.
 """
 
 SHUFFLED_REASONS = """\
-- **No seed.** The full mode and clang undo upstream's order. `i_mmap` has 16 bytes, the lock 40 (32 in 7.2), and all fields can
-  be in any order: the two share a line in a third of the cases or somewhat more. These shares are exact, over all orders.
-  Inside `inode`, which has 50 more fields, orders are sampled, with the stated error.
-- **Performance mode** keeps fields within a line's worth of their declared neighbours. The two are side by side in 6.1, and
-  share a line in four of five cases; in 7.2 in two of three. What 6.12 keeps apart mostly stays apart, but is at risk: 29 %.
-- **With a seed** there is one order, and the verdict is about bases again. Versions get different orders from the same seed.
-  Some are kept by luck; the next build may not be.
+- **No seed.** In the full mode and with clang, fields can be in any order, and the two share a line in a third of the cases or
+  more. These shares are exact. In `inode`, with 50 more fields, orders are sampled, with the stated error.
+- **Performance mode** keeps fields within a line's worth of their declared neighbours. Fields that are adjacent (6.1) share a
+  line in four of five cases. Fields that 6.12 keeps apart mostly stay apart: 29 %.
+- **With a seed** there is one order. It differs between versions, and if the rule is kept, that is luck.
 - `inode` is larger in most orders, because of holes, and so is the stride of its cache: 688 bytes instead of 632.
-- To hold in every build, give each side its own struct, aligned to the line. Alignments survive the shuffle.
+- To hold in every build, give each side its own struct, aligned to the line: alignments survive the shuffle.
 """
 
 
@@ -212,14 +209,15 @@ HEAD = """\
 # One struct, many places: `address_space`
 
 Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
-object is. These are the verdicts of the shipped rule for each form of the struct, in each place. `layoutlint check` gives all
-of them, from the debug information of Debian's cloud kernels for x86-64. The two sides of the patch ("[PATCH]
-fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap.", Jonas Zhou, 2024-02-02) come from
-`fixtures/upstream_fixes`, inside inodes of the sizes of 6.12 (`fixtures/address_space`).
+object is. These are the verdicts of the shipped rule for five forms of the struct, in each place where objects can be.
+
+The kernels are Debian's cloud kernels for x86-64. The patch is "[PATCH] fs/address_space: move i_mmap_rwsem to mitigate a false
+sharing with i_mmap." (Jonas Zhou, 2024-02-02): `fixtures/upstream_fixes`, inside inodes of the sizes of 6.12
+(`fixtures/address_space`).
 """
 
 TAIL = """\
-## How to ask
+## Commands
 
 By itself, as the shipped pack does:
 
@@ -235,7 +233,7 @@ For a randomised build, without and with its seed:
     layoutlint check vmlinux --rules containers.toml --randstruct gcc-full --kernel-version 6.12 \\
         --randomized address_space,inode [--seed scripts/basic/randstruct.seed]
 
-`/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel. The columns of slab caches follow it."""
+`/sys/kernel/slab/inode_cache/slab_size` has the stride on the running kernel."""
 
 
 def main() -> None:
