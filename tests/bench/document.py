@@ -59,7 +59,7 @@ def limits(results: Results) -> str:
             continue
         ours, theirs = by_key[one.limit.ours], by_key.get(one.limit.theirs or "")
         against = f"{theirs.tool} `{theirs.what}`" if theirs else one.limit.theirs or ""
-        found = [one.reason, "", f"{one.limit.limit:.3g}", "not told"]
+        found = [one.reason, "", f"{one.limit.limit:.3g}", "not measured"]
         if one.found is not None:
             found = [f"{one.found.median:.3f}", _between(one.found), f"{one.limit.limit:.3g}", "holds" if one.holds else "**missed**"]
         quantity = {"wall": "wall time", "private": "private memory"}[one.limit.quantity]
@@ -120,8 +120,8 @@ def _head(setting: Setting) -> str:
         f"The input is {setting.input}, in the page cache.",
         f"layoutlint's DWARF scanner ran **{setting.scanner}**.",
         f"Other tools: {', '.join(setting.versions)}.",
-        f"Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}. The nearer it is to the "
-        "number of processors, the more other programs affect wall time.",
+        f"Machine: {setting.machine}. Load average before the first round: {setting.load:.1f}. If it nears "
+        "the number of processors, other programs affect wall time.",
         f"Rounds: {setting.rounds}. Each figure is their median, with the least and the greatest value beside it.",
     )
     return _HEAD + "\n".join(_wrapped(point) for point in points)
@@ -134,20 +134,18 @@ def _wrapped(point: str) -> str:
 _HEAD = """\
 # Benchmarks
 
-`python -m tests.bench.measure` writes this page, and anybody can run it again. It fetches the kernel and the other tools
-itself, and measures all of them in one run.
+`python -m tests.bench.measure` writes this page. It fetches the kernel and the other tools, and measures all in one run.
 
 """
 
 _COMMANDS = """\
-Every figure includes interpreter start-up. *cpu* is the time of all processors, in the program and in the kernel for it.
-*Private* memory is the peak of what no file backs. *Resident* memory also counts mapped files, which the kernel may drop
-and read again. Both cover the process and its descendants."""
+Every figure includes interpreter start-up, and covers the process and its descendants. *cpu* is the time of all processors,
+in the program and in the kernel. *Private* memory is the peak of what no file backs. *Resident* memory also counts mapped
+files, which the kernel can drop and read again."""
 
 _LARGER = """\
 The same vmlinux, with its units and their abbreviation tables repeated; 8 x is a file of 2 GB. The figures are medians of
-{rounds} rounds. The private figures show memory that grows with the file and not with the query. Blank cells were not
-run: they would take long, or much memory.
+{rounds} rounds. Blank cells were not run: they would take long, or much memory.
 
 """
 
@@ -155,15 +153,12 @@ _METHOD = """\
 ## How it is measured
 
 - Every command is a process of its own and runs once in each round. Every second round is in reverse order. A share
-  compares two commands of one round, so other work on the machine affects both. The table has the median, the least
-  and the greatest of these shares.
-- Before the first round, each command ran up to three times, untimed, with its memory watched. Its output was then
-  checked for the struct that was asked for, so a tool that fails does not count as fast.
-- Python's bytecode was written before, as installing a package does.
-- Memory is read from `/proc` a thousand times a second. The kernel batches its counters, so they are wrong by less than
-  a megabyte.
-- `layout-audit` takes one substring of names, not a list of names. It gets the name of one struct that the rules are
-  about, which is less than `check` reads. `padlock` runs without its cache on disk. `drgn` runs a three-line script in
-  its own virtual environment. `pahole` is Debian's, with the libraries that it was built for.
-- libclang's own parse is a process that parses the same text with the same flags through `clang.cindex`, and does
-  nothing else. The header tree is Debian's for the same kernel."""
+  compares two commands of one round, so other work on the machine affects both.
+- Before the first round, each command runs up to three times, untimed. Its output is checked for the struct that was asked
+  for, so a tool that fails does not count as fast. Python's bytecode is written before.
+- Memory is read from `/proc` a thousand times a second. It is wrong by less than a megabyte, because the kernel batches its
+  counters.
+- `layout-audit` takes one substring of names, so it gets the name of one struct, which is less than `check` reads.
+  `padlock` runs without its cache on disk. `drgn` runs a three-line script. `pahole` is Debian's.
+- libclang's own parse is a process that only parses the same text with the same flags through `clang.cindex`. The header
+  tree is Debian's for the same kernel."""
