@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
+from layoutlint.commands.options import color_option, width_option
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from layoutlint.reports.styled import Line
 
 
 @click.command()
 @click.argument("topic", metavar="KIND|RULE")
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Search the rule in PATH too.")
-def explain(topic: str, rule_paths: tuple[str, ...]) -> None:
+@color_option
+@width_option
+def explain(topic: str, rule_paths: tuple[str, ...], color: str, width: int | None) -> None:
     """Explain a rule kind, or the reason of a rule."""
     from layoutlint.commands import terminal
+    from layoutlint.reports import styled
+
+    lines = _lines(topic, rule_paths, terminal.width(width))
+    render = styled.render_colored if terminal.has_color(color) else styled.render_plain
+    terminal.write(render(lines))
+
+
+def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line]:
+    """Return the manual of a kind, or a rule in words; raises click.UsageError for another topic."""
     from layoutlint.intent.toml import rule_file
     from layoutlint.kinds import KINDS, find_kind, manual
     from layoutlint.lint.unused import UnusedIntent
-    from layoutlint.reports.explain import explain_rule
+    from layoutlint.reports.explain import rule_lines
+    from layoutlint.reports.markdown import render_lines
 
     kind = UnusedIntent if topic == UnusedIntent.name else find_kind(topic)
     if kind is not None:
-        terminal.say(*manual.explain(kind).split("\n"))
-        return
+        return render_lines(manual.explain(kind), width)
     packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()
     rules = {rule.id: rule for pack in packs for rule in pack.rules}
     if topic not in rules:
         near = did_you_mean(topic, [*rules, *KINDS])
         raise click.UsageError(f"no kind and no rule is called {topic!r}{near}")
-    terminal.write(explain_rule(rules[topic]))
+    return rule_lines(rules[topic], width)

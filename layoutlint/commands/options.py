@@ -181,6 +181,12 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
     return number
 
 
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour the text (auto: on a terminal, see NO_COLOR and FORCE_COLOR).",
+)
 width_option = click.option(
     "--width",
     type=click.IntRange(60, 1000),
@@ -227,12 +233,7 @@ def reading_options(command: Command) -> Command:
             default=None,
             help="Show progress on stderr (default: on a terminal).",
         ),
-        "color": click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            help="Colour the text (auto: on a terminal, see NO_COLOR and FORCE_COLOR).",
-        ),
+        "color": color_option,
         "width": width_option,
     }
     return _add_group(command, ReadingOptions, "reading", options)

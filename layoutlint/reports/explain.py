@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
-from layoutlint import escapes
 from layoutlint.judgement.rule import Rule
+from layoutlint.reports.styled import Line, line, paragraph
 
 
-def explain_rule(rule: Rule) -> str:
-    """Return a rule in words: what it requires, why, its evidence, and its place."""
-    return escapes.lines(_lines(rule))
-
-
-def _lines(rule: Rule) -> Iterator[str]:
+def rule_lines(rule: Rule, width: int) -> Iterator[Line]:
+    """Yield a rule in words: what it requires, why, its evidence, and its place."""
     pack = f" of pack {rule.pack}" if rule.pack else ""
-    yield f"{rule.id}: {rule.severity.value}, kind {rule.kind.name}, on {rule.subject}"
-    yield ""
-    yield from _wrap("asks: ", rule.kind.summary)
+    yield line((rule.id, "bold"), f": {rule.severity.value}, kind {rule.kind.name}, on {rule.subject}")
+    yield line()
+    yield from paragraph("asks: ", rule.kind.summary, width)
     for key in rule.kind.keys:
         value = getattr(rule.kind, key.parameter, None)
         if value not in (None, ()):
-            yield from _wrap(f"  {key.name}: ", _spelling(value))
-    yield from _wrap("why: ", rule.why)
+            yield from paragraph(f"  {key.name}: ", _spelling(value), width)
+    yield from paragraph("why: ", rule.why, width)
     for evidence in rule.evidence:
-        yield from _wrap("evidence: ", evidence)
+        yield from paragraph("evidence: ", evidence, width)
     when = (*rule.when.config, *rule.when.arch, *([f"Linux {rule.when.kernel}"] if rule.when.kernel else []))
     if when:
-        yield from _wrap("when: ", ", ".join(when))
+        yield from paragraph("when: ", ", ".join(when), width)
     if rule.line_pairs:
-        yield "counts: aligned pairs of cache lines, as an adjacent-line prefetcher fetches them"
+        counts = "aligned pairs of cache lines, as an adjacent-line prefetcher fetches them"
+        yield from paragraph("counts: ", counts, width)
     if rule.tolerate:
-        yield f"tolerates: at-risk in up to {rule.tolerate:.1%} of the placements"
-    yield f"written in: {rule.source}{pack}"
-
-
-def _wrap(label: str, text: str) -> Iterator[str]:
-    yield from textwrap.wrap(
-        label + text, 100, subsequent_indent=" " * len(label), break_long_words=False, break_on_hyphens=False
-    )
+        yield from paragraph("tolerates: ", f"at-risk in up to {rule.tolerate:.1%} of the placements", width)
+    yield from paragraph("written in: ", f"{rule.source}{pack}", width)
 
 
 def _spelling(value: object) -> str:

@@ -51,4 +51,4 @@ def paragraph(label: str, text: str, width: int, style: str = "") -> Iterator[Li
     indent = " " * len(label)
     rows = textwrap.wrap(text, max(width - len(label), 30), break_long_words=False, break_on_hyphens=False)
     for number, row in enumerate(rows or [""]):
-        yield line(indent if number else (label, "bold"), (row, style))
+        yield line(indent if number else (label, "bold" if label else ""), (row, style))
