@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,11 @@ The output of `--help`, command by command. Compiler flags for headers and sourc
 `layoutlint.toml`, from the current folder up to the top of the repository. Linux kernels are also judged by the shipped
 packs.
 
-More than three findings are printed in short, without drawings, placements and evidence, and lists of more than five
-entries as their number: `-v` prints all of it. What decides the exit status is always printed. Text is wrapped at the width
-of the terminal or at `COLUMNS`, up to 100 columns, or at `--width`. `NO_COLOR` turns colours off; `FORCE_COLOR` and
-`CLICOLOR_FORCE` turn them on without a terminal.
+If there are more than three findings, they are printed without drawings, placements and evidence. Of a list of more than
+five entries, only the number is printed. `-v` prints everything. What decides the exit status is always printed.
+
+Text is wrapped at the width of the terminal or at `COLUMNS`, up to 100 columns, or at `--width`. `NO_COLOR` turns colours
+off; `FORCE_COLOR` and `CLICOLOR_FORCE` turn them on without a terminal.
 """
 
 
@@ -33,14 +35,25 @@ def commands(command: click.Command, words: tuple[str, ...] = ("layoutlint",)) -
             yield from commands(command.commands[name], (*words, name))
 
 
-def section(words: str, command: click.Command) -> str:
-    """One command: how it is called, what it does, its options. Made by hand, since versions of click differ."""
+def section(words: str, command: click.Command, shared: frozenset[str]) -> str:
+    """Return one command: its call, its help, its options. Made by hand, since versions of click differ."""
     inputs = [p.metavar or p.human_readable_name for p in command.params if isinstance(p, click.Argument)]
     call = " ".join([words, *(["COMMAND"] if isinstance(command, click.Group) else []), "[OPTIONS]", *inputs])
-    rows = [f"| `{_spelled(o)}` | {o.help} |" for o in command.params if isinstance(o, click.Option)]
-    table = "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
+    rows = _rows(command)
+    names = [f"`{name}`" for row, name in rows.items() if row in shared]
+    see = f"\nAlso {', '.join(names)}: see [options of several commands](#options-of-several-commands).\n" if names else ""
     text = re.sub(r"\n *", "\n", (command.help or "").strip())
-    return f"## {words}\n\n    {call}\n\n{text}\n{table}"
+    return f"## {words}\n\n    {call}\n\n{text}\n{_table([row for row in rows if row not in shared])}{see}"
+
+
+def _rows(command: click.Command) -> dict[str, str]:
+    """Return the table row of each option with its name."""
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    return {f"| `{_spelled(option)}` | {option.help} |": option.opts[0] for option in options}
+
+
+def _table(rows: list[str]) -> str:
+    return "\n".join(["", "| option | |", "|---|---|", *rows, ""]) if rows else ""
 
 
 def _spelled(option: click.Option) -> str:
@@ -49,12 +62,16 @@ def _spelled(option: click.Option) -> str:
         names[-1] += f" {'/'.join(option.type.choices)}"
     elif not option.is_flag:
         names[-1] += f" {option.metavar or 'N'}"
-    return ", ".join(names)
+    return ", ".join(names).replace("|", r"\|")
 
 
 def text() -> str:
-    """All of docs/cli.md."""
-    return "\n".join((HEAD, *(section(words, command) for words, command in commands(app))))
+    """Return all of docs/cli.md. Options that several commands share stand once, at the end."""
+    found = list(commands(app))
+    counts = Counter(row for _, command in found for row in _rows(command))
+    shared = [row for row, count in counts.items() if count > 1]
+    sections = [section(words, command, frozenset(shared)) for words, command in found]
+    return "\n".join((HEAD, *sections, f"## Options of several commands\n{_table(shared)}"))
 
 
 if __name__ == "__main__":
