@@ -38,9 +38,8 @@ def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
 
     Beside packs that guess, they declare placements and have no rules.
     """
-    from dataclasses import replace
-
     from layoutlint.intent.toml import rule_file
+    from layoutlint.model.record import replace
 
     names = {pack.name for pack in packs}
     kernel_packs = tuple(pack for pack in rule_file.shipped_packs() if pack.kernel and pack.name not in names)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
 from layoutlint.geometry.definitions import Shapes, element_bits
 from layoutlint.geometry.layout import Layout
 from layoutlint.model import alignment
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 
@@ -72,8 +72,7 @@ def _members_after_holes(struct: Struct) -> Iterator[tuple[Field, int]]:
         ]
 
 
-@dataclass(slots=True)
-class Proofs:
+class Proofs(Record):
     """The evidence of some inputs, read on the first request: few verdicts depend on it."""
 
     readings: tuple[Reading, ...]

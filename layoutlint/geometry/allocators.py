@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
+from layoutlint.model.record import Record
 from layoutlint.model.storage import ALIGNED, ANY, LINE, PAGE, Storage
 from layoutlint.model.target import Target
 
@@ -18,8 +18,7 @@ COPY = "copy"
 _ODD_CLASSES = ((96, 32), (192, 64))
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationRequest:
+class AllocationRequest(Record, frozen=True):
     """An allocation request: size and alignment of a struct in bytes, its target, and overrides of the
     target.
     """
@@ -38,8 +37,7 @@ class AllocationRequest:
         return max(8, self.min_align or self.target.kmalloc_align)
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Record, frozen=True):
     """Start addresses of memory blocks: multiples of any of `steps` after `first`, in bytes."""
 
     steps: frozenset[int]

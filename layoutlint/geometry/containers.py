@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from math import prod
 
 from layoutlint.errors import LayoutlintError
 from layoutlint.geometry.definitions import ANY, Definitions, Node, element_bits, filter_by_size
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 
 MOST_CONTAINERS = 1 << 18
@@ -37,8 +37,7 @@ class TooManyContainers(LayoutlintError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Record, frozen=True):
     """An array on the path to an embedded struct. Its dimensions count as one."""
 
     path: str
@@ -49,8 +48,7 @@ class Array:
     """Bits from one element to the next; None if the input does not state it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Record, frozen=True):
     """One place at which a struct embeds another by value."""
 
     struct: Struct
@@ -79,8 +77,7 @@ class Container:
         return None if None in counts else prod(count for count in counts if count is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedStruct:
+class EmbeddedStruct(Record, frozen=True):
     """One definition of a struct, and its containers."""
 
     struct: Struct
@@ -309,8 +306,7 @@ def _refuse_too_many(node: Node, fields_by_holder: _FieldsByHolder) -> None:
         raise TooManyContainers(node.struct.name, total, max(tops)[1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Record, frozen=True):
     """A path from a container to something in it; with arrays, to the first element."""
 
     bit_offset: int = 0

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import islice
 from math import prod
 
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field, Struct
 
 ANY = ""
 """Stands for any name."""
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Record, eq=False):
     """A definition or an unnamed type, and the fields that embed it."""
 
     struct: Struct | None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from math import prod
 
 from layoutlint.geometry.layout import Layout, Place, named_members
 from layoutlint.model.ctype import CType, strip_qualifiers
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Field
 
 TYPE = "@type:"
@@ -26,8 +26,7 @@ def is_unnamed(member: Field) -> bool:
     return member.type.left.endswith("{...}") and not member.underlying_types
 
 
-@dataclass(frozen=True, slots=True)
-class Finder:
+class Finder(Record, frozen=True):
     """Finds fields by type. Results for structs that are embedded in many others are cached."""
 
     _expressions: dict[_Patterns, re.Pattern[str]] = field(default_factory=dict)

@@ -8,15 +8,15 @@ path: `tcp_sock_read_tx`, `sock_write_rxtx`, `Qdisc_read_mostly`, `read_write`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from layoutlint.model.record import Record
 
 _MARKER = re.compile(r"__cacheline_group_(begin|end|pad)__(\w+)")
 _SIDES = {"tx": {"tx"}, "rx": {"rx"}, "txrx": {"tx", "rx"}, "rxtx": {"tx", "rx"}}
 _READ, _WRITTEN = {"read", "readmostly"}, {"write", "written"}
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(Record, frozen=True):
     """The parts of the name of a marking member."""
 
     edge: str
@@ -24,8 +24,7 @@ class Marker:
     group: str
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Record, frozen=True):
     """The use of a group's fields, as its name states it."""
 
     writes: bool

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 
 from layoutlint.geometry.group_marks import Use, parse_marker, parse_use
 from layoutlint.geometry.layout import Layout, Place
+from layoutlint.model.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Record, frozen=True):
     """The fields between a begin mark and an end mark."""
 
     name: str
@@ -32,8 +31,7 @@ class Group:
         return f"`{self.name}` at {extent}"
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Record, frozen=True):
     """The groups of a struct in the order of their begins, and the faults of its marks."""
 
     complete: tuple[Group, ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import accumulate
@@ -15,6 +14,7 @@ from operator import attrgetter
 from layoutlint.geometry.group_marks import parse_marker
 from layoutlint.model import alignment
 from layoutlint.model.paths import Steps, indices, is_pattern, steps_of
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 
 _MOST_INDICES = 4
@@ -25,8 +25,7 @@ _TELLING_GAP = 16
 eleven unnamed bit-fields of 32 bits, which no debug information contains."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record, frozen=True):
     """A field and its position, from the start of the outermost struct."""
 
     path: str
@@ -90,8 +89,7 @@ class Place:
         return f"{self.offset}..{self.end - 1}"
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Record, frozen=True):
     """Bits between two fields that no field covers."""
 
     bit_offset: int
@@ -117,16 +115,14 @@ class Hole:
         return self.bit_size // 8
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(Record, frozen=True):
     """The alignment of a struct in bytes, and its source."""
 
     value: int
     basis: str
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Record, frozen=True, dict=True):
     """The geometry of one complete struct. Raises ValueError for an incomplete one."""
 
     struct: Struct

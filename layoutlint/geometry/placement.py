@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.layout import Alignment, Layout, Place
+from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
 from layoutlint.model.target import Target
 
@@ -20,8 +20,7 @@ ELEMENT, ASSUMED = "element", "assumed element"
 """Items of a row: elements of an array, or elements of an assumed array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record, frozen=True):
     """Objects of a struct in a row."""
 
     item: str
@@ -32,8 +31,7 @@ class Row:
     """The bases, modulo the line size, of objects with another object after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placements:
+class Placements(Record, frozen=True):
     """The bases, modulo the line size, at which an object can start, and the reason."""
 
     line_size: int

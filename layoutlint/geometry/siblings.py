@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import product, takewhile
 from math import gcd, prod
 
@@ -11,6 +10,7 @@ from layoutlint.geometry.containers import Array, Container
 from layoutlint.geometry.definitions import element_bits
 from layoutlint.geometry.layout import Layout, Place, named_members
 from layoutlint.model.paths import Steps, is_within, join, steps_of
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Source, Struct
 
 MOST_SPOTS = 1 << 12
@@ -24,8 +24,7 @@ class TooManySpots(Exception):
     """Raised if an embedded struct is in more array elements than are judged; the text names the array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record, frozen=True):
     """One member on the path from a container down to an embedded struct, and its siblings."""
 
     members: tuple[Field, ...]
@@ -70,8 +69,7 @@ class Step:
                 yield Place(path, start + index * stride, stride, element)
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Record, frozen=True):
     """One place of an embedded struct in a container: a member, or an element of an array."""
 
     path: str

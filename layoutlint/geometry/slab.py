@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from layoutlint.geometry.allocators import AllocationRequest, blocks
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import LINE, PAGE, Storage
 from layoutlint.model.structs import Source
 
@@ -16,8 +15,7 @@ _MOST_ORDER = 3
 """PAGE_ALLOC_COSTLY_ORDER (include/linux/mmzone.h): up to this order, SLUB puts more objects into a slab."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slab:
+class Slab(Record, frozen=True):
     """One slab of a cache."""
 
     stride: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from layoutlint.model.record import Record
 from layoutlint.readers import c_tokens
 
 # Tokens that can contain braces and semicolons that are not code. A directive continues after a backslash.
@@ -21,8 +21,7 @@ _HEAD = re.compile(r"^[ \t]*(?:typedef[ \t]+)?(?:struct|union)\b", re.MULTILINE)
 _STAR = re.compile(r"^[ \t]*\*(?!/)[ \t]?", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Record, frozen=True):
     """One comment without its delimiters and stars, with its line and its offset in the text."""
 
     text: str
@@ -30,8 +29,7 @@ class Comment:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedComment:
+class AttachedComment(Record, frozen=True):
     """A comment, with the lines and words of the declaration that it belongs to; None for the struct."""
 
     comment: Comment
@@ -39,8 +37,7 @@ class AttachedComment:
     words: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Record, frozen=True):
     """Code between two marks: its start, its end, and the mark after it."""
 
     start: int

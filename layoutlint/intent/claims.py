@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.errors import ReadError
@@ -16,6 +15,7 @@ from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent
 from layoutlint.kinds.offset import Offset
 from layoutlint.kinds.separate import Separate
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 from layoutlint.readers.clang.kernel import tree
 
@@ -44,8 +44,7 @@ _MENTION = re.compile(
 """The start of a possible claim; files without one are not parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class _Texts(Record, frozen=True):
     """The C files below some folders whose comments make claims, and the structs in them."""
 
     texts: dict[str, Text]
@@ -92,8 +91,7 @@ class _Texts:
         return next((self.texts[tail] for tail in tails if tail in self.texts), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Record, frozen=True):
     """The claims in the C text of each input; files of one path differ between source trees."""
 
     own: dict[str, _Texts]
@@ -221,8 +219,7 @@ def _contradiction(struct: Struct, text: Text) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _PlacedComment:
+class _PlacedComment(Record, frozen=True):
     """A comment on a line of its own, and the first field declared below it."""
 
     attached: AttachedComment

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from layoutlint.errors import UsageError
+from layoutlint.model.record import Record
 from layoutlint.readers.processes import program
 
 _LARGEST: Final = 1 << 24
@@ -41,8 +41,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE, _PROGRAM = "100644", "100755"
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Record, frozen=True):
     """A commit of the repository around the working folder."""
 
     name: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from layoutlint.geometry.group_marks import parse_marker
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.rule import Pack, Rule, Severity, StructIntent
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source, Struct
 
 _WHY = "the struct marks groups of fields to keep written fields off the cache lines of read fields"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
@@ -16,6 +15,7 @@ from layoutlint.intent.annotations.rules import Suppression
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
+from layoutlint.model.record import Record, field
 from layoutlint.readers.clang.text_search import definitions_in
 
 _RULES = "layoutlint.toml"
@@ -29,8 +29,7 @@ _Base = tuple[str, frozenset[str] | None, tuple[str, ...]]
 """A suppression in the base: struct, words of the field's declaration (None: whole struct), rules."""
 
 
-@dataclass(slots=True)
-class Policy:
+class Policy(Record):
     """The rule files and suppressions of a commit."""
 
     commit: git.Commit

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
 BREAKING, KEEPING = "breaking", "keeping"
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Record, frozen=True):
     """The expected outcome of a rule in a case."""
 
     rule: Rule
@@ -20,8 +18,7 @@ class Expectation:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record, frozen=True):
     """A struct in C, and the expected outcomes of rules on it."""
 
     name: str
@@ -33,8 +30,7 @@ class Case:
     """Compiler flags."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record, frozen=True):
     """The expected and the actual outcomes of a rule on a case."""
 
     case: Case
@@ -49,8 +45,7 @@ class Result:
         return set(self.actual) == {self.expectation.outcome}
 
 
-@dataclass(frozen=True, slots=True)
-class RuleWithoutCases:
+class RuleWithoutCases(Record, frozen=True):
     """A rule without a breaking or a keeping case."""
 
     rule: Rule
@@ -58,8 +53,7 @@ class RuleWithoutCases:
     """`breaking`, `keeping`, or both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record, frozen=True):
     """The results of all cases of one pack."""
 
     pack: Pack

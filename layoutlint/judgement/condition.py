@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from layoutlint.model.reading import Reading, Version
+from layoutlint.model.record import Record
 from layoutlint.model.target import TARGETS, Target
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Record, frozen=True):
     """A range of versions of Linux."""
 
     first: Version = ()
@@ -43,8 +42,7 @@ def format_version(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(Record, frozen=True):
     """The conditions under which a rule applies."""
 
     config: tuple[str, ...] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NoReturn
 
@@ -14,12 +13,12 @@ from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, allocation_request
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, field
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Record, frozen=True):
     """The declared access of a field: `hot-read`, `hot-write`, `read-mostly`, `cold`, or a word of the
     project.
     """
@@ -59,8 +58,7 @@ SELECTOR = "@"
 """Prefix of an access that selects every field declared so: `@hot-read`, `@hot-*`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Record, frozen=True):
     """The input of a kind: geometry, placements and declared accesses of a struct."""
 
     layout: Layout
@@ -70,7 +68,7 @@ class Context:
     """The `placement` in the rule file."""
     min_align: int | None = None
     """The smallest alignment of an object in bytes, if it is not the target's."""
-    finder: Finder = field(default_factory=Finder, compare=False)
+    finder: Finder = field(default_factory=Finder)
     is_one_of_many: bool = False
     """Whether the rule is about every struct that matches a pattern, including structs inside this one."""
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageGap:
+class CoverageGap(Record, frozen=True):
     """A part of an input that was not checked."""
 
     origin: str
@@ -37,8 +35,7 @@ class CoverageGap:
         return f"{self.reason}{could}{builds}"
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedRule:
+class SkippedRule(Record, frozen=True):
     """A rule whose `when` does not hold for an input."""
 
     rule_id: str
@@ -48,8 +45,7 @@ class SkippedRule:
         return f"{self.rule_id}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Record, frozen=True):
     """The rules and structs that a run judged, and the parts that it did not."""
 
     rules: int
@@ -70,8 +66,7 @@ class Coverage:
     """Number of notes of the guessing packs, and number of them in the report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rank:
+class Rank(Record, frozen=True):
     """The rank of a note among all notes of the guessing packs (docs/generic.md)."""
 
     place: int
@@ -92,8 +87,7 @@ class Rank:
 REPORT_SCHEMA = "layoutlint/report/1"
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedPlace:
+class EmbeddedPlace(Record, frozen=True):
     """One place of an embedded struct, for a rule on its surroundings."""
 
     struct: str
@@ -110,8 +104,7 @@ class EmbeddedPlace:
     """Number of places with declarations to which the rule applies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record, frozen=True):
     """One rule judged on one definition of a struct, or on none if it was not found."""
 
     rule: Rule
@@ -151,8 +144,7 @@ class Finding:
         return self.rule.source
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Record, frozen=True):
     """The result of a run, in printed order."""
 
     readings: tuple[Reading, ...]

@@ -5,7 +5,6 @@ kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 
 from layoutlint.geometry.layout import Place
@@ -23,6 +22,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Key
 from layoutlint.judgement.verdict import Verdict, format_place, judge
 from layoutlint.model.paths import common_array, is_within, overlap
+from layoutlint.model.record import Record
 
 Pair = tuple[Place, Place]
 NEIGHBOURS = Key(
@@ -76,8 +76,7 @@ def expand_elements(context: Context, places: Iterable[Place]) -> dict[Place, Pl
         raise CannotTell(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class OpposedPairs:
+class OpposedPairs(Record, frozen=True):
     """Pairs of fields that must not share a line."""
 
     pairs: tuple[Pair, ...]
@@ -125,8 +124,7 @@ def _pairs_in_object(context: Context, a: Place, b: Place, named: dict[Place, Pl
         yield (inner, place) if inner is a else (place, inner)
 
 
-@dataclass(frozen=True, slots=True)
-class AdjacentObjects:
+class AdjacentObjects(Record, frozen=True):
     """The objects before and after an object, and the pairs of fields that must not share a line
     with them.
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from keyword import iskeyword
 from typing import ClassVar, Literal, Protocol
 
@@ -14,6 +14,7 @@ from layoutlint.judgement.lookup import StructMap
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
 
@@ -36,8 +37,7 @@ ACCESSES = ("hot-read", "hot-write", "read-mostly", "cold")
 """The predefined accesses of fields; rule files can define more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Record, frozen=True):
     """A key of a rule that belongs to its kind. The rule file reader checks its type, the kind its value."""
 
     name: str
@@ -53,8 +53,7 @@ class Key:
         return f"{self.name}_" if iskeyword(self.name) else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Record, frozen=True):
     """A struct in C and the verdict of a rule on it."""
 
     code: str
@@ -62,8 +61,7 @@ class Example:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manual:
+class Manual(Record, frozen=True):
     """The text of a kind's section in the manual, in Markdown, without its summary and keys."""
 
     meaning: str
@@ -76,8 +74,7 @@ class Manual:
     keeps: Example
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(Record, frozen=True):
     """What code outside of a kind must know of it, to prepare a verdict or to explain it."""
 
     fields: Literal["named", "near", "all"] = "all"
@@ -130,8 +127,7 @@ def paths_of(kind: Kind) -> tuple[str, ...]:
     return tuple(paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Record, frozen=True):
     """One rule on one struct, or on all that match a pattern."""
 
     id: str
@@ -178,8 +174,7 @@ def place_as_why(source: Source) -> str:
     return f"declared at {source}"
 
 
-@dataclass(frozen=True, slots=True)
-class StructIntent:
+class StructIntent(Record, frozen=True):
     """The statements of a rule file about a struct, except rules."""
 
     struct: str
@@ -195,8 +190,7 @@ class StructIntent:
     """The inputs to which the statements apply."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Record, frozen=True, dict=True):
     """One rule file."""
 
     name: str
@@ -212,15 +206,14 @@ class Pack:
     """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
     active with it."""
     shipped: bool = False
-    _intents: list[StructMap[StructIntent]] = field(
-        default_factory=list, init=False, compare=False, repr=False
-    )
+
+    @cached_property
+    def _intents(self) -> StructMap[StructIntent]:
+        return StructMap((intent.struct, intent) for intent in self.structs)
 
     def intents_for(self, struct: Struct) -> list[StructIntent]:
         """Return the statements of the file about a struct, except rules."""
-        if not self._intents:
-            self._intents.append(StructMap((intent.struct, intent) for intent in self.structs))
-        return self._intents[0].find(struct)
+        return self._intents.find(struct)
 
     def select_for(self, reading: Reading) -> Pack:
         """Return the pack with the statements that apply to an input: the first of alternatives."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 
 
@@ -21,8 +21,7 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Record, frozen=True):
     """The orders of fields that a verdict is about, if a compiler may choose any, and the share that fails.
 
     Orders are weighted by their probability; in each, all bases are equally likely.
@@ -48,8 +47,7 @@ class Orders:
 CONFIDENCE = 0.99
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Record, frozen=True):
     """The verdict of one rule on one struct, with its numbers and fields."""
 
     outcome: Outcome

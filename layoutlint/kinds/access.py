@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from layoutlint.judgement.line_sharing import (
 )
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct stats {
@@ -32,8 +32,7 @@ struct stats {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class AccessApart:
+class AccessApart(Record, frozen=True):
     """Fields declared as read share no line with fields declared as written."""
 
     name: ClassVar[str] = "access"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct sem {
@@ -30,8 +30,7 @@ struct sem {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Adjacent:
+class Adjacent(Record, frozen=True):
     """Only padding is between the fields."""
 
     name: ClassVar[str] = "adjacent"
@@ -92,8 +91,7 @@ class Adjacent:
             yield f"{gap.size} bytes lie between {ends}, {allowed} allowed"
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
+class _Gap(Record, frozen=True):
     """The bytes between two fields."""
 
     low: Place

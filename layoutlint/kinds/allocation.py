@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from layoutlint.geometry import slab
@@ -13,6 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge_once
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import ANY, LINE, PAGE
 
 _BREAKS = """\
@@ -34,8 +34,7 @@ _MOST_GROWTH = 1 << 16
 slabs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Record, frozen=True):
     """An object stays within a class of kmalloc, or a number of pages and objects per slab."""
 
     name: ClassVar[str] = "allocation"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.errors import did_you_mean
@@ -12,6 +11,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct stats {
@@ -28,8 +28,7 @@ struct stats {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(Record, frozen=True):
     """Every field has a declaration in `[struct.NAME.fields]`, and every declaration a field."""
 
     name: ClassVar[str] = "complete"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from layoutlint.judgement.line_sharing import refuse_many
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct pair {
@@ -30,8 +30,7 @@ struct pair {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
+class Distance(Record, frozen=True):
     """Any two of the fields begin at least `min` and at most `max` bytes apart."""
 
     name: ClassVar[str] = "distance"

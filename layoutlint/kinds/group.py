@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from typing import ClassVar
 
@@ -20,6 +19,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.kinds import group_sides
 from layoutlint.model.paths import is_within
+from layoutlint.model.record import Record
 
 _MACROS = """\
 #define __cacheline_group_begin(GROUP) unsigned char __cacheline_group_begin__##GROUP[0]
@@ -49,8 +49,7 @@ struct port {{
 """
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedGroup:
+class MarkedGroup(Record, frozen=True):
     """Marked groups are complete, have the required members, and no read group shares a line with a written
     one.
     """

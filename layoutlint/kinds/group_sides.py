@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint.geometry.group_marks import Use
 from layoutlint.geometry.groups import Group, Groups
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import Access, Context
+from layoutlint.model.record import Record
 
 _WRITTEN = "hot-write"
 _NOT_HOT = ("", "cold")
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(Record, frozen=True):
     """A field whose declared access does not match its group."""
 
     place: Place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
@@ -20,6 +19,7 @@ from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.paths import is_pattern, overlap
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct tree {
@@ -36,8 +36,7 @@ struct tree {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(Record, frozen=True):
     """A contended lock shares no line with its data; an uncontended one is on one line with it."""
 
     name: ClassVar[str] = "guards"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Hole, Layout
@@ -10,6 +9,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct record {
@@ -27,8 +27,7 @@ struct record {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Holes:
+class Holes(Record, frozen=True):
     """At most `max` bytes are in holes."""
 
     name: ClassVar[str] = "holes"

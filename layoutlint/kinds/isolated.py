@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
@@ -14,6 +13,7 @@ from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, replace
 
 _BREAKS = """\
 struct queue {
@@ -29,8 +29,7 @@ struct queue {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Isolated:
+class Isolated(Record, frozen=True):
     """No other field is on the lines of the fields."""
 
     name: ClassVar[str] = "isolated"

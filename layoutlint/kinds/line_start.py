@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
@@ -12,6 +11,7 @@ from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct ring {
@@ -27,8 +27,7 @@ struct ring {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class LineStart:
+class LineStart(Record, frozen=True):
     """Each field begins with the first bit of a line."""
 
     name: ClassVar[str] = "line-start"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct task {
@@ -36,8 +36,7 @@ struct task {
 _ANY = "any"
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Record, frozen=True):
     """The fields together touch at most `max` lines."""
 
     name: ClassVar[str] = "lines"

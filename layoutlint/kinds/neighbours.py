@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import accumulate, islice, pairwise, product
@@ -22,6 +21,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge
 from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern, is_within
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 
 _BREAKS = """\
@@ -42,8 +42,7 @@ UNKNOWN_TYPE = CType("??")
 """The type of variables that DWARF does not describe."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Record, frozen=True):
     """Variables share no line with those that disturb them."""
 
     name: ClassVar[str] = "neighbours"
@@ -197,8 +196,7 @@ _At = tuple[str, int]
 """The name and position of a variable: files can contain several of one name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Variable:
+class _Variable(Record, frozen=True):
     """A variable or a part of one, with its accesses."""
 
     whole: Place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from layoutlint.judgement.line_sharing import expand_elements
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct entry {
@@ -30,8 +30,7 @@ struct entry {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class NoStraddle:
+class NoStraddle(Record, frozen=True):
     """Each field is on one line."""
 
     name: ClassVar[str] = "no-straddle"

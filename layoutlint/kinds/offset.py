@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
@@ -12,6 +11,7 @@ from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_at_least, need_one
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct packet {
@@ -27,8 +27,7 @@ struct packet {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Offset:
+class Offset(Record, frozen=True):
     """The first byte of a field is at a given offset, or on a given line."""
 
     name: ClassVar[str] = "offset"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge_once
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct message {
@@ -29,8 +29,7 @@ struct message {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Record, frozen=True):
     """Each field ends before the next begins."""
 
     name: ClassVar[str] = "order"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from layoutlint.judgement.line_sharing import (
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern, is_within
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct counter {
@@ -35,8 +35,7 @@ struct counter {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Separate:
+class Separate(Record, frozen=True):
     """No field of one group shares a line with a field of another."""
 
     name: ClassVar[str] = "separate"

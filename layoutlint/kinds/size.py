@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.placement import Placements, touched_lines
@@ -12,6 +11,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge, judge_once
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct slot {
@@ -27,8 +27,7 @@ struct slot {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Record, frozen=True):
     """The size of the struct in bytes, and the lines that an object touches."""
 
     name: ClassVar[str] = "size"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import islice
 from math import gcd, prod
 from typing import ClassVar
@@ -28,6 +27,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.kinds import neighbours
 from layoutlint.model.ctype import CType
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 
 _BREAKS = """\
@@ -46,8 +46,7 @@ struct slot {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Stride:
+class Stride(Record, frozen=True):
     """No field of an object shares a line with a field of the next one."""
 
     name: ClassVar[str] = "stride"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
@@ -12,6 +11,7 @@ from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
+from layoutlint.model.record import Record
 
 _BREAKS = """\
 struct sem {
@@ -29,8 +29,7 @@ struct sem {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Record, frozen=True):
     """All fields are on one line."""
 
     name: ClassVar[str] = "together"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layoutlint.errors import ReadError
 from layoutlint.geometry import placement, slab
@@ -14,6 +13,7 @@ from layoutlint.judgement.lookup import StructMap
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading, no_progress
+from layoutlint.model.record import replace
 from layoutlint.model.storage import LINE, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted

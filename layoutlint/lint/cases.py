@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
 
 from layoutlint.intent.toml import case_file
 from layoutlint.judgement.case import BREAKING, KEEPING, Case, Expectation, Result, RuleWithoutCases, Trial
@@ -16,6 +15,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.run import FOR_OTHERS, NO_STRUCTS, check
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 
 TARGET = "--target=x86_64-linux-gnu"
 """The target of cases whose flags name none: the same on every machine."""

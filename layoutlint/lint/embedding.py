@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.geometry.containers import Container, Index, TooManyContainers
 from layoutlint.judgement.context import CannotTell
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from layoutlint.randstruct.shape import Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Record, frozen=True):
     """An index of the structs that can contain others; empty if no rule file declares embedded structs."""
 
     indices: dict[Target, Index] = field(default_factory=dict)

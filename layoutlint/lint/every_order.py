@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import log, sqrt
 from typing import Literal
@@ -17,6 +16,7 @@ from layoutlint.lint import open_alignments
 from layoutlint.lint.placing import Case, RulePlacements
 from layoutlint.model import alignment
 from layoutlint.model.paths import is_pattern, overlap
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct, Unstated
 from layoutlint.phrases import percent
@@ -77,8 +77,7 @@ def _judge_alignment(rule: Rule, struct: Struct, shape: Shape, where: RulePlacem
         raise CannotTell(f"its randomised layouts are not known: {why}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _LayoutResult:
+class _LayoutResult(Record, frozen=True):
     """The placements of one layout of a struct, and those in which the rule fails."""
 
     total: int
@@ -89,8 +88,7 @@ class _LayoutResult:
     """The share of the placements in which the rule fails."""
 
 
-@dataclass(slots=True)
-class _Result:
+class _Result(Record):
     """The result over all orders."""
 
     share: float = 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from layoutlint.errors import RuleFileError, UsageError
@@ -21,6 +20,7 @@ from layoutlint.lint.open_alignments import CaseVerdicts
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few
 

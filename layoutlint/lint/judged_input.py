@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record
 
 
-@dataclass(frozen=True)
-class JudgedInput:
+class JudgedInput(Record, frozen=True, dict=True):
     """An input of a run, with the rule packs that judge it."""
 
     reading: Reading

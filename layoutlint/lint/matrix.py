@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from layoutlint.lint.unused import used_in_some_build
 from layoutlint.model.build import Build, RandomisationOptions, short_name
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread, no_progress
+from layoutlint.model.record import Record, replace
 from layoutlint.randstruct import kernel_tree
 from layoutlint.readers.processes import pool
 from layoutlint.readers.processes.child import Lost
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
 
 
-@dataclass(frozen=True, slots=True)
-class NoRules:
+class NoRules(Record, frozen=True):
     """A build to which no rules apply."""
 
     unread: Unread

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions, Version
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
@@ -28,8 +28,7 @@ class Policy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Record, frozen=True):
     """The structs that a run judges."""
 
     glob: str | None = None
@@ -48,8 +47,7 @@ class Selection:
         return self.glob is None or is_pattern(name) or self.has_name(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record, frozen=True):
     """The options of a run."""
 
     only: str | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from layoutlint.errors import RuleFileError
 from layoutlint.geometry import placement
@@ -16,14 +15,14 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Record, frozen=True):
     """The placements of a struct for one choice of the possible alignments of it or its containers."""
 
     placements: Placements
@@ -35,8 +34,7 @@ class Case:
     """Which of their possible alignments the containers have."""
 
 
-@dataclass(frozen=True, slots=True)
-class RulePlacements:
+class RulePlacements(Record, frozen=True):
     """Computes the placements of structs for a rule."""
 
     pack: Pack
@@ -180,8 +178,7 @@ class RulePlacements:
         return replace(placements, in_pairs=self.in_pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementTable:
+class PlacementTable(Record, frozen=True):
     """The placements in one input by rule: they depend on its version of Linux and its unit of lines."""
 
     pack: Pack

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from layoutlint.errors import UsageError
@@ -12,6 +11,7 @@ from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.lint.options import Options, Selection
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 
 _MOST_PATTERNS = 1_000

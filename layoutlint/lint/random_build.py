@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.definitions import element_bits
@@ -15,6 +14,7 @@ from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, read_inputs
 from layoutlint.model import alignment
 from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
@@ -30,8 +30,7 @@ _DRAWN = 400
 """How many orders of a container are drawn at random before all orders are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredInputs:
+class DeclaredInputs(Record, frozen=True):
     """The inputs as they declare their structs, with the structs on which the layouts depend."""
 
     readings: list[Reading]
@@ -174,8 +173,7 @@ def _may_be_reordered(free: UnseededInput, struct: Struct) -> bool:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _UnknownOrder(Surroundings):
+class _UnknownOrder(Surroundings, frozen=True):
     """The containers in a build that has shuffled some of them into an unknown order."""
 
     moved: dict[int, str] = field(default_factory=dict)
@@ -183,7 +181,7 @@ class _UnknownOrder(Surroundings):
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded; raises CannotTell."""
-        ways = super(_UnknownOrder, self).containers(struct)
+        ways = super().containers(struct)
         problem = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
         if problem is not None:
             raise CannotTell(f"the layout of a container is unreliable: {problem}")
@@ -222,8 +220,7 @@ def _notes_on_shapes(free: UnseededInput, structs: Iterable[Struct]) -> tuple[st
     return free.notes
 
 
-@dataclass(frozen=True, slots=True)
-class _AnyOrder(Surroundings):
+class _AnyOrder(Surroundings, frozen=True):
     """The containers in builds whose seed is not known."""
 
     line_size: int | None = None
@@ -250,7 +247,7 @@ class _AnyOrder(Surroundings):
         """Return every place in which a struct is embedded, in every order; raises CannotTell."""
         places: dict[tuple[object, ...], Container] = {}
         line = line_size or self.line_size or struct.target.line_size
-        for way in super(_AnyOrder, self).containers(struct):
+        for way in super().containers(struct):
             shape = self.shape(way.struct)
             for place in [way] if shape is None else _possible_places(way, struct, shape, line):
                 strides = tuple((array.count, array.bit_stride) for array in place.arrays)
@@ -309,8 +306,7 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
     return readings, _SeededOrder(indices, None, declared_structs, built_containers)
 
 
-@dataclass(frozen=True, slots=True)
-class _SeededOrder(Surroundings):
+class _SeededOrder(Surroundings, frozen=True):
     """The containers in a build whose seed is known."""
 
     declared: dict[int, Struct] = field(default_factory=dict)
@@ -326,7 +322,7 @@ class _SeededOrder(Surroundings):
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded; raises CannotTell."""
         declared = self.declared[id(struct)]
-        ways = super(_SeededOrder, self).containers(declared)
+        ways = super().containers(declared)
         return [_container_as_built(way, declared, self.built[id(way.struct)]) for way in ways]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
@@ -14,6 +13,7 @@ from layoutlint.judgement.rule import Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct, fields_in_braces
 from layoutlint.phrases import first_few, quantity

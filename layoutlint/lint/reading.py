@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.query import narrow
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from layoutlint.intent.claims import Claims
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Record, frozen=True):
     """The readings, the failures, and the container index of a run."""
 
     readings: list[Reading]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import UsageError
@@ -19,6 +18,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.reading import Reading, Unread, Version
+from layoutlint.model.record import replace
 
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Intent, Suppression

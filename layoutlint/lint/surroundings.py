@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn
 
@@ -27,6 +26,7 @@ from layoutlint.judgement.verdict import Verdict, judge, unknown
 from layoutlint.lint.placing import RulePlacements
 from layoutlint.model.paths import is_within, steps_of
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 
 Uses = dict[Place, tuple[Access, ...]]
@@ -38,8 +38,7 @@ JudgeDefinition = Callable[[Rule, Struct, RulePlacements, Check], Verdict]
 NOWHERE = Placements(1, (0,), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerContext(Context):
+class ContainerContext(Context, frozen=True, kw_only=True):
     """A container as the context of a rule on the surroundings of an embedded struct.
 
     Paths refer to fields of the embedded struct. `@hot-read` and other accesses refer to fields beside it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +16,7 @@ from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Rule, Severi
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 
@@ -40,8 +40,7 @@ struct ring {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class UnusedIntent:
+class UnusedIntent(Record, frozen=True):
     """What is written about a struct matches something. Runs check this without a rule."""
 
     name: ClassVar[str] = UNUSED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from math import gcd
 from typing import Protocol, cast
 
@@ -14,6 +13,7 @@ from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Verdict, unknown
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.geometry.containers import EmbeddedStruct, Index, TooManyContainers
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerListing:
+class ContainerListing(Record, frozen=True):
     """Definitions of a name with their containers, problems of the listing, and notes for the user."""
 
     definitions: tuple[EmbeddedStruct, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
 
 
-@dataclass(frozen=True, slots=True)
-class StructListing:
+class StructListing(Record, frozen=True):
     """Structs to show, problems of the listing, and notes for the user, as sentences."""
 
     structs: tuple[Struct, ...]

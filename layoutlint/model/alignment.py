@@ -7,9 +7,9 @@ too many rather than too few.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.target import Target
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint.model.reading import Version
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
 EVERY = "*"
@@ -16,8 +16,7 @@ _MOST_AXES = 8
 """Builds with more axes are listed by name: each axis doubles the number of patterns."""
 
 
-@dataclass(frozen=True, slots=True)
-class RandomisationOptions:
+class RandomisationOptions(Record, frozen=True):
     """The options that describe how a build randomises layouts."""
 
     mode: str | None = None
@@ -29,8 +28,7 @@ class RandomisationOptions:
     """Names of structs, or of files that list some."""
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Record, frozen=True):
     """One build of a matrix: inputs that are read and judged on their own."""
 
     name: str

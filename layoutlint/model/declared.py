@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from layoutlint.model.record import Record
 
 Inner = tuple[str, tuple[int, ...]]
 """A struct without a name: the tag or typedef of the struct around it, and the positions of members that lead
 to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record, frozen=True):
     """One member as its struct declares it, as far as its offset depends on it; alignments are in bytes."""
 
     name: str | None
@@ -26,8 +25,7 @@ class Member:
     is_packed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StructDeclaration:
+class StructDeclaration(Record, frozen=True):
     """One struct type as C source declares it."""
 
     key: str | Inner

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from layoutlint.model.record import Record
 
-@dataclass(frozen=True, slots=True)
-class Randomisation:
+
+class Randomisation(Record, frozen=True):
     """How the fields of a struct, or of structs inside it, were put into a random order."""
 
     mode: str
@@ -20,8 +20,7 @@ class Randomisation:
     """Whether its own fields are in another order, not only those of structs inside it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShufflingEvidence:
+class ShufflingEvidence(Record, frozen=True):
     """The evidence in an input that its compiler randomised layouts."""
 
     by: Literal["gcc", "clang"]

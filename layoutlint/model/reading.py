@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Stray, Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Record, frozen=True):
     """A part of an input that could not be read, and why: reported, counted, exit status 3."""
 
     origin: str
@@ -35,8 +34,7 @@ class Unread:
         return f"{self.reason}{files}{builds}"
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
+class Omission(Record, frozen=True):
     """A part of an input that was not read; the exit status is 3 if a rule could apply to it."""
 
     reason: str
@@ -49,8 +47,7 @@ class Omission:
     """Whether several processors can access its objects; guesses judge no others."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissingVariable:
+class MissingVariable(Record, frozen=True):
     """A variable that was requested by name, and that an input does not have."""
 
     name: str
@@ -65,8 +62,7 @@ Version = tuple[int, ...]
 """A version of Linux: `(6, 12, 107)`. A shorter one means the first of its series."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record, frozen=True):
     """All facts that one input gave."""
 
     path: str
@@ -122,8 +118,7 @@ DEBUG_DIR = "/usr/lib/debug"
 """Where distributions install separate debug files."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
     flags: tuple[str, ...] = ()
@@ -134,7 +129,7 @@ class ReadOptions:
     config: tuple[str, ...] | None = None
     """Kernel options that are on (`SMP`) or off (`!SMP`), for inputs that state none; others are off. C
     source sees `CONFIG_SMP`. An input with another configuration is refused."""
-    progress: Progress = field(default=no_progress)
+    progress: Progress = no_progress
     jobs: int = 1
     """The number of processes; 0 means one for each processor if a folder of modules or much DWARF is read,
     else one."""

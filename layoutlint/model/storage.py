@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
 LINE, EMBEDDED, ALIGNED = "line", "embedded", "aligned"
@@ -17,8 +16,7 @@ ANY = 0
 """An unknown number of elements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Record, frozen=True):
     """Where the objects of a struct start, as a rule file states it; sizes are in bytes."""
 
     word: str | None

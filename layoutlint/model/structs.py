@@ -6,20 +6,19 @@ Uses the standard library only, without input or output. Sizes and offsets are i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import IntFlag
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from layoutlint.model.ctype import CType
 from layoutlint.model.randomised import Randomisation
+from layoutlint.model.record import Record
 from layoutlint.model.target import Target
 
 Aggregate = Literal["struct", "union"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Source:
+class Source(Record, frozen=True, order=True):
     """Where something is declared; `line` counts from 1, and is None if the input has none."""
 
     file: str
@@ -63,8 +62,7 @@ class Unstated(IntFlag):
     """Unnamed bit-fields, which align the struct (`-mms-bitfields`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Record, frozen=True):
     """One member of a struct or union. `bit_offset` counts from the start of the containing type."""
 
     name: str | None
@@ -87,7 +85,7 @@ class Field:
     source: Source | None = None
     is_function_pointer: bool = False
     """Whether its type, or that of an array's elements, is a pointer to a function, also through typedefs."""
-    underlying_types: tuple[CType, ...] = field(default=(), compare=False)
+    underlying_types: tuple[CType, ...] = ()
     """The types that the typedef of the field, or of its array elements, refers to, outermost first; not
     compared."""
     requested_align: int = 0
@@ -96,8 +94,22 @@ class Field:
     """The alignments that its type can have, as their sum, if the input leaves several open. 0 if `align` is
     the only one."""
 
-    is_flattened: bool = field(default=False, compare=False)
+    is_flattened: bool = False
     """Whether one dimension can stand for several (`x[6]` for `x[2][3]`); not compared."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Field) and self._compared == other._compared
+
+    def __hash__(self) -> int:
+        return hash(self._compared)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return (
+            self.name, self.bit_offset, self.type, self.bit_size, self.is_bitfield, self.aggregate, self.dims,
+            self.members, self.align, self.source, self.is_function_pointer, self.requested_align,
+            self.possible,
+        )  # fmt: skip
 
     @property
     def is_flexible(self) -> bool:
@@ -119,8 +131,7 @@ ANNOTATION = "layoutlint:"
 """The prefix of annotations, in attributes and comments (docs/annotations.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Record, frozen=True):
     """A statement at a struct or a field about how it is used."""
 
     path: str
@@ -131,8 +142,7 @@ class Annotation:
     """Where the annotation, or its declaration, is; None if the input does not state it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(Record, frozen=True):
     """An annotation in a comment that belongs to nothing in the input."""
 
     text: str
@@ -142,8 +152,7 @@ class Stray:
     """The struct around it; None outside of the structs that were read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Struct:
+class Struct(Record, frozen=True):
     """One definition of a struct or union in one input."""
 
     name: str

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from layoutlint.model.record import Record
 from layoutlint.phrases import name_hint
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record, frozen=True):
     """Facts that depend on the machine; `line_size` and `min_align` are defaults."""
 
     name: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record, frozen=True):
     """The structs and variables that a reader is asked for; readers return no others."""
 
     names: frozenset[str] = frozenset()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.model.record import Record
 from layoutlint.randstruct import gcc_plugin, seed
 from layoutlint.randstruct.gcc_plugin import Plugin
 from layoutlint.randstruct.kernel_tree import SEEDS
@@ -25,8 +25,7 @@ _INCLUDE = re.compile(r"^include\s+(\S+)/Makefile\s*$", re.M)
 _LARGEST = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Record, frozen=True):
     """One build folder."""
 
     folder: str

@@ -7,10 +7,10 @@ All TARGETS place bit-fields so that none crosses more units of its declared typ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from layoutlint.model.declared import Member
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field
 from layoutlint.model.target import Target
 
@@ -26,8 +26,7 @@ class CannotLayOut(Exception):
     """Raised if the input lacks a fact that a layout depends on. The text is the end of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemberLayout:
+class MemberLayout(Record, frozen=True):
     """The offsets and size of members in bits, in the given order, and the alignment in bytes."""
 
     offsets: tuple[int, ...]
@@ -35,8 +34,7 @@ class MemberLayout:
     align: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Record, frozen=True):
     """The properties of a type that its layout depends on, except its members."""
 
     target: Target

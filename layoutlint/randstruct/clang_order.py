@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field
 from layoutlint.randstruct.generators import Draw, Shuffle
 
@@ -13,8 +13,7 @@ _BUCKET = 64
 """Capacity of a bucket in bits; clang compares them with the bytes of a line."""
 
 
-@dataclass(slots=True)
-class Bucket:
+class Bucket(Record):
     """Members that stay together; the bit-fields of a run also keep their order."""
 
     members: list[int] = field(default_factory=list)

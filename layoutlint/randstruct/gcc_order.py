@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field
 from layoutlint.randstruct.c_abi import narrow
 from layoutlint.randstruct.generators import Draw
@@ -14,8 +14,7 @@ _GROUP = 64
 """Bytes of members after which performance mode closes a group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Record, frozen=True):
     """The differences between the plugins of Linux versions."""
 
     stays_in_group: bool = True

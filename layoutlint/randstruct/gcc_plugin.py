@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from layoutlint import files
 from layoutlint.errors import UsageError
 from layoutlint.model.reading import Version
+from layoutlint.model.record import Record
 from layoutlint.randstruct.gcc_order import Behaviour
 from layoutlint.randstruct.kernel_tree import PLUGIN
 
@@ -53,11 +53,10 @@ _CHANGES: dict[str, _Change] = {
 change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Record, frozen=True):
     """The possible behaviours of a build's plugin."""
 
-    behaviours: tuple[Behaviour, ...] = field(default=BEHAVIOURS)
+    behaviours: tuple[Behaviour, ...] = BEHAVIOURS
     """The possible behaviours, the likeliest last."""
     name: str | None = None
     """The version of Linux that contains it; None if unknown."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.errors import UsageError, did_you_mean
 from layoutlint.model.declared import Inner
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Struct
 
 _NAME = re.compile(r"(!)?([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)")
@@ -17,8 +17,7 @@ _LARGEST = 1 << 20
 """Maximum number of characters in a file of names; Linux marks 70 structs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Record, frozen=True):
     """The struct types that names match."""
 
     randomised: frozenset[str | Inner] = frozenset()
@@ -27,8 +26,7 @@ class Marks:
     """Types with `no_randomize_layout`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Record, frozen=True):
     """One name as given, and its origin."""
 
     place: str
@@ -41,8 +39,7 @@ class Name:
     """Whether an input may lack the member."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Record, frozen=True):
     """All given names."""
 
     names: tuple[Name, ...]

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from math import factorial, prod
 
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field
 from layoutlint.randstruct import clang_order, gcc_order
 from layoutlint.randstruct.scheme import Scheme
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record, frozen=True):
     """A member, by its declared position."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record, frozen=True):
     """Parts in a fixed order."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Shuffle:
+class Shuffle(Record, frozen=True):
     """Parts in any order, all equally likely."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Swaps:
+class Swaps(Record, frozen=True):
     """Members that are swapped in steps, without their bit-fields: the orders have different probabilities.
 
     Each step swaps the member at an index with one from the lowest index up to it, all equally likely.

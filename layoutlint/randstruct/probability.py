@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
 from random import Random
 
+from layoutlint.model.record import Record
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.generators import Draw
 from layoutlint.randstruct.order_tree import Member, Part, Row, Shuffle, Swaps, TooManyOrders
@@ -29,8 +29,7 @@ _Chain = tuple["_Chain", int] | None
 """Members in their order, the last one first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Record, frozen=True):
     """One view of a struct."""
 
     weight: int
@@ -40,8 +39,7 @@ class Chance:
     """One order with this view."""
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Record):
     """The number of orders that lead to a state, and one of them."""
 
     weight: int

@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.randstruct import marked_linux
 from layoutlint.randstruct.c_abi import CannotLayOut
@@ -22,8 +22,7 @@ from layoutlint.randstruct.seed import DIGITS, Seed
 __all__ = ["Plugin", "Randomisation", "Seed", "embedded_names", "relay_structs"]
 
 
-@dataclass(frozen=True, slots=True)
-class Randomisation:
+class Randomisation(Record, frozen=True):
     """How a build randomises, from the options of the command line."""
 
     mode: str
@@ -116,8 +115,7 @@ class Randomisation:
         return _RELEASES.format(name, self.plugin.name)
 
 
-@dataclass(frozen=True, slots=True)
-class RelaidStructs:
+class RelaidStructs(Record, frozen=True):
     """Structs as a build lays them out, and the assumptions, as sentences."""
 
     structs: tuple[Struct, ...]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
 from layoutlint.model import alignment
 from layoutlint.model.declared import Inner, StructDeclaration
 from layoutlint.model.randomised import Randomisation
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.randstruct import variants
@@ -24,8 +24,7 @@ Definition = Callable[[Field], Struct | None]
 """Returns the definition of a field's struct or union; None for an unnamed type."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Record, frozen=True):
     """The facts that an input states about structs."""
 
     tells_declarations: bool
@@ -40,8 +39,7 @@ def type_of_struct(struct: Struct, bit_size: int) -> Type:
     return Type(struct.fields, bit_size, struct.aggregate, struct.align, struct.name, tag)
 
 
-@dataclass(frozen=True, slots=True)
-class _Relaid:
+class _Relaid(Record, frozen=True):
     """A type after randomisation."""
 
     fields: tuple[Field, ...]

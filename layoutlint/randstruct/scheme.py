@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field
 from layoutlint.randstruct import clang_order, gcc_order, generators
 from layoutlint.randstruct.gcc_order import Behaviour
@@ -17,8 +17,7 @@ _NEVER_RANDOMISED = ("INTNETTRUNKFACTORY", "RAWPCIFACTORY")
 """Structs of VirtualBox that GCC's plugin does not randomise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
+class Scheme(Record, frozen=True):
     """How one build randomises."""
 
     mode: str

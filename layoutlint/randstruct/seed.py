@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 
 from layoutlint import files
 from layoutlint.errors import UsageError
+from layoutlint.model.record import Record
 
 DIGITS = 64
 _LARGEST = 1 << 16
@@ -21,8 +21,7 @@ _HASHED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(Record, frozen=True):
     """A valid seed; clang distinguishes upper and lower case."""
 
     text: str

@@ -7,10 +7,10 @@ those of the types inside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
 
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.randstruct import order_tree
@@ -24,8 +24,7 @@ Chosen = Mapping["Shape", Sequence[int]]
 """For each shuffled shape, the declared positions of its members in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeLayout:
+class ShapeLayout(Record, frozen=True):
     """The offsets of the members of a shape, by their declared positions, and its size; in bits."""
 
     bit_size: int
@@ -33,8 +32,7 @@ class ShapeLayout:
     order: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class Shape(Record, frozen=True, eq=False):
     """One struct or union type whose layout depends on random orders, its own or those of inner types."""
 
     fields: tuple[Field, ...]

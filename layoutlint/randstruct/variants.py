@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from layoutlint.model.ctype import CType
 from layoutlint.model.declared import Inner, Member, StructDeclaration
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.model.target import Target
 from layoutlint.randstruct import c_abi
 from layoutlint.randstruct.c_abi import CannotLayOut, MemberLayout, Rules
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Record, frozen=True):
     """A declared struct or union type."""
 
     fields: tuple[Field, ...]
@@ -29,8 +28,7 @@ class Type:
     """The alignment of a member of this type, which may be the type's or the member's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Record, frozen=True):
     """One possible declaration of a type."""
 
     rules: Rules

@@ -6,9 +6,9 @@ Orders with the same view are judged once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field
 from layoutlint.randstruct.shape import Shape, ShapeLayout
 
@@ -28,8 +28,7 @@ class Spot(NamedTuple):
     """The view of the member's type, if it can move."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Record, frozen=True):
     """The members of one shape that matter."""
 
     relevant: frozenset[int]
@@ -44,8 +43,7 @@ class Sight:
         return spots == len(self.relevant)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Record, frozen=True):
     """The members that a rule depends on, in a shape and all inside it."""
 
     sights: Mapping[Shape, Sight]

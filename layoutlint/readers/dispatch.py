@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf import packed
 

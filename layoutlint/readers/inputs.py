@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from layoutlint.readers.processes.child import Lost

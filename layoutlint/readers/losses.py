@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from layoutlint.model.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Record, frozen=True):
     """One fact of C that a reader's input lacks, always or sometimes."""
 
     reader: str

@@ -6,7 +6,6 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import MissingVariable, Reading, ReadOptions
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf.elf_file import Image
@@ -39,8 +39,7 @@ READ_MOSTLY = "read_mostly"
 """Part of the names of sections with rarely written data (`.data..read_mostly` of Linux)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Record, frozen=True):
     """A variable in the symbol table."""
 
     name: str

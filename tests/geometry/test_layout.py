@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 
 from layoutlint.geometry.layout import Hole, Layout
 from layoutlint.model.paths import is_pattern, is_within
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct, Unstated
 from tests.harness.build import bits, flexible, member, struct
 from tests.kinds.structs import (

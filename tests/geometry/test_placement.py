@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, pairwise, product
 from time import process_time
 
@@ -30,6 +29,7 @@ from layoutlint.kinds.order import Order
 from layoutlint.kinds.separate import Separate
 from layoutlint.kinds.size import Size
 from layoutlint.kinds.together import Together
+from layoutlint.model.record import replace
 from tests.harness.build import context, member, struct
 from tests.oracles import slow_model as slow
 from tests.oracles.random_structs import structs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field
 from tests.harness.build import bits, flexible, member, struct
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from layoutlint.judgement.context import Access
@@ -13,6 +11,7 @@ from layoutlint.lint import run
 from layoutlint.lint.options import Options
 from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.readers import dispatch
 from tests.harness.build import X86_64, flexible, member, struct

@@ -6,7 +6,6 @@ import json
 import random
 import re
 import subprocess
-from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.neighbours import Neighbours
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
+from layoutlint.model.record import replace
 from tests.harness.command import run
 from tests.kinds.cases import Refusal, refused, table
 from tests.oracles.c_probe import need

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
@@ -15,6 +14,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct
 from tests.harness.build import context, flexible, member, struct

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -19,6 +18,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Source, Struct, Unstated
 from layoutlint.model.target import target_named

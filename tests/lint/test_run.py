@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from layoutlint.errors import ReadError, UsageError
@@ -23,6 +21,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct, Unstated
 from layoutlint.model.target import target_named

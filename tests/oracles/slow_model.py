@@ -7,8 +7,9 @@ enumerates, for each base, which bytes are on which line.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 
 

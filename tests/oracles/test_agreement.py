@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Source
 from layoutlint.readers.losses import LOSSES
 from tests.harness.build import struct

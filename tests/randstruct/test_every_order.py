@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -27,6 +26,7 @@ from layoutlint.kinds.together import Together
 from layoutlint.lint import every_order
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.placing import RulePlacements
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.randstruct import gcc_plugin, probability
 from layoutlint.randstruct.c_abi import CannotLayOut

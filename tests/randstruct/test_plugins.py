@@ -137,7 +137,7 @@ def test_sources(text, expected, tmp_path):
 
 
 def test_every_behaviour_is_told():
-    assert set(FLAGS) == set(Behaviour.__dataclass_fields__)
+    assert set(FLAGS) == set(Behaviour.__struct_fields__)
 
 
 def test_no_source(tmp_path):

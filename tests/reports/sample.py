@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from layoutlint.judgement.build_outcomes import summarise_builds
@@ -12,6 +11,7 @@ from layoutlint.judgement.verdict import Verdict, unknown
 from layoutlint.kinds.separate import Separate
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source, Struct
 from tests.harness.build import X86_64, bits, context, flexible, member, struct
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import cases
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
+from layoutlint.model.record import replace
 from tests.harness.command import ROOT
 from tests.harness.tools import need
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from layoutlint.judgement.finding import Finding, Report
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
 from tests.harness.command import ROOT

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from layoutlint import files
 from layoutlint.intent.c_comments import AttachedComment, Text
 from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stray, Struct, fields_in_braces
 
 _LARGEST = 1 << 24
@@ -19,8 +19,7 @@ _SUFFIXES = (".c", ".h")
 _ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)", re.DOTALL)
 
 
-@dataclass(slots=True)
-class Sources:
+class Sources(Record):
     """C files below some folders, each read once."""
 
     folders: tuple[str, ...]
@@ -111,8 +110,7 @@ def _is_newer(source: str, binary: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _CommentedStruct:
+class _CommentedStruct(Record, frozen=True):
     """A struct in its source file, with the annotations in its comments."""
 
     struct: Struct

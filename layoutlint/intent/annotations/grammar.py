@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from layoutlint.model.record import Record
 
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
@@ -16,8 +17,7 @@ class AnnotationError(Exception):
     """An annotation that cannot be parsed, with the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Record, frozen=True):
     """One word of an annotation with its arguments: `separate(i_mmap, i_mmap_rwsem)`."""
 
     word: str
@@ -26,8 +26,7 @@ class Term:
     has_arguments: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+class Ignore(Record, frozen=True):
     """Rules whose findings are suppressed, with the reason: `ignore[RULE] REASON`."""
 
     rules: tuple[str, ...]
@@ -35,8 +34,7 @@ class Ignore:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Record, frozen=True):
     """A parsed annotation: its terms and their reason, or a suppression."""
 
     words: tuple[Term, ...] = ()

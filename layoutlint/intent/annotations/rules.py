@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
 from layoutlint.errors import RuleFileError, did_you_mean
@@ -12,6 +11,7 @@ from layoutlint.intent.annotations.parameters import spellings, values
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent, place_as_why
 from layoutlint.kinds import KINDS, find_kind
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Annotation, Source, Struct
 
 NAME = "annotations"
@@ -22,8 +22,7 @@ _SUFFERS, _DISTURBS = ("hot-read", "read-mostly"), ("hot-write",)
 """Accesses that imply a rule of kind `access` if a struct declares both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Record, frozen=True):
     """An annotation that suppresses findings on a struct or a field of it."""
 
     struct: str
@@ -33,8 +32,7 @@ class Suppression:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Record, frozen=True):
     """The rules, accesses and suppressions in the annotations of some structs."""
 
     pack: Pack
@@ -55,8 +53,7 @@ def intent_of(structs: Iterable[Struct], origin: str, accesses: tuple[str, ...])
     return reader.intent()
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Record):
     origin: str
     words: tuple[str, ...]
     mistakes: list[str] = field(default_factory=list)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from layoutlint.errors import RuleFileError
 from layoutlint.intent.annotations.rules import Intent, Suppression, intent_of
@@ -13,6 +12,7 @@ from layoutlint.judgement.rule import ACCESSES, Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import is_pattern, is_within
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 

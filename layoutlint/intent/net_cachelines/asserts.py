@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint import escapes
 from layoutlint.geometry import groups
@@ -14,10 +13,10 @@ from layoutlint.judgement.rule import Pack, StructIntent
 from layoutlint.kinds.group import MarkedGroup
 from layoutlint.kinds.group_sides import combine_uses
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAssertion:
+class GroupAssertion(Record, frozen=True):
     """The assertions on one group of fields."""
 
     struct: str

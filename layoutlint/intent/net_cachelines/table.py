@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from layoutlint.errors import RuleFileError, did_you_mean
+from layoutlint.model.record import Record, field
 
 SIDES = ("tx", "rx")
 ACCESSES = {"read_mostly": "read-mostly", "read_write": "hot-write", "write_mostly": "hot-write"}
@@ -27,8 +27,7 @@ _INNER = re.compile(r"struct[ _](\w+?)_(?:unsigned_)?(?:[us](?:8|16|32|64)|char|
 _Cells = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record, frozen=True):
     """One field of the table."""
 
     path: str
@@ -39,8 +38,7 @@ class Row:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class CachelineTable:
+class CachelineTable(Record, frozen=True):
     """One table, about one struct."""
 
     struct: str
@@ -49,8 +47,7 @@ class CachelineTable:
     """Rows that name no field or a repeated one, each as `file:line: reason`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Record, frozen=True):
     path: str
     lines: list[str]
     mistakes: list[str] = field(default_factory=list)

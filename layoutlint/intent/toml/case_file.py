@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.toml import converters, document
@@ -15,6 +14,7 @@ from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.case import Case, Expectation
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
 CASE_KEYS = ("name", "code", "expect", "flags")
@@ -68,8 +68,7 @@ def parse(text: str, path: str, pack: Pack) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
+class _Lines(Record, frozen=True):
     """Pads pieces of C so that compilers report the lines of the case file."""
 
     text: str

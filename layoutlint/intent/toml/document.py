@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 from codecs import getincrementaldecoder
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from layoutlint import files
 from layoutlint.errors import RuleFileError
+from layoutlint.model.record import Record
 
 Path = tuple[str | int, ...]
 """Keys and array indices, from the top of the document."""
@@ -30,8 +30,7 @@ _KEYS = re.compile(r"\(['\"].*\)(?=(?: twice)?$)", re.DOTALL)
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Record, frozen=True):
     """The values of a TOML text, and their lines."""
 
     data: dict[str, object]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypedDict, TypeVar
@@ -17,6 +16,7 @@ from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.model import target
 from layoutlint.model.build import Build, RandomisationOptions
 from layoutlint.model.reading import Version
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.randstruct import options
 from layoutlint.randstruct.kernel_tree import MODES
@@ -43,8 +43,7 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([^()]*\))?(?:=.*)?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Record, frozen=True):
     """What one table states about builds; None and () for nothing."""
 
     table: Table
@@ -61,8 +60,7 @@ class _Part:
     kernel_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Record, frozen=True):
     """The name of a build, and the tables that define it."""
 
     name: str
@@ -95,8 +93,7 @@ def load(path: str, inputs: tuple[str, ...] = (), text: str | None = None) -> tu
     return builds
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Record):
     """Turns the tables of one file into builds; mistakes go to its notes."""
 
     top: Table

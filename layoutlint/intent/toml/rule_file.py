@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -29,6 +28,7 @@ from layoutlint.kinds import (
     can_use_pairs,
     find_kind,
 )
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 
 CASES = ".cases.toml"
@@ -137,8 +137,7 @@ def refuse_same_ids(packs: Iterable[Pack]) -> None:
         raise RuleFileError(tuple(mistakes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Record, frozen=True):
     """The result of one file: its pack (None if it cannot be parsed), mistakes, and rule ids."""
 
     identity: str

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from layoutlint.intent.toml import converters
 from layoutlint.intent.toml.document import Document, Path
+from layoutlint.model.record import Record, field
 from layoutlint.phrases import name_hint
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Notes:
+class Notes(Record, frozen=True):
     """A document, and the mistakes found in it so far, each with its line."""
 
     document: Document
@@ -25,8 +24,7 @@ class Notes:
         self.mistakes.append((self.document.line(path), message))
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record, frozen=True):
     """A table of the document, with its label in messages."""
 
     data: Mapping[str, object]

@@ -6,14 +6,12 @@ resolved in the function around them. If that is not enough, the Allocation has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Record, frozen=True):
     """One place in a source that makes objects of a struct."""
 
     struct: str

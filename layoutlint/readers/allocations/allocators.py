@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
+from layoutlint.model.record import Record
 from layoutlint.model.storage import ANY, PAGE
 from layoutlint.readers.allocations.expressions import (
     Size,
@@ -41,8 +41,7 @@ _ALIGNOF = ("__alignof__", "_Alignof", "alignof", "__alignof")
 _CACHE_ARGS = re.compile(r"struct\s+kmem_cache_args\s+(\w+)\s*=\s*\{([^{}]{0,2000})\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
+class Making(Record, frozen=True):
     """The objects that a call makes: what `size` names, in memory with this placement."""
 
     size: Size

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from layoutlint.model.record import Record
 from layoutlint.readers.allocations import struct_fields
 from layoutlint.readers.allocations.expressions import Tokens, spell, strip_parentheses
 
@@ -48,16 +48,14 @@ _FAR = 1 << 16
 """The number of characters before a call in which its function is searched."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeName:
+class TypeName(Record, frozen=True):
     """A type by its name."""
 
     name: str
     is_typedef: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
+class Unclear(Record, frozen=True):
     """The reason why the text does not show the type of an expression."""
 
     reason: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from layoutlint.model.record import Record
 
 _TOKEN = re.compile(r"\w+|->|<<|>>|&&|\|\||[^\s\w]")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -17,8 +18,7 @@ _OTHER = ("+", "-", "/", "%", "?", "|", "&", "<", ">", "<<", ">>", "==", "=", ",
 Tokens = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Record, frozen=True):
     """The size of some objects of the type or expression that some tokens name."""
 
     operand: Tokens

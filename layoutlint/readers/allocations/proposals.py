@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from layoutlint.model.reading import Unread
+from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import ANY, Storage
 from layoutlint.model.structs import Source
 from layoutlint.readers.allocations.allocation import Allocation
@@ -13,8 +13,7 @@ from layoutlint.readers.allocations.allocation import Allocation
 _NOWHERE = Source("")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Record, frozen=True):
     """One placement for a struct in a rule file, and the calls that imply it."""
 
     storage: Storage
@@ -22,8 +21,7 @@ class Proposal:
     places: tuple[Allocation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StructProposals:
+class StructProposals(Record, frozen=True):
     """The proposals for a struct; several contradict one another."""
 
     struct: str
@@ -32,8 +30,7 @@ class StructProposals:
     """Calls that make objects of it with an underivable placement."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Record, frozen=True):
     """All allocations found, by struct."""
 
     structs: tuple[StructProposals, ...]

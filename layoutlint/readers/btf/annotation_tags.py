@@ -7,7 +7,7 @@ from typing import Final
 
 from layoutlint.model.structs import ANNOTATION, Annotation
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.blob import Blob, Damaged, Record
+from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 
 _TAGS: Final = frozenset((blob.DECL_TAG,))
 _AGGREGATES: Final = frozenset((blob.STRUCT, blob.UNION))
@@ -42,7 +42,7 @@ class Annotations:
         ids = [type_id for type_id, _ in self._blob.own(_AGGREGATES)]
         return frozenset(type_id for type_id in ids if any(self.annotations_of(self._blob.record(type_id))))
 
-    def annotations_of(self, record: Record, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
+    def annotations_of(self, record: TypeEntry, prefix: str = "", depth: int = 0) -> Iterator[Annotation]:
         """Yield the annotations of a struct and of the structs defined inside of it. Raises Damaged."""
         if not self._tags:
             return
@@ -59,7 +59,7 @@ class Annotations:
             if inner is not None:
                 yield from self.annotations_of(inner, f"{path}." if name else prefix, depth + 1)
 
-    def _unnamed_struct(self, type_id: int) -> Record | None:
+    def _unnamed_struct(self, type_id: int) -> TypeEntry | None:
         """Return the unnamed struct that a member is declared with; None for other types."""
         for _ in range(_DEEPEST):
             if not type_id:

@@ -6,9 +6,10 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from layoutlint.model.record import Record
 
 Data = bytes | bytearray | memoryview
 
@@ -48,8 +49,7 @@ class Damaged(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class TypeEntry(Record, frozen=True):
     """One type as stored: struct btf_type and the words that its kind adds."""
 
     id: int
@@ -125,7 +125,7 @@ class Blob:
         if position != end:
             raise Damaged(f"the types end inside type {self.first_id + len(self._starts) - 1}")
 
-    def record(self, type_id: int) -> Record:
+    def record(self, type_id: int) -> TypeEntry:
         """Return a type by its id. Raises Damaged if there is none."""
         number = type_id - self.first_id
         if number < 0:
@@ -138,7 +138,8 @@ class Blob:
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._words)
         name, info, value = self._words[start : start + _RECORD]
         extra = self._words[start + _RECORD : end]
-        return Record(type_id, self.kinds[number], bool(info >> 31), self.text(name, type_id), value, extra)
+        kind, text = self.kinds[number], self.text(name, type_id)
+        return TypeEntry(type_id, kind, bool(info >> 31), text, value, extra)
 
     def parts(self, type_id: int) -> Sequence[int]:
         """Return the ids of the types that a type contains by value: of its members, its elements, its
@@ -210,7 +211,7 @@ class Blob:
             self._words[self._starts[array_id - self.first_id] + _RECORD] in arrays for array_id in arrays
         )
 
-    def records_named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[Record]:
+    def records_named(self, kinds: frozenset[int], names: Iterable[str]) -> Iterator[TypeEntry]:
         """Yield its own types of some kinds with one of some names. Raises Damaged."""
         offsets = {offset for name in names for offset in self._offsets(name.encode() + b"\0")}
         return (self.record(type_id) for type_id, name in self.own(kinds) if name in offsets)

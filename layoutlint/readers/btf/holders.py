@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.blob import Blob, Record
+from layoutlint.readers.btf.blob import Blob, TypeEntry
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT
 
 _NAMED = frozenset((*AGGREGATES, blob.TYPEDEF))
@@ -25,7 +25,7 @@ class Holders:
     def _mark(self, source: Blob, names: frozenset[str]) -> None:
         """Mark the structs of these names, and those that typedefs of these names refer to."""
         for record in source.records_named(_NAMED, names):
-            target: Record | None = record
+            target: TypeEntry | None = record
             for _ in range(DEEPEST):
                 if target is None or (target.kind != blob.TYPEDEF and target.kind not in TRANSPARENT):
                     break

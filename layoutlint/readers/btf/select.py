@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.annotation_tags import Annotations
-from layoutlint.readers.btf.blob import Blob, Damaged, Record
+from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 from layoutlint.readers.btf.holders import Holders
 from layoutlint.readers.btf.types import AGGREGATES, DEEPEST, TRANSPARENT, UNSTATED, Decoder
 from layoutlint.readers.overlaps import Overlaps
@@ -19,12 +18,11 @@ _NAMING = frozenset((blob.STRUCT, blob.UNION, blob.FWD, blob.TYPEDEF))
 _TYPEDEFS = frozenset((blob.TYPEDEF,))
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(Record, frozen=True):
     """A struct that a name refers to."""
 
     name: str
-    record: Record
+    record: TypeEntry
     alias: str | None
 
     @property
@@ -94,7 +92,7 @@ def _select(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Ta
     return targets
 
 
-def _is_among(source: Blob, record: Record, ids: frozenset[int]) -> bool:
+def _is_among(source: Blob, record: TypeEntry, ids: frozenset[int]) -> bool:
     """Return whether a type is one of some structs, or the typedef of an untagged one. Raises Damaged."""
     if record.kind != blob.TYPEDEF:
         return record.id in ids
@@ -102,7 +100,7 @@ def _is_among(source: Blob, record: Record, ids: frozenset[int]) -> bool:
     return target is not None and not target.name and target.id in ids
 
 
-def _resolve(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
+def _resolve(source: Blob, record: TypeEntry, wanted: Wanted) -> _Target | None:
     """Return the struct that a requested name refers to; None for a typedef of anything else."""
     name = record.name
     if record.kind != blob.TYPEDEF:
@@ -118,7 +116,7 @@ def _resolve(source: Blob, record: Record, wanted: Wanted) -> _Target | None:
     return _Target(own, target, name)
 
 
-def _follow_typedefs(source: Blob, record: Record) -> tuple[str, Record | None]:
+def _follow_typedefs(source: Blob, record: TypeEntry) -> tuple[str, TypeEntry | None]:
     """Return the struct or union that a typedef refers to, and the name of the last typedef; None for other
     types.
     """

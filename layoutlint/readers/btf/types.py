@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from layoutlint.model import alignment
 from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Unstated
 from layoutlint.model.target import Target
 from layoutlint.readers import scalars
 from layoutlint.readers.btf import blob
-from layoutlint.readers.btf.blob import Blob, Damaged, Record
+from layoutlint.readers.btf.blob import Blob, Damaged, TypeEntry
 
 AGGREGATES: Final[dict[int, Aggregate]] = {blob.STRUCT: "struct", blob.UNION: "union"}
 QUALIFIERS: Final = {blob.CONST: "const", blob.VOLATILE: "volatile", blob.RESTRICT: "restrict"}
@@ -38,8 +38,7 @@ _FAKE: Final = "__SANITIZED_FAKE_INT__"
 on i386)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Type:
+class Type(Record, frozen=True, eq=False):
     """The type of a member."""
 
     spelling: CType
@@ -143,7 +142,7 @@ class Decoder:
             type_id = record.value
         raise Damaged(f"type {type_id} and others refer to one another in a circle")
 
-    def _integer(self, record: Record, spelling: CType) -> Type:
+    def _integer(self, record: TypeEntry, spelling: CType) -> Type:
         encoding, bits = record.words[0], record.value * 8
         offset, used = encoding >> 16 & 0xFF, encoding & 0xFF
         if offset + used > bits:
@@ -153,7 +152,7 @@ class Decoder:
         align = scalars.bit_int(self._target, record.value)[0] if is_bit_int else self._natural(record.value)
         return Type(spelling, bits, align, part=part, is_number=True)
 
-    def _array(self, record: Record, spelling: CType, depth: int) -> Type:
+    def _array(self, record: TypeEntry, spelling: CType, depth: int) -> Type:
         element = self.type_at(record.words[0], depth)
         count = record.words[2]
         bits = None if element.bit_size is None else element.bit_size * count
@@ -174,7 +173,7 @@ class Decoder:
             padded_bits=padded_bits,
         )
 
-    def _aggregate(self, record: Record, depth: int) -> Type:
+    def _aggregate(self, record: TypeEntry, depth: int) -> Type:
         fields, count = self.fields(record, depth)
         spelling = self.spell(record.id)
         bits, is_union = record.value * 8, record.kind == blob.UNION
@@ -194,7 +193,7 @@ class Decoder:
             possible=possible,
         )
 
-    def fields(self, record: Record, depth: int = 0) -> tuple[tuple[Field, ...], int]:
+    def fields(self, record: TypeEntry, depth: int = 0) -> tuple[tuple[Field, ...], int]:
         """Return the members of a struct or union, and their number at all depths. Raises Damaged."""
         fields, padded_bits, count = [], [], 0
         for name, type_id, place in record.elements(3):
@@ -211,7 +210,7 @@ class Decoder:
         return tuple(fields), count
 
     def _clear_doubtful_sizes(
-        self, fields: list[Field], padded_bits: list[int], record: Record
+        self, fields: list[Field], padded_bits: list[int], record: TypeEntry
     ) -> list[Field]:
         """Return the members, without sizes for those that may be larger."""
         bits, is_union = record.value * 8, record.kind == blob.UNION
@@ -226,7 +225,7 @@ class Decoder:
             for field, is_doubtful in zip(fields, doubtful, strict=True)
         ]
 
-    def _field(self, record: Record, name: str | None, kind: Type, place: int) -> Field | None:
+    def _field(self, record: TypeEntry, name: str | None, kind: Type, place: int) -> Field | None:
         """Return a member; None for an unnamed bit-field, which is padding."""
         offset, bits = (place & 0xFFFFFF, place >> 24) if record.flag else (place, 0)
         if not bits and kind.part is not None:
@@ -284,7 +283,7 @@ class Decoder:
             return function_of(self.spell(record.value, depth), tuple(self._parameters(record, depth)))
         raise Damaged(f"type {type_id} is a {record.kind_name}, where a member or a pointer needs a type")
 
-    def _spell_array(self, record: Record, depth: int) -> CType:
+    def _spell_array(self, record: TypeEntry, depth: int) -> CType:
         counts: list[int | None] = [record.words[2] or None]
         element = record.words[0]
         while element and (inner := self._blob.record(element)).kind == blob.ARRAY:
@@ -297,7 +296,7 @@ class Decoder:
             spelling = array_of(spelling, length)
         return spelling
 
-    def _parameters(self, record: Record, depth: int) -> Iterator[str]:
+    def _parameters(self, record: TypeEntry, depth: int) -> Iterator[str]:
         """Yield spelled parameters; none for `()`, which BTF stores as only `...`."""
         types = [type_id for _, type_id in record.elements(2)]
         if types == [0]:
@@ -318,12 +317,12 @@ def _base_decoder(source: Blob, target: Target, is_kernel: bool) -> Decoder:
 _KEYWORDS: Final = frozenset((blob.STRUCT, blob.UNION, blob.ENUM, blob.ENUM64, blob.FWD))
 
 
-def _keyword(record: Record) -> str:
+def _keyword(record: TypeEntry) -> str:
     if record.kind == blob.FWD:
         return _forward_aggregate(record)
     return AGGREGATES.get(record.kind, "enum")
 
 
-def _forward_aggregate(record: Record) -> Aggregate:
+def _forward_aggregate(record: TypeEntry) -> Aggregate:
     """Return the kind that a forward declaration declares (kind_flag: a union)."""
     return "union" if record.flag else "struct"

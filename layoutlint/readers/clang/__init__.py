@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import compdb, response_files, text_inputs, text_search
 from layoutlint.readers.clang.kernel import read as kernel

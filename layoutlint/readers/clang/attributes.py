@@ -6,9 +6,9 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from layoutlint.model.record import Record
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 
@@ -27,8 +27,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(Record, frozen=True):
     """The attributes of one struct, or of one member."""
 
     is_packed: bool = False

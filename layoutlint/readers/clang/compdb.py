@@ -7,12 +7,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
 from layoutlint.readers.clang import flags, parallel, response_files, text_inputs, text_search
@@ -31,8 +31,7 @@ _MOST_TRIED = 5_000_000
 _OF_MICROSOFT = re.compile(r"(?:cl|clang-cl|icl|icx-cl)(?:-\d+)?(?:\.exe)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Record, frozen=True):
     """The compiler command for one file."""
 
     file: str
@@ -169,8 +168,7 @@ def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Uni
     return text_inputs.unit(command.file, words, command.directory, roots, options.with_marks)
 
 
-@dataclass(slots=True)
-class _Chooser:
+class _Chooser(Record):
     """Follows #include lines, without a preprocessor, to the files that define requested structs."""
 
     wanted: Wanted

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutlint.model.declared import Inner, StructDeclaration
+from layoutlint.model.record import replace
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.libclang import Cursor
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from layoutlint.model.record import Record
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.file_names import Places
 
@@ -25,8 +25,7 @@ FLAGS = (
 """The warnings that can concern a lost layout, and all errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Record, frozen=True):
     """One diagnostic; `file` is libclang's handle, None for the command line."""
 
     file: int | None

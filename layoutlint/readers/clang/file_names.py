@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from typing import Any
 
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.clang import libclang
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Record):
     """Converts libclang's locations to Sources; each file name is looked up once."""
 
     lib: Any

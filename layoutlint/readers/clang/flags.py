@@ -9,9 +9,9 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
+from layoutlint.model.record import Record, field
 from layoutlint.model.target import TRIPLES, target_named
 from layoutlint.readers.clang import option_table
 
@@ -37,8 +37,7 @@ _MOST_WORDS = 20_000
 each unknown word, to suggest a similar one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Record, frozen=True):
     """Macros that the build's compiler may define differently from libclang."""
 
     flag: str
@@ -46,8 +45,7 @@ class Doubt:
     """A regular expression."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(Record, frozen=True):
     """The flags for libclang, and the effects of the others."""
 
     passed: tuple[str, ...]
@@ -156,8 +154,7 @@ def _features(sanitizers: Iterable[str], words: list[str], machine: str) -> tupl
     return tuple(f"-fsanitize={name}" for name in sanitizers if name in option_table.FEATURED)
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Record):
     """The flags that reach the compiler proper in one way, in order."""
 
     passed_by: str | None = None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from layoutlint import phrases
 from layoutlint.model.reading import Omission
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.c_tokens import blank_out
@@ -29,8 +29,7 @@ _ENDS: Final = re.compile(r"\)\s*;")
 """The end of a declaration; parameters of K&R functions end in semicolons as well, after names."""
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenStruct:
+class HiddenStruct(Record, frozen=True):
     """One definition in the text of a unit that its parse omits."""
 
     name: str

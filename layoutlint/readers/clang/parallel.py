@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import libclang, parse
@@ -32,8 +32,7 @@ _DRIVER_VARIABLES = (
 """Variables from which libclang and its driver would read flags, folders or names of files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record, frozen=True):
     """The results of units, and the units without one."""
 
     parsed: tuple[ParsedUnit, ...]

@@ -6,12 +6,12 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
@@ -39,8 +39,7 @@ _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Record, frozen=True):
     """One translation unit to parse."""
 
     main: str
@@ -64,8 +63,7 @@ class Unit:
     """Whether to look for attributes that decide randomised layouts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedUnit:
+class ParsedUnit(Record, frozen=True):
     """The result of a unit."""
 
     unit: Unit
@@ -272,8 +270,7 @@ class _Listing:
         return self.annotations is not None and self.annotations.may_be_at(record)
 
 
-@dataclass(slots=True)
-class _Taker:
+class _Taker(Record):
     """Makes Structs of the requested records."""
 
     listing: _Listing

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.record import Record
 
 _DEEPEST = 16
 """The most levels of nested response files."""
@@ -27,8 +27,7 @@ def expand(words: Iterable[str], directory: str) -> tuple[str, ...]:
     return Expansion().expand(words, directory)
 
 
-@dataclass(slots=True)
-class Expansion:
+class Expansion(Record):
     """Expands the response files of commands, with limits for each command and for all of them."""
 
     directory: str = ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
 from layoutlint.readers.clang import builtin_headers, cross_target, flags, parallel, text_search

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import libclang
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
@@ -36,8 +36,7 @@ class Extent(NamedTuple):
         return file == self.file and self.start <= offset and (self.end is None or offset <= self.end)
 
 
-@dataclass
-class Problems:
+class Problems(Record, dict=True):
     """The diagnostics of one translation unit, attributed to its structs."""
 
     lib: Any
@@ -230,8 +229,7 @@ class Problems:
         return tuple((self.places.reported_name(file), at[1] if at[0] else -1) for file, at in places)
 
 
-@dataclass(slots=True)
-class _Dependencies:
+class _Dependencies(Record):
     """The declarations that decide a struct's layout: itself, and those that it embeds or computes with."""
 
     lib: Any

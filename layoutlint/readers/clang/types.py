@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from layoutlint.errors import ReadError
 from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.declared import Member, StructDeclaration
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers.clang import attributes, libclang
 from layoutlint.readers.clang.file_names import Places
@@ -35,8 +35,7 @@ DEEPEST = 64
 close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Record, frozen=True):
     """The structure of a type: its size, alignment, and the members of an element."""
 
     bit_size: int | None
@@ -46,8 +45,7 @@ class Shape:
     members: tuple[Field, ...]
 
 
-@dataclass(slots=True)
-class Types:
+class Types(Record):
     """The types of one translation unit; each is converted once."""
 
     lib: Any

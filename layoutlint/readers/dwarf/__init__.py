@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutlint.model.reading import Reading, ReadOptions, Unread
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dwarf.collect import Collector

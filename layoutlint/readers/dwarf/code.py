@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from layoutlint.model.record import Record
 from layoutlint.readers import frames
 from layoutlint.readers.dwarf.format.unit import Unit
 from layoutlint.readers.dwarf.ranges import Range, Ranges
@@ -38,8 +38,7 @@ _LIBRARY: Final = re.compile(
 7.1.3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class UndescribedCode:
+class UndescribedCode(Record, frozen=True):
     """Functions that no unit describes."""
 
     names: tuple[str, ...]

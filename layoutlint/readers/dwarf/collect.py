@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from contextlib import closing, suppress
-from dataclasses import replace
 from itertools import pairwise
 
 from layoutlint.errors import ReadError
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.reading import Omission, ReadOptions
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.dwarf import code, omissions, producers

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from layoutlint.model.reading import Omission
+from layoutlint.model.record import Record, field
 from layoutlint.phrases import first_few
 from layoutlint.readers.dwarf.code import UndescribedCode
 from layoutlint.readers.dwarf.format import forms
@@ -58,8 +58,7 @@ _COMPILER: Final = "crtstuff.c"
 _MOST: Final = 3
 
 
-@dataclass(slots=True)
-class Omissions:
+class Omissions(Record):
     """Collects the traits of the units of one file."""
 
     names: Counter[str] = field(default_factory=Counter)
@@ -135,8 +134,7 @@ def _struct_omission(structs: list[Local], description: str, is_shared: bool) ->
     return Omission(reason, frozenset(name for name, _ in structs), is_shared=is_shared)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Record, frozen=True):
     """What symbols say about the sources of a file."""
 
     compiled: tuple[str, ...] = ()

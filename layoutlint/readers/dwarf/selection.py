@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from typing import Final
 
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Annotation, Source, Struct, Unstated
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
@@ -41,8 +41,7 @@ _FILES: Final = 4
 """Files in which the names are looked up at a time: a program, its supplement, its package, a .dwo."""
 
 
-@dataclass(slots=True)
-class _Definition:
+class _Definition(Record):
     """A definition while the units are read."""
 
     name: str
@@ -74,8 +73,7 @@ class OtherCompiler(Exception):
         self.unstated = unstated
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
+class _Variant(Record, frozen=True):
     """A struct type under a typedef that gives it its own alignment, or size."""
 
     name: str
@@ -94,8 +92,7 @@ class _Variant:
         return {self.align} != {struct_align, body.align} or self.bit_size not in (None, body.bit_size)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record, frozen=True):
     """An entry, decoded."""
 
     unit: Unit
@@ -398,8 +395,7 @@ def _entry_of_signature(unit: Unit, position: int) -> Entry:
     return entry
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Record, frozen=True):
     """The type that a typedef stands for."""
 
     struct: Entry | None

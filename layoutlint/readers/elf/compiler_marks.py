@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from layoutlint.model.randomised import ShufflingEvidence
+from layoutlint.model.record import replace
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image

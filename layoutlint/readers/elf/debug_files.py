@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import Record
 from layoutlint.readers.elf import elf_file
 from layoutlint.readers.elf.elf_file import Image
 
@@ -22,8 +22,7 @@ _LONGEST_PATH = 4096
 _DWZ = ".dwz"
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(Record, frozen=True):
     """The name of a supplementary file."""
 
     name: str
@@ -31,8 +30,7 @@ class _Link:
     """Its build id in hexadecimal; empty if not stated."""
 
 
-@dataclass(frozen=True, slots=True)
-class _DebugLink:
+class _DebugLink(Record, frozen=True):
     """The name of a separate debug file."""
 
     name: str

@@ -8,12 +8,12 @@ import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.record import replace
 from layoutlint.model.target import TARGETS, Target, target_named
 from layoutlint.readers.elf import headers, packed
 from layoutlint.readers.elf.headers import Section

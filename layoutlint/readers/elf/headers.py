@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from mmap import mmap
 from typing import Final
+
+from layoutlint.model.record import Record
 
 SYMBOLS, RELA, NOTE, NOBITS, REL, DYNAMIC_SYMBOLS = 2, 4, 7, 8, 9, 11
 """Types of sections: sh_type."""
@@ -22,8 +23,7 @@ _LONGEST_NAME = 256
 """Bytes. Longer section names exist (of C++ templates), but no reader needs them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Record, frozen=True):
     """The fields of a section header that the readers need; positions and sizes in bytes."""
 
     name: str
@@ -40,8 +40,7 @@ class Section:
     """Bytes of each entry of a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Headers:
+class Headers(Record, frozen=True):
     """The headers of one file."""
 
     bits: int

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import sys
 from array import array
-from dataclasses import dataclass
 from mmap import mmap
 
+from layoutlint.model.record import Record
 from layoutlint.readers.elf import headers
 from layoutlint.readers.elf.headers import Section
 
@@ -88,8 +88,7 @@ _RECIPES: dict[str, dict[int, Recipe]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class TableFormat:
+class TableFormat(Record, frozen=True):
     """The format of a file's relocation tables."""
 
     machine: str

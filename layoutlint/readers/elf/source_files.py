@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from layoutlint.model.record import Record
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import DYNAMIC_SYMBOLS, SYMBOLS, Section
 
@@ -21,8 +21,7 @@ _OBJECT, _FUNCTION, _FILE = b"\x01", b"\x02", b"\x04"
 _LONGEST: Final = 1 << 12
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Record, frozen=True):
     """One translation unit of the symbol table."""
 
     name: str
@@ -54,8 +53,7 @@ def source_files(image: Image) -> tuple[SourceFile, ...] | None:
     return tuple(files)
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Record, frozen=True):
     """A function named by a symbol."""
 
     name: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from mmap import mmap
 
+from layoutlint.model.record import Record
 
-@dataclass(frozen=True, slots=True)
-class Span:
+
+class Span(Record, frozen=True):
     """A section of strings, in the mapped file, or in memory if it was decompressed."""
 
     text: bytes | mmap

@@ -6,12 +6,12 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutlint import files
 from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record, replace
 from layoutlint.readers.linux.version import Release, of_release
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _DEBUG, _RUNNING = "/usr/lib/debug/", "/sys/kernel/btf"
 _HOMES = ("/boot/", "/usr/lib/modules/", "/lib/modules/")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Record, frozen=True):
     """A configuration, and where it comes from."""
 
     on: frozenset[str]

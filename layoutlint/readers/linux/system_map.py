@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutlint import files
+from layoutlint.model.record import Record
 from layoutlint.readers.linux import config, version
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ _BANNER = b"linux_banner"
 _TEXT = b"Linux version "
 
 
-@dataclass(frozen=True, slots=True)
-class SystemMap:
+class SystemMap(Record, frozen=True):
     """The symbols of one vmlinux."""
 
     path: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutlint import files
+from layoutlint.model.record import Record
 
 if TYPE_CHECKING:
     from layoutlint.model.reading import Version
@@ -22,8 +22,7 @@ _MOST_BANNERS = 16
 _RUNNING = "/sys/kernel/btf"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Record, frozen=True):
     """The release that a kernel or module states, and the other facts of its banner."""
 
     name: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.model.reading import DEBUG_DIR, Unread
+from layoutlint.model.record import Record
 
 _MODULE = re.compile(r"\.ko(\.(debug|gz|xz|zst))?$")
 _VMLINUX = re.compile(r"vmlinux(-.*)?$")
@@ -27,8 +27,7 @@ _RELEASE = re.compile(r"/modules/([^/]+)/")
 _RUNNING = "/sys/kernel/btf/vmlinux"
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Record, frozen=True):
     """The files of a folder that are read as one input."""
 
     path: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Hashable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import (
@@ -21,6 +20,7 @@ from layoutlint.model.reading import (
     Version,
     no_progress,
 )
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
@@ -77,8 +77,7 @@ class Definitions:
         return candidates[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sighting:
+class _Sighting(Record, frozen=True):
     """One definition in one file, by the number that the worker assigned."""
 
     number: int
@@ -86,8 +85,7 @@ class _Sighting:
     aliases: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Record, frozen=True):
     """The result of one file of a folder."""
 
     path: str
@@ -138,8 +136,7 @@ def _parts(bases: dict[str, str | None], names: Wanted, options: ReadOptions, jo
         raise ReadError(files[0], reason) from lost
 
 
-@dataclass(slots=True)
-class _Occurrences:
+class _Occurrences(Record):
     """Where a definition occurs: the first unit, the files, and the requested typedefs."""
 
     origin: str

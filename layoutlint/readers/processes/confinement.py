@@ -16,8 +16,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from stat import S_ISDIR, S_ISFIFO, S_ISREG
+
+from layoutlint.model.record import Record, replace
 
 _LOOK_SECONDS = 0.05
 _NULL = (1, 3)
@@ -25,8 +26,7 @@ _NULL = (1, 3)
 
 
 # System calls by architecture: arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h.
-@dataclass(frozen=True, slots=True)
-class _Calls:
+class _Calls(Record, frozen=True):
     """Numbers of system calls."""
 
     architecture: int

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Timer
 from time import monotonic
+
+from layoutlint.model.record import Record
 
 
 class LimitExceeded(Exception):
     """A program takes more than it may; the text is to follow its name: `takes more than 60 s`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record, frozen=True):
     """The limits of one run of a program."""
 
     seconds: int
@@ -24,8 +24,7 @@ class Limits:
     """Bytes of its stderr that are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record, frozen=True):
     """The end of a program."""
 
     output: bytes

@@ -13,10 +13,10 @@ import select
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from layoutlint.model.record import Record
 from layoutlint.readers.processes import confinement
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, cause_of_death
 
@@ -24,8 +24,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record, frozen=True):
     """The limits of one piece of work."""
 
     seconds: int
@@ -36,18 +35,16 @@ class Limits:
     """Whether it opens files that inputs name: only files that end, and none that this process has open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Record, frozen=True):
     """A piece of work whose process did not finish."""
 
     how: str
     """Its end, to follow the name of the work: `does not end within 120 s`."""
-    is_late: bool = field(default=False, compare=False)
+    is_late: bool = False
     """Whether it used all its time."""
 
 
-@dataclass(slots=True)
-class Patience:
+class Patience(Record):
     """How long a run waits in total for work that does not end."""
 
     seconds: float
@@ -114,8 +111,7 @@ def _block_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
-@dataclass(frozen=True, slots=True)
-class _Success(Generic[_R]):
+class _Success(Record, Generic[_R], frozen=True):
     result: _R
 
 

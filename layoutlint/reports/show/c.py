@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 
 from layoutlint import escapes
 from layoutlint.geometry.layout import Layout
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Struct
 from layoutlint.reports.layout_phrases import found_in, order
 from layoutlint.reports.show.c_members import Block, Member, block, natural, union_block
@@ -47,8 +47,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
     yield f"}}{_attributes(struct)};"
 
 
-@dataclass(slots=True)
-class _Printer:
+class _Printer(Record):
     """Prints members; keeps track of the current cache line across nested structs."""
 
     pointer_size: int

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field
 from layoutlint.reports.show.c_types import unit_size
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Record):
     """A member, and the offset of its first byte (for a bit-field, of its storage unit) in its struct."""
 
     field: Field
@@ -35,8 +33,7 @@ class Member:
         return None if self.bit is None else self.field.bit_size
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Record, frozen=True):
     """The members between the braces of a struct or union, and its padding."""
 
     members: tuple[Member, ...]
@@ -101,8 +98,7 @@ def _member(field: Field, pointer_size: int) -> Member:
     return member
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Record):
     """A pass over the members in declared order; `covered` is the end (exclusive) of the bits so far."""
 
     covered: int = 0

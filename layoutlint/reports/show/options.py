@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from layoutlint.model.record import Record
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
     from layoutlint.model.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ShowOptions:
+class ShowOptions(Record, frozen=True):
     """Options of `layoutlint show` and `containers`; sizes in bytes, None for the target's."""
 
     expand: bool = False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from layoutlint.geometry import placement
 from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
 from layoutlint.reports import styled
@@ -75,8 +75,7 @@ def _starts(placements: placement.Placements) -> str:
     return f"can start at {number} places of a line: {placements.why}; {shown}"
 
 
-@dataclass(slots=True)
-class _Table:
+class _Table(Record):
     """The rows of one struct; keeps track of the holes and line boundaries already printed."""
 
     layout: Layout

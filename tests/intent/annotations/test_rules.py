@@ -124,7 +124,7 @@ def test_other_structs_say_nothing(quiet):
 
 
 def test_a_place_is_a_file_at_least():
-    from dataclasses import replace
+    from layoutlint.model.record import replace
 
     (pack,) = group_marks.group_mark_packs(Reading("vmlinux", "btf", X86_64, (replace(BARE, source=None),)), ())
     assert pack.rules[0].source == Source("vmlinux")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.reports.check import concise
 from tests.reports.sample import CLEAN, FINDINGS, MATRIX, REPORT, finding

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Severity
+from layoutlint.model.record import replace
 from layoutlint.reports import FORMATS
 from layoutlint.reports.check.github import command, escape_data, escape_property
 from tests.reports.sample import FINDINGS, MATRIX, REPORT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +10,7 @@ import pytest
 
 from layoutlint import __version__
 from layoutlint.judgement.finding import Coverage, Report
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.reports import FORMATS
 from layoutlint.reports.check import sarif

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from layoutlint.judgement.finding import Coverage, CoverageGap, Report, SkippedRule
 from layoutlint.judgement.rule import place_as_why
 from layoutlint.judgement.verdict import Outcome, unknown
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Source
 from layoutlint.model.target import target_named
 from layoutlint.reports.check import text

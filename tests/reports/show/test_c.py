@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 
 import pytest
 
 from layoutlint.model.ctype import CType, add_qualifier, function_of, pointer_to
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.c_types import declaration

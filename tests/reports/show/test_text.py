@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field
 from layoutlint.reports import SHOW_FORMATS
 from layoutlint.reports.show.options import ShowOptions

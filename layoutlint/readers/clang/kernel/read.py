@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
+from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, parallel, text_search
@@ -63,8 +64,7 @@ def read_file(tree: Tree, file: str, path: str, wanted: Wanted, options: ReadOpt
     return reader.reading(path)
 
 
-@dataclass
-class _KernelReader:
+class _KernelReader(Record, dict=True):
     """Reads the requested structs of one tree step by step."""
 
     tree: Tree
@@ -78,10 +78,11 @@ class _KernelReader:
     """Names that headers of the tree define as something else."""
     in_no_text: set[str] = field(default_factory=set)
     """Names that no file seems to define."""
-    includes: Includes = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.includes = Includes(self.tree)
+    @cached_property
+    def includes(self) -> Includes:
+        """The include lines of the tree's files."""
+        return Includes(self.tree)
 
     def reading(self, path: str) -> Reading:
         """Return the Reading of all units so far."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Version
+from layoutlint.model.record import Record
 from layoutlint.readers.clang import builtin_headers
 from layoutlint.readers.linux import config
 
@@ -56,8 +56,7 @@ _ARM_VERSIONS = (
 """__LINUX_ARM_ARCH__, as arch/arm/Makefile defines it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Record, frozen=True):
     """A configured kernel: its source, and its folder of generated headers (the same if built in place)."""
 
     source: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from layoutlint.model.record import Record
 from layoutlint.readers.dwarf.format import forms, type_recipe
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.cursor import Cursor
@@ -43,8 +43,7 @@ AttributeRun = tuple[struct.Struct | None, tuple[int, ...], int]
 """A run of attributes of fixed size (its decoder and their numbers), or None, one number and its form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Record, frozen=True):
     """The properties of a unit on which the sizes of forms depend."""
 
     version: int

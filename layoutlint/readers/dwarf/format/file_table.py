@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import posixpath
 from array import array
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from layoutlint.model.record import Record
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.cursor import Cursor
 from layoutlint.readers.dwarf.format.forms import SKIP_STRING, SKIP_ULEB, DwarfError, read_value
@@ -33,8 +33,7 @@ _OLD: Final = array("q", [_PATH, forms.STRING, SKIP_STRING, _DIRECTORY, forms.UD
 _NONE: Final = array("q")
 
 
-@dataclass(frozen=True, slots=True)
-class Strings:
+class Strings(Record, frozen=True):
     """The string sections that a line table refers to, and the width of a reference."""
 
     line: Span

@@ -6,9 +6,9 @@ Version 2 is GNU's, for DWARF 4 (gcc.gnu.org/wiki/DebugFissionDWP); version 5 is
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Final
 
+from layoutlint.model.record import Record
 from layoutlint.readers.dwarf.format.cursor import Cursor
 from layoutlint.readers.dwarf.format.forms import DwarfError
 from layoutlint.readers.elf.elf_file import Image
@@ -28,8 +28,7 @@ Row = dict[int, Extent]
 """The parts of one unit, by the number of the section."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnitParts:
+class UnitParts(Record, frozen=True):
     """The start of a unit's part of each shared section; positions in the unit count from there."""
 
     abbrev: int

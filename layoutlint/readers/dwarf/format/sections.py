@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 from typing import Final
 
+from layoutlint.model.record import Record, field
 from layoutlint.readers.dwarf.format import forms
 from layoutlint.readers.dwarf.format.abbreviation_tables import Tables
 from layoutlint.readers.dwarf.format.constants import attribute
@@ -20,8 +20,7 @@ _ALIGNMENT: Final = bytes((0x88, 0x01, 0x0F))
 """DW_AT_alignment and DW_FORM_udata, in an abbreviation."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sections:
+class Sections(Record, frozen=True, eq=False):
     """The sections that units refer to."""
 
     tables: Tables

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from layoutlint.model.record import Record
 from layoutlint.readers.dwarf.format.abbreviations import Format
 from layoutlint.readers.dwarf.format.constants import UNITS
 from layoutlint.readers.dwarf.format.cursor import Cursor
@@ -14,8 +14,7 @@ from layoutlint.readers.dwarf.format.forms import DwarfError
 _TYPES: Final = {number: f"DW_UT_{name}" for name, number in UNITS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Record, frozen=True):
     """The header of a unit; positions count from the start of the section."""
 
     end: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Unstated
 from layoutlint.readers import scalars
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 from layoutlint.model import alignment
 from layoutlint.model.ctype import CType
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Source, Unstated
 from layoutlint.model.target import Target
 from layoutlint.readers import scalars
@@ -61,8 +61,7 @@ _MOST_FIELDS: Final = 1 << 16
 with each type; the largest of Linux has 2,800."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class Body(Record, frozen=True, eq=False):
     """The members of a struct or union, with the size and alignment of the whole."""
 
     bit_size: int | None

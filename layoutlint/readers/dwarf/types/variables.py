@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import Record
 from layoutlint.model.structs import Field, Unstated
 from layoutlint.readers.dwarf.format.constants import attribute, tag
 from layoutlint.readers.dwarf.format.forms import DAMAGE
@@ -59,8 +59,7 @@ def find_variables(
     return fields
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Hit:
+class _Hit(Record, frozen=True, order=True):
     """Bytes that look like the location of a variable."""
 
     position: int
