@@ -52,9 +52,8 @@ class Allocation(Record, frozen=True):
         "One more field can cost nothing, move every object to the next class of kmalloc, or leave room for\n"
         "one object less in each slab. The message says how many bytes are left.\n"
         "\n"
-        "`max_class` is about kmalloc: 8, 16, 32, 64, 96, 128, 192, 256, 512 ... 8192, as far as the target\n"
-        "has them. Larger objects get a power of two of pages. With `array` in the rule file, the whole\n"
-        "array counts.\n"
+        "`max_class` is about kmalloc (docs/placements.md lists the classes). With `array` in the rule\n"
+        "file, the whole array counts.\n"
         "\n"
         "`max_order` and `min_per_slab` are about slab caches (`placement` `slab`, `line` or none) and\n"
         "kmalloc's classes. SLUB uses more pages for more CPUs. Without `cpus` or `order`, the rule must\n"
@@ -62,8 +61,8 @@ class Allocation(Record, frozen=True):
         "`slab_max_order`, are not considered.\n"
         "\n"
         "For a struct that ends with a flexible array the outcome is unknown.",
-        "Look for holes (`layoutlint show`), narrow fields, or move rarely used ones to another struct. If\n"
-        "the growth is worth it, raise the limit and state the reason.",
+        "Make the struct smaller, as for `size`. If the growth is worth it, raise the limit and state the\n"
+        "reason.",
         "max_class = 192",
         Example(
             _BREAKS,

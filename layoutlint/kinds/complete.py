@@ -40,10 +40,10 @@ class Complete(Record, frozen=True):
         Key("except", "paths", "fields that need no declaration; missing ones are ignored"),
     )
     manual: ClassVar[Manual] = Manual(
-        "Declarations are those of `[struct.NAME.fields]`, for example from an imported table of Linux. A\n"
-        "field is declared by its path, by a pattern, by a field that contains it, or by all its parts. A\n"
-        "member of Linux's `struct_group` has two paths; either declares it. Fields without bytes need no\n"
-        "declaration. Without declarations, the outcome is unknown. The base does not matter.",
+        "Declarations are those of `[struct.NAME.fields]`. A field is declared by its path, by a pattern,\n"
+        "by a field that contains it, or by all its parts. A member of Linux's `struct_group` has two\n"
+        "paths; either declares it. Fields without bytes need no declaration. Without declarations, the\n"
+        "outcome is unknown. The base does not matter.",
         "Find out who reads and who writes the new field, and declare it. Remove or rename declarations\n"
         "without a field.",
         "",

@@ -51,26 +51,23 @@ class Guards(Record, frozen=True):
         NEIGHBOURS,
     )
     manual: ClassVar[Manual] = Manual(
-        "Either layout can be right, so the rule must state which one.\n"
+        "Either layout can be right:\n"
         "\n"
-        "- `contended = false`: *together*. Whoever takes a free lock has its line, and finds the data on\n"
-        "  it. Data on a second line cost a second miss. The lock and each field of the data must be on one\n"
-        "  line.\n"
-        "- `contended = true`: *apart*. Each CPU that tries the lock pulls its line from the holder, which\n"
-        "  must then fetch its data again. The lock may not share a line with the data.\n"
+        "- `contended = false`: *together*, on one line. Whoever takes a free lock finds the data on its\n"
+        "  line; on a second line they cost a second miss.\n"
+        "- `contended = true`: *apart*, on no common line. Each CPU that tries the lock pulls its line from\n"
+        "  the holder, which must then fetch the data again.\n"
         "\n"
-        "Linux moved `i_mmap_rwsem` off the line of `i_mmap`, which it guards. In UnixBench, where many\n"
-        "processes want the lock, execl gained 3.94 % and shell 3.26 % (v6.8-rc2, two sockets;\n"
-        '"fs/address_space: move i_mmap_rwsem to mitigate a false sharing with i_mmap", 2024). The thread\n'
-        "objected that a free lock now costs one more miss, and that the lock should be held for less time,\n"
-        "or split.\n"
+        "Linux 6.9 moved `i_mmap_rwsem` off the line of the tree that it guards: execl of UnixBench gained\n"
+        "3.94 %, shell 3.26 % (docs/address-space.md). The thread objected that a free lock now costs one\n"
+        "more miss, and preferred a lock that is held for less time, or split.\n"
         "\n"
         "If the object can start anywhere, both layouts can be at risk. Patterns in `data` do not match the\n"
         "lock and its parts. If the lock is empty in a configuration (no SMP), the rule is kept. In arrays,\n"
         "a contended lock is also compared with the data of the next element.",
         "Contended: put fields between them that are used without the lock, or start the lock on its own\n"
-        "line. Uncontended: put the data right behind the lock, and align the struct as advised. If the\n"
-        "rule assumes the wrong case, change `contended`, and state the reason in `why`.",
+        "line. Uncontended: put the data right behind the lock, and align the struct as advised. If\n"
+        "`contended` is wrong, change it.",
         'lock = "lock"\ndata = ["root"]\ncontended = true',
         Example(
             _BREAKS,

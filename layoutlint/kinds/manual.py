@@ -41,11 +41,9 @@ def explain(kind: type[Kind]) -> str:
         f"{kind.summary[0].upper()}{kind.summary[1:]}.",
         manual.meaning,
         _key_table(kind.keys),
-        f"With\n\n```toml\n{_rule_text(kind)}\n```",
-        _example_text(
-            "this breaks it" if manual.breaks.outcome.value == "broken" else "this is at risk", manual.breaks
-        ),
-        _example_text("this keeps it", manual.keeps),
+        f"```toml\n{_rule_text(kind)}\n```",
+        _example_text("Broken" if manual.breaks.outcome.value == "broken" else "At risk", manual.breaks),
+        _example_text("Kept", manual.keeps),
         f"**What to do.** {manual.remedy}",
     ]
     return "\n\n".join(parts) + "\n"

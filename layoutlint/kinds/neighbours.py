@@ -62,14 +62,12 @@ class Neighbours(Record, frozen=True):
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
     )
     manual: ClassVar[Manual] = Manual(
-        "These rules name no `struct`. They judge variables, named as in C, at the addresses in the symbol\n"
-        "table of a program, a `vmlinux`, a module or an object file. A linked file has one placement,\n"
-        "because it is loaded at a multiple of a page. In an object file, each section is judged by itself,\n"
-        "at all bases that its alignment allows.\n"
+        "These rules name no `struct`. They judge variables at their addresses in the symbol table\n"
+        "(docs/rules.md, `[variables]`). A linked file has one placement. In an object file, each section\n"
+        "is judged by itself, at all bases that its alignment allows.\n"
         "\n"
-        "Declare accesses in `[variables]` of the rule file. An undeclared variable in a section for rarely\n"
-        "written data (`.data..read_mostly`) is `read-mostly`. With `alone`, nothing may share a line with\n"
-        "`variables`, whatever its access.\n"
+        "Declare accesses in `[variables]`. An undeclared variable in a section for rarely written data\n"
+        "(`.data..read_mostly`) is `read-mostly`. With `alone`, nothing may share a line with `variables`.\n"
         "\n"
         "- Parts of a variable (`net.count`) need DWARF. Declared parts of one variable are compared with\n"
         "  one another.\n"

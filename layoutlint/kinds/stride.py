@@ -81,9 +81,8 @@ class Stride(Record, frozen=True):
         "structs with locks at any depth, whose locks are compared with all of the neighbour. Flexible\n"
         "arrays and arrays of one element are skipped.\n"
         "\n"
-        "With `variables`, the rule names no `struct`. It judges elements of variables that are arrays, at\n"
-        "their addresses in the symbol table (docs/rules.md, `[variables]`). A pattern means several\n"
-        "variables, a path a part of one (`pool.locks`). The types come from DWARF.",
+        "With `variables`, the rule names no `struct`. It judges elements of arrays that are variables\n"
+        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). The types come from DWARF.",
         "Align the struct to the line: arrays and caches then keep each object on its own lines. If that is\n"
         "too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
