@@ -147,8 +147,7 @@ SHUFFLED = {
 REASONS = """\
 - **6.1.** `i_mmap` ends where `i_mmap_rwsem` begins, so only base 40 separates them. Inodes of `inode_cache` are 640 bytes
   apart, ten lines, so every one starts on a line. The two share a line in *every* inode.
-- **Before the patch.** 32 bytes lie between them. At three of eight bases, the last word of one still shares a line with the
-  first of the other.
+- **Before the patch.** 32 bytes lie between them. At three of eight bases, they still share a line.
 - **With the patch, and in 6.12.** The last word of `i_mmap` starts 64 bytes before `i_mmap_rwsem`, and both are aligned to 8. So
   no line holds bytes of both, wherever the object is.
 - **7.2.** `i_mmap_rwsem` starts 56 bytes after `i_mmap`, so two bases of eight fail: 0 and 56. `bdev_inode` always puts its
@@ -172,7 +171,6 @@ SHUFFLED_REASONS = """\
 - **Performance mode** keeps fields within a line's worth of their declared neighbours. Fields that are adjacent (6.1) share a
   line in four of five cases. Fields that 6.12 keeps apart mostly stay apart: 29 %.
 - **With a seed** there is one order. It differs between versions, and if the rule is kept, that is luck.
-- `inode` is larger in most orders, because of holes, and so is the stride of its cache: 688 bytes instead of 632.
 - To hold in every build, give each side its own struct, aligned to the line: alignments survive the shuffle.
 """
 
@@ -208,8 +206,10 @@ def table() -> str:
 HEAD = """\
 # One struct, many places: `address_space`
 
+*Evidence:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
+
 Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
-object is. These are the verdicts of the shipped rule for five forms of the struct, in each place where objects can be.
+object is.
 
 The kernels are Debian's cloud kernels for x86-64. The patch is "[PATCH] fs/address_space: move i_mmap_rwsem to mitigate a false
 sharing with i_mmap." (Jonas Zhou, 2024-02-02): `fixtures/upstream_fixes`, inside inodes of the sizes of 6.12
