@@ -291,7 +291,7 @@ def test_the_manual_of_what_is_unused_says_what_is_found(tmp_path):
         done = check_text(tmp_path, example.code, "--format", "json")
         found = [f["message"] for f in json.loads(done.stdout)["findings"] if f["kind"] == UnusedIntent.name]
         assert found == [example.message] * count
-    assert run("explain", UnusedIntent.name).stdout.startswith("## unused\n")
+    assert run("explain", UnusedIntent.name).stdout.startswith("unused\n")
 
 
 def test_what_is_ignored_does_not_count(tmp_path):
