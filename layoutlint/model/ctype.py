@@ -24,6 +24,9 @@ class CType(NamedTuple):
         return f"{self.left}{glue}{name}{self.right}"
 
 
+UNKNOWN = CType("??")
+"""The type of a member whose declaration has an error."""
+
 _QUALIFIERS = ("const", "volatile", "restrict", "_Atomic")
 _QUALIFIED_POINTER = re.compile(rf"\*((?: (?:{'|'.join(_QUALIFIERS)}))*)$")
 _LEADING_QUALIFIERS = re.compile(rf"^(?:(?:{'|'.join(_QUALIFIERS)}) )*")

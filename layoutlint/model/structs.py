@@ -170,7 +170,8 @@ class Struct(Record, frozen=True):
     aliases: tuple[str, ...] = ()
     """Requested typedef names that refer to this struct."""
     problem: str | None = None
-    """Why its layout is unreliable, with file and line; rules on it are then unknown."""
+    """Why its layout is unreliable, with file and line; rules on it are then unknown, and no size or offset
+    of it is reported."""
     files: tuple[str, ...] = ()
     """The files with this definition, if the input is a folder; else empty."""
     is_tagged: bool = True

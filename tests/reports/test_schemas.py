@@ -126,12 +126,7 @@ def btf() -> bytes:
 
 RARE = {
     # what the documents here do not have: key, whether its value is null
-    "containers": {
-        ("structs[].containers[].arrays[].stride", True),
-        ("structs[].containers[].bases", True),
-        ("structs[].containers[].line_size", True),
-        ("structs[].containers[].size", True),
-    },
+    "containers": {("structs[].containers[].arrays[].stride", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
@@ -298,6 +293,8 @@ CONTRADICTIONS = [
     ("show", "structs[].fields[].bit_size", {"bit_offset": None, "bit_size": 3}),
     ("show", "structs[].aggregate", {"aggregate": "class"}),
     ("show", "structs[].line", {"line": 0}),
+    ("show", "structs[].problem", {"problem": "an error", "size": 8}),
+    ("containers", "structs[].containers[].problem", {"problem": "an error", "offset": 8}),
     ("show", "structs[].align_possible", {"align_possible": [None]}),
     ("containers", "structs[].containers[].bases", {"line_size": None, "bases": [0]}),
     ("containers", "structs[].containers[].arrays[].count", {"count": True}),

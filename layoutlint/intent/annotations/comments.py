@@ -98,8 +98,8 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
     current = [
         commented for commented in located.values() if commented is not None and commented.path not in stale
     ]
-    strays = tuple(_strays(current, sources, is_compiled))
-    unread = (*reading.unread, *stale_unread)
+    strays = tuple(_strays(current, sources, is_compiled, bool(reading.unread)))
+    unread = (*reading.unread, *stale_unread, *_unattached(reading, current, sources))
     return replace(reading, structs=tuple(structs), unread=unread, notes=tuple(notes), strays=strays)
 
 
@@ -169,10 +169,13 @@ def _annotations(
             yield from (Annotation(path, text, source) for path in paths)
 
 
-def _strays(located: list[_CommentedStruct], sources: Sources, is_compiled: bool) -> Iterator[Stray]:
+def _strays(
+    located: list[_CommentedStruct], sources: Sources, is_compiled: bool, is_partial: bool
+) -> Iterator[Stray]:
     """Yield the annotations that are attached to no struct and no field.
 
-    A compiled input has only the structs that its code uses; annotations outside of them are skipped.
+    A compiled input has only the structs that its code uses; annotations outside of them are skipped. An
+    error (`is_partial`: in the text, outside of its structs) can have removed the field of an annotation.
     """
     files: dict[str, list[_CommentedStruct]] = {}
     for commented in located:
@@ -180,13 +183,31 @@ def _strays(located: list[_CommentedStruct], sources: Sources, is_compiled: bool
     for file, structs in files.items():
         attached = {annotation.source for commented in structs for annotation in commented.annotations}
         file_text = sources.find(file)
+        damaged = [commented for commented in structs if commented.struct.problem is not None]
+        moot = {line for commented in damaged for line in commented.lines}
+        only_inside = is_compiled or is_partial or bool(damaged)
         ordered = sorted(structs, key=lambda commented: -len(commented.lines))
         inner = {line: commented.struct.name for commented in ordered for line in commented.lines}
         for comment in () if file_text is None else file_text[1].comments:
             source = Source(file, comment.line)
-            if source not in attached and (comment.line in inner or not is_compiled):
+            if source in attached or comment.line in moot:
+                continue
+            if comment.line in inner or not only_inside:
                 for match in _ANNOTATION.finditer(comment.text):
                     yield Stray(match[1].strip(), source, inner.get(comment.line))
+
+
+def _unattached(reading: Reading, located: list[_CommentedStruct], sources: Sources) -> Iterator[Unread]:
+    """Yield the files whose annotations are attached to nothing, because of an error in the text."""
+    files: dict[str, list[Struct]] = {}
+    for commented in () if reading.unread else located:
+        files.setdefault(commented.file, []).append(commented.struct)
+    annotated = {id(commented.struct) for commented in located if commented.annotations}
+    for file, structs in files.items():
+        problem = next((struct.problem for struct in structs if struct.problem is not None), None)
+        has_any = any(id(struct) in annotated or struct.annotations for struct in structs)
+        if problem is not None and not has_any and sources.find(file) is not None:
+            yield Unread(file, f"its annotations are attached to no field, with errors: {problem}")
 
 
 def _contradiction(text: Text, struct: Struct, declared: _DeclaredFields) -> str | None:

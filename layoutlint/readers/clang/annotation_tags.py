@@ -51,14 +51,15 @@ class Annotations:
         return self._mentions(libclang.Spot(self._lib, self._lib.clang_getCursorLocation(record)).file)
 
     def possible_losses(self, diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-        """Yield the diagnostics of files with annotations, which can hide annotated structs.
+        """Yield the diagnostics that can hide annotated structs: those of annotated files, and causes.
 
-        A missing header hides no struct of this text; it makes the later ones unreliable.
+        A missing header can lack the macro that opens a struct.
         """
         for diagnostic in diagnostics:
-            if not diagnostic.is_global and (
+            is_near = not diagnostic.is_global and (
                 self._mentions(diagnostic.file) or self._uses_macros(diagnostic.file)
-            ):
+            )
+            if diagnostic.is_cause or is_near:
                 yield diagnostic.text
 
     def _mentions(self, file: int | None) -> bool:

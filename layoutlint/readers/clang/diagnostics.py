@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from layoutlint.model.record import Record
-from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang import cplusplus, libclang, missing_headers
 from layoutlint.readers.clang.file_names import Places
+from layoutlint.readers.clang.missing_headers import Remedies
 
 _SPOILS = re.compile(
     r"unknown attribute '\w*(?:align|pack|layout)\w*' ignored"
@@ -36,21 +37,30 @@ class Diagnostic(Record, frozen=True):
     """Whether it can affect all later text: a missing header, #error, a bad #if."""
     is_doubt: bool = False
     """Whether the text is correct but its meaning unknown."""
+    is_cause: bool = False
+    """Whether it is probably the cause of later errors: a missing header, #error, C++."""
+    construct: str | None = None
+    """The construct of C++ that it is about; None for another error."""
 
 
-def read_diagnostics(lib: Any, unit: int, places: Places) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a translation unit that can concern a layout, in order."""
+def read_diagnostics(
+    lib: Any, unit: int, places: Places, remedies: Remedies | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a translation unit that can concern a layout, in order.
+
+    `remedies` finds the flags that mend missing headers; None for units with flags of their own.
+    """
     diagnostics = []
     for index in range(lib.clang_getNumDiagnostics(unit)):
         raw = lib.clang_getDiagnostic(unit, index)
-        diagnostic = _read(lib, raw, places)
+        diagnostic = _read(lib, unit, raw, places, remedies)
         lib.clang_disposeDiagnostic(raw)
         if diagnostic is not None:
             diagnostics.append(diagnostic)
     return tuple(diagnostics)
 
 
-def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
+def _read(lib: Any, unit: int, raw: int, places: Places, remedies: Remedies | None) -> Diagnostic | None:
     severity = lib.clang_getDiagnosticSeverity(raw)
     message = libclang.text(lib, lib.clang_getDiagnosticSpelling(raw))
     if severity < libclang.WARNING or (severity == libclang.WARNING and not _SPOILS.search(message)):
@@ -60,4 +70,25 @@ def _read(lib: Any, raw: int, places: Places) -> Diagnostic | None:
     location = f"{places.reported_name(spot.file)}:{spot.line}:{spot.column}: " if spot.file else ""
     category = libclang.text(lib, lib.clang_getDiagnosticCategoryText(raw))
     is_global = severity == libclang.FATAL or category in _PREPROCESSOR or "pragma" in message
-    return Diagnostic(spot.file, spot.offset, f"{location}{word}: {message}", is_global)
+    construct = _construct(lib, unit, spot, message) if severity >= libclang.ERROR else None
+    missing = missing_headers.missing_name(message)
+    if construct is not None:
+        message = f"`{construct}` is C++; {cplusplus.REASON}"
+    elif missing is not None and remedies is not None:
+        message = f"{message}; {remedies.remedy(missing)}"
+    is_stop = category == _PREPROCESSOR[1] and severity >= libclang.ERROR
+    is_cause = construct is not None or missing is not None or is_stop
+    return Diagnostic(
+        spot.file, spot.offset, f"{location}{word}: {message}", is_global, False, is_cause, construct
+    )
+
+
+def _construct(lib: Any, unit: int, spot: libclang.Spot, message: str) -> str | None:
+    """Return the construct of C++ that causes an error; None for another error."""
+    missing = missing_headers.missing_name(message)
+    if missing is not None:
+        return f"#include <{missing}>" if cplusplus.is_library_header(missing) else None
+    if spot.file is None or not cplusplus.is_possible(message):
+        return None
+    text = libclang.contents(lib, unit, spot.file)
+    return cplusplus.construct(message, text[spot.offset : spot.offset + cplusplus.LONGEST])

@@ -119,7 +119,8 @@ def units_with_errors(outcome: Outcome, structs: tuple[Struct, ...], wanted: Wan
             for text in (parsed.errors if is_incomplete else parsed.possible_losses)
             if ": warning: " not in text
         ]
-        if (wanted.everything or not is_incomplete) and problems.issuperset(errors):
+        independent = errors[: errors.index(parsed.cause) + 1] if parsed.cause in errors else errors
+        if (wanted.everything or not is_incomplete) and problems.issuperset(independent):
             continue
         if errors:
             rest = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

@@ -16,11 +16,13 @@ from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import scalars
-from layoutlint.readers.clang import compiler_macros, declarations, diagnostics, flags, libclang
+from layoutlint.readers.clang import compiler_macros, cplusplus, declarations, diagnostics, flags, libclang
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
+from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Type
+from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
@@ -61,6 +63,8 @@ class Unit(Record, frozen=True):
     """The option that shuffles the fields of marked structs in the build; None if there is none."""
     with_marks: bool = False
     """Whether to look for attributes that decide randomised layouts."""
+    has_given_flags: bool = False
+    """Whether people can add flags to mend a missing header: not for a kernel tree, which has its own."""
 
 
 class ParsedUnit(Record, frozen=True):
@@ -81,6 +85,8 @@ class ParsedUnit(Record, frozen=True):
     """The names of its structs, and of typedefs that refer to one, if only names were requested."""
     hidden: tuple[HiddenStruct, ...] = ()
     """Requested structs in its text that were not parsed, if these were searched for."""
+    cause: str | None = None
+    """The first of its errors that probably causes those after it; None if none does."""
 
 
 def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUnit:
@@ -90,15 +96,18 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
     lib = libclang.library()
     with _parse(lib, unit) as handle:
         places = Places(lib, unit.directory, unit.roots)
+        remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
+        errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
+        _refuse_cplusplus(lib, handle, unit, errors)
         found_diagnostics = (
-            *diagnostics.read_diagnostics(lib, handle, places),
+            *errors,
             *compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places),
         )
         target = _target(lib, handle, unit)
         annotations = Annotations(lib, handle, places) if _is_annotated(lib, handle, unit, wanted) else None
         listing = _Listing(lib, wanted, annotations)
         libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
-        types = Types(lib, handle, places, unit.with_marks)
+        types = Types(lib, handle, places, unit.with_marks, bool(found_diagnostics))
         problems = Problems(
             lib, handle, places, types, found_diagnostics, tuple(listing.variables), unit.shuffled_by
         )
@@ -115,13 +124,25 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
             (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
         )
     beforehand = () if unit.problem is None else (unit.problem,)
+    cause = next((diagnostic.text for diagnostic in found_diagnostics if diagnostic.is_cause), None)
     messages = (
         diagnostic.text for diagnostic in found_diagnostics if not diagnostic.is_doubt or diagnostic.is_global
     )
-    lost = (*beforehand, *lost) if wanted.annotated else lost
+    errors_in_order = (*beforehand, *messages)
+    lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
-        unit, target, structs, (*beforehand, *messages), blamed, declared, lost, names, hidden_tuple
+        unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause
     )
+
+
+def _without_consequences(
+    losses: tuple[str, ...], errors: tuple[str, ...], cause: str | None
+) -> tuple[str, ...]:
+    """Return errors with those after their cause replaced by it."""
+    if cause is None or cause not in errors:
+        return losses
+    earlier = errors[: errors.index(cause)]
+    return tuple(dict.fromkeys(loss if loss in earlier else cause for loss in losses))
 
 
 def _refuse_endless(unit: Unit) -> None:
@@ -130,6 +151,15 @@ def _refuse_endless(unit: Unit) -> None:
         files.open_file(unit.main, _LARGEST).close()
     except OSError as error:
         raise ReadError(unit.origin, files.error_reason(error)) from error
+
+
+def _refuse_cplusplus(lib: Any, handle: int, unit: Unit, errors: tuple[Diagnostic, ...]) -> None:
+    """Raise ReadError if the text of the unit itself is C++."""
+    main = lib.clang_getFile(handle, os.fsencode(unit.main))
+    construct = next((e.construct for e in errors if e.construct is not None and e.file == main), None)
+    if construct is not None and main:
+        what = "a C++ header" if unit.main.endswith(".h") else "C++"
+        raise ReadError(unit.origin, f"is {what} (it has `{construct}`); {cplusplus.REASON}")
 
 
 def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:

@@ -11,7 +11,7 @@ from layoutlint.model.reading import Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
-from layoutlint.readers.clang import builtin_headers, cross_target, flags, parallel, text_search
+from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags, parallel, text_search
 from layoutlint.readers.clang.file_names import relative_to
 from layoutlint.readers.clang.parse import Unit
 
@@ -37,7 +37,7 @@ def unit(
     if path.endswith(ASSEMBLER):
         raise NotC(name, "is assembler, which defines no structs")
     if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
-        raise NotC(name, "is C++; layoutlint reads C (a program's DWARF has the layouts of both)")
+        raise NotC(name, f"is C++; {cplusplus.REASON}")
     if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
         raise ReadError(
             name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
@@ -55,6 +55,7 @@ def unit(
         problem=parsed_flags.problem,
         doubts=parsed_flags.doubts,
         with_marks=with_marks,
+        has_given_flags=True,
     )
 
 

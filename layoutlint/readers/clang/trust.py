@@ -62,12 +62,17 @@ class Problems(Record, dict=True):
             if key not in self._local:
                 self._local[key] = self._find(declaration)
             if self._local[key] is not None:
-                return self._local[key]
+                return self._cause(record) or self._local[key]
         for diagnostic in self.diagnostics:
             if diagnostic.is_global and not self._is_before(record, diagnostic):
                 return diagnostic.text
         is_invalid = any(map(self.lib.clang_isInvalidDeclaration, declarations))
         return self.diagnostics[0].text if is_invalid and self.diagnostics else None
+
+    def _cause(self, record: Cursor) -> str | None:
+        """Return the error before a struct that probably causes those inside it; None if there is none."""
+        causes = (diagnostic for diagnostic in self.diagnostics if diagnostic.is_cause)
+        return next((cause.text for cause in causes if not self._is_before(record, cause)), None)
 
     def has_own_error(self, record: Cursor) -> bool:
         """Return whether the text of a struct has an error, not only that of structs that it depends on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.ctype import UNKNOWN, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
@@ -53,6 +53,8 @@ class Types(Record):
     places: Places
     with_marks: bool = False
     """Whether to fill `declared`, which takes time."""
+    has_errors: bool = False
+    """Whether the unit has errors: libclang takes members of unknown types for `int`."""
     has_atomics: bool = False
     """Whether an atomic type was converted."""
     declared: dict[int, tuple[Cursor, StructDeclaration]] = field(default_factory=dict)
@@ -286,7 +288,7 @@ class Types(Record):
         is_named = bool(name) and not name.endswith(")")
         return Field(
             name=name if is_named else None,
-            type=self.spell(ctype) if is_named else self._anonymous_type(cursor, ctype),
+            type=self._member_type(cursor, ctype) if is_named else self._anonymous_type(cursor, ctype),
             bit_offset=max(0, lib.clang_Cursor_getOffsetOfField(cursor)),
             bit_size=size,
             is_bitfield=is_bits,
@@ -298,6 +300,10 @@ class Types(Record):
             is_function_pointer=self._is_function_pointer(ctype),
             underlying_types=self._underlying_types(ctype, cursor),
         )
+
+    def _member_type(self, member: Cursor, ctype: Type) -> CType:
+        is_invalid = self.has_errors and self.lib.clang_isInvalidDeclaration(member)
+        return UNKNOWN if is_invalid else self.spell(ctype)
 
     def _member_alignment(self, member: Cursor, of_type: int | None) -> int | None:
         """Return the alignment of a member other than a bit-field: its type's, or its own by `aligned`."""

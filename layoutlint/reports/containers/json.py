@@ -40,7 +40,7 @@ def render(definitions: tuple[EmbeddedStruct, ...], options: ShowOptions) -> Ite
 
 
 def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
-    source, size = struct.source, struct.bit_size
+    source, size = struct.source, None if struct.problem else struct.bit_size
     return {
         "name": struct.name,
         "aggregate": struct.aggregate,
@@ -54,20 +54,23 @@ def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
 
 
 def _container(container: Container, options: ShowOptions) -> dict[str, Any]:
-    placements = placement.embedded_placements(container, options.line_size, options.min_align)
+    is_known = container.struct.problem is None
+    placements = (
+        placement.embedded_placements(container, options.line_size, options.min_align) if is_known else None
+    )
     return {
         "path": container.path,
-        "offset": container.offset,
+        "offset": container.offset if is_known else None,
         "through": list(container.through),
         "count": container.count,
-        "arrays": [_array(array) for array in container.arrays],
+        "arrays": [_array(array, is_known) for array in container.arrays],
         "line_size": placements.line_size if placements else None,
         "bases": list(placements.bases) if placements else None,
     }
 
 
-def _array(array: Array) -> dict[str, Any]:
-    stride = array.bit_stride
+def _array(array: Array, is_known: bool) -> dict[str, Any]:
+    stride = array.bit_stride if is_known else None
     return {"path": array.path, "count": array.count, "stride": None if stride is None else stride // 8}
 
 

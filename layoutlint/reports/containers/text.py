@@ -40,7 +40,7 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
         yield from paragraph("  in ", found_in(struct.files), options.width)
     if struct.problem is not None:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
-    size = "??" if struct.bit_size is None else quantity(struct.bit_size // 8, "byte")
+    size = "??" if struct.bit_size is None or struct.problem else quantity(struct.bit_size // 8, "byte")
     if not definition.containers:
         yield line(f"  {size}; nothing embeds it")
         return
@@ -52,6 +52,9 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
     several = _several(definition.containers)
     placements: dict[int, Placements] = {}  # a container can embed the struct many times
     for container in definition.containers:
+        if container.struct.problem is not None:
+            yield _unplaced_row(container, container.struct.name in several)
+            continue
         if id(container.struct) not in placements and container.struct.bit_size is not None:
             layout = Layout(container.struct)
             placements[id(container.struct)] = placement.placements(
@@ -85,23 +88,39 @@ def _row(
     has_namesakes: bool,
 ) -> Line:
     """Return the row of one place; `outer` are its container's placements, None if its size is unknown."""
-    container = embedding.struct
+    container, path = embedding.struct, _path(embedding)
     starts = None if outer is None else placement.embedded_starts(embedding, outer)
     line_size = options.line_size or container.target.line_size
     size = "??" if container.bit_size is None else str(container.bit_size // 8)
     bases = "??" if starts is None else str(len(starts))
     number, byte = divmod(embedding.offset, line_size)
-    path = f"{container.name}.{embedding.written}" if embedding.path else f"{container.name} (unnamed member)"
     straddle, is_short = _straddle(embedding, struct, line_size)
     return line(
         f" {embedding.offset:>7} {size:>7} {number:>7}{byte:>6}{bases:>7}  {path}",
         (straddle, "bold red" if is_short else ""),
         _arrays(embedding),
-        (f"  through {', '.join(embedding.through)}" if embedding.through else "", "dim"),
-        (f"  {container.source or container.origin}" if has_namesakes else "", "cyan"),
-        (f"  in {first_few(container.files, 2)}" if container.files else "", "cyan"),
-        (f"  layout unreliable: {container.problem}" if container.problem else "", "bold magenta"),
+        *_origin(embedding, has_namesakes),
     )
+
+
+def _unplaced_row(embedding: Container, has_namesakes: bool) -> Line:
+    """Return the row of a place in a container whose layout is unreliable."""
+    head = f" {'??':>7} {'??':>7} {'??':>7}{'??':>6}{'??':>7}  {_path(embedding)}"
+    problem = (f"  layout unreliable: {embedding.struct.problem}", "bold magenta")
+    return line(head, *_origin(embedding, has_namesakes), problem)
+
+
+def _path(embedding: Container) -> str:
+    name = embedding.struct.name
+    return f"{name}.{embedding.written}" if embedding.path else f"{name} (unnamed member)"
+
+
+def _origin(embedding: Container, has_namesakes: bool) -> Iterator[tuple[str, str]]:
+    """Yield the structs on the way to an embedded struct, and the files of its container."""
+    container = embedding.struct
+    yield f"  through {', '.join(embedding.through)}" if embedding.through else "", "dim"
+    yield f"  {container.source or container.origin}" if has_namesakes else "", "cyan"
+    yield f"  in {first_few(container.files, 2)}" if container.files else "", "cyan"
 
 
 def _straddle(embedding: Container, struct: Struct, line_size: int) -> tuple[str, bool]:

@@ -32,7 +32,9 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[str]:
     if struct.randomised is not None:
         yield f"/* {order(struct.randomised)} */"
     if struct.problem is not None:
-        yield f"/* layout unreliable: {struct.problem.replace('*/', '* /')} */"
+        problem = struct.problem.replace("*/", "* /")
+        yield f"{struct.aggregate} {struct.name}; /* size: ??, layout unreliable: {problem} */"
+        return
     if struct.bit_size is None:
         yield f"{struct.aggregate} {struct.name}; /* size: ??, declared but not defined */"
         return

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint import escapes
 from layoutlint.geometry.layout import Hole, Layout, Place
+from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.randomised import Randomisation
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Field, Struct
 from layoutlint.reports.show.options import ShowOptions
 
 _PIECE = 256
@@ -22,6 +23,8 @@ _KEYS = (
     "file", "line", "origin", "files", "aliases", "problem", "randomised",
 )  # fmt: skip
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
+_NO_FIGURES = ("null", "null", "[]", "null", "null", "null")
+"""Size, alignments and padding of a struct whose layout is unreliable."""
 _STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s}'
 
 # One encoder: `json.dumps` with an option builds one for every call.
@@ -51,20 +54,22 @@ def rows(structs: Sequence[Struct], files: Mapping[str, int], expand: bool) -> s
 
 
 def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
-    """Return one struct as JSON; unknown values of an incomplete one are null."""
+    """Return one struct as JSON; unknown values of an incomplete or unreliable one are null."""
     source, layout = struct.source, None if struct.bit_size is None else Layout(struct)
     places = () if layout is None else layout.walk_fields() if expand else layout.places
+    if struct.problem is not None:
+        layout = None
     return _STRUCT % (
         _text(struct.name),
         _text(struct.aggregate),
-        *_figures(struct, layout),
+        *(_figures(struct, layout) if struct.problem is None else _NO_FIGURES),
         *((_text(source.file), _number(source.line)) if source else ("null", "null")),
         _text(struct.origin),
         [files[file] for file in struct.files],
         f"[{', '.join(map(_text, struct.aliases))}]",
         "null" if struct.problem is None else _text(struct.problem),
         "null" if struct.randomised is None else _randomisation(struct.randomised),
-        _lines(map(_field, places)),
+        _lines(map(_field if struct.problem is None else _unplaced_field, places)),
         _lines(map(_hole, layout.holes if layout else ())),
     )
 
@@ -96,6 +101,17 @@ def _field(place: Place) -> str:
     if place.field.is_bitfield:
         bits = f'"bit_offset": {place.bit_offset}, "bit_size": {_number(place.bit_size)}'
     return f'{{"path": {path}, "type": {kind}, "offset": {place.offset}, "size": {size}, {bits}}}'
+
+
+def _unplaced_field(place: Place) -> str:
+    """Return a field of a struct whose layout is unreliable."""
+    path, kind = _text(place.path), _type(place.field)
+    numbers = '"offset": null, "size": null, "bit_offset": null, "bit_size": null'
+    return f'{{"path": {path}, "type": {kind}, {numbers}}}'
+
+
+def _type(member: Field) -> str:
+    return "null" if member.type == UNKNOWN else _text(str(member.type))
 
 
 def _hole(hole: Hole) -> str:

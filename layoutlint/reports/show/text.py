@@ -33,6 +33,7 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
         yield from paragraph("  ", order(struct.randomised), options.width)
     if struct.problem is not None:
         yield from paragraph("  layout unreliable: ", struct.problem, options.width, "bold magenta")
+        return
     if struct.bit_size is None:
         yield line("  size ??: declared but not defined")
         return

@@ -29,7 +29,8 @@ SPOILT = [
     ("struct i { foo_t a; };\nstruct s { char c[sizeof(struct i)]; };", "t.h:1:12: error: unknown type name 'foo_t'"),
     ("struct i { int a; } ____cacheline_aligned;\nstruct s { char c; struct i in; };",
      "t.h:1:21: error: no macro `____cacheline_aligned` is defined here: it declares a variable of type `struct i`"),
-    ('#include "gone.h"\nstruct s { int a; };', "t.h:1:10: error: 'gone.h' file not found"),
+    ('#include "gone.h"\nstruct s { int a; };', "t.h:1:10: error: 'gone.h' file not found; "
+     "add its folder with `-I DIR`, or install the package that has it"),
     ("#error set up first\nstruct s { int a; };", "t.h:1:2: error: set up first"),
     ("#if SIZE(3)\n#endif\nstruct s { int a; };", "t.h:1:5: error: function-like macro 'SIZE' is not defined"),
     ("#pragma pack(some)\nstruct s { int a; };", "t.h:1:14: warning: unknown action for '#pragma pack' - ignored"),
@@ -58,6 +59,7 @@ ONE = Wanted(frozenset(["s"]))
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "part.h").write_text("foo_t b;\n")
+    (tmp_path / ".git").mkdir()  # missing headers are searched in no other test's folder
     return tmp_path
 
 

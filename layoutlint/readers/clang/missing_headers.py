@@ -1,0 +1,102 @@
+"""Headers that a unit includes and that were not found: where they are, and which flag adds their folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+
+from layoutlint.model.record import Record, field
+from layoutlint.readers.clang import cross_target, project
+
+_MESSAGE = re.compile(r"'([^'\n]+)' file not found$")
+_MOST_ENTRIES = 100_000
+"""The most files and folders among which a header is searched."""
+_C_LIBRARY = "/usr/include/stdio.h"
+
+
+def missing_name(message: str) -> str | None:
+    """Return the header that an error of libclang says is missing; None for another error."""
+    match = _MESSAGE.match(message)
+    return match[1] if match else None
+
+
+class Remedies(Record):
+    """Finds the flags that mend missing headers of one unit."""
+
+    main: str
+    """Absolute path of the C file around which headers are searched."""
+    words: tuple[str, ...]
+    """The flags of the unit."""
+    _folders: dict[str, str | None] = field(default_factory=dict)
+
+    def remedy(self, name: str) -> str:
+        """Return the advice for a missing header, with a flag to type."""
+        if name not in self._folders:
+            # One search: the first missing header is the one to mend.
+            self._folders[name] = None if self._folders else find_folder(name, self.main)
+        folder = self._folders[name]
+        if folder is not None:
+            return f"add its folder with `{_include_flag(folder)}`"
+        if "-nostdinc" in self.words:
+            return "`-nostdinc` leaves out the system's headers; add the folder with `-I DIR`"
+        sysroot = next((word[10:] for word in self.words if word.startswith("--sysroot=")), None)
+        if sysroot is not None:
+            return f"it is not in the sysroot {sysroot}; add its folder with `-I DIR`"
+        if cross_target.ALONE[0] in self.words and cross_target.lacks_library(self._own_words()):
+            return "no C library for the target is known; name one with `--sysroot DIR`"
+        if not os.path.exists(_C_LIBRARY):
+            return "this machine has no C library headers; install them (libc6-dev), or use `--sysroot DIR`"
+        return "add its folder with `-I DIR`, or install the package that has it"
+
+    def _own_words(self) -> tuple[str, ...]:
+        """Return the flags of the unit without those for a machine whose C library is missing."""
+        return tuple(word for word in self.words if word not in cross_target.ALONE)
+
+
+def find_folder(name: str, main: str) -> str | None:
+    """Return the nearest folder around a file from which `#include <name>` finds a header; None if none."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or name.startswith("/"):
+        return None
+    tail, start = os.sep.join(parts), os.path.dirname(main)
+    budget = [_MOST_ENTRIES]
+    inner = ""
+    for around in project.searched_folders(main):
+        matches = [
+            folder[: len(folder) - len(os.sep + tail)]
+            for folder in _paths_below(around, inner, parts[-1], budget)
+            if folder.endswith(os.sep + tail)
+        ]
+        if matches:
+            return min(matches, key=lambda folder: (_distance(start, folder), folder))
+        if budget[0] <= 0:
+            return None
+        inner = around
+    return None
+
+
+def _paths_below(top: str, left_out: str, name: str, budget: list[int]) -> Iterator[str]:
+    """Yield the files of a name below a folder, without hidden folders and the one that was searched."""
+    for folder, below, names in os.walk(top):
+        budget[0] -= len(below) + len(names)
+        if budget[0] <= 0:
+            return
+        below[:] = sorted(
+            inner for inner in below if not inner.startswith(".") and os.path.join(folder, inner) != left_out
+        )
+        if name in names:
+            yield os.path.join(folder, name)
+
+
+def _distance(start: str, folder: str) -> int:
+    """Return the number of steps from one folder to another."""
+    steps = os.path.relpath(folder, start).split(os.sep)
+    return len(steps)
+
+
+def _include_flag(folder: str) -> str:
+    """Return the flag that adds a folder, as the user can type it in the working folder."""
+    near = os.path.relpath(folder, os.getcwd())
+    return f"-I{shlex.quote(folder if near.startswith('..') else near)}"

@@ -1,0 +1,71 @@
+"""The project around a file: the folders in which its flags, missing headers and sources are searched."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+from layoutlint import files
+
+_MOST_LEVELS = 64
+_LARGEST_LINK = 1 << 12
+
+
+def folders_around(path: str) -> tuple[str, ...]:
+    """Return the folders around a file, or a folder and those around it, the innermost first.
+
+    The search does not leave the git repository. Outside of one, it ends below the home folder, below `/`,
+    and below folders that users share (`/tmp`), in which anybody could place a file for others.
+    """
+    start = os.path.abspath(path)
+    start = start if os.path.isdir(start) else os.path.dirname(start)
+    folders = list(_ancestors(start))
+    for number, folder in enumerate(folders):
+        if _is_repository(folder):
+            return tuple(folders[: number + 1])
+    return tuple(_below_shared(folders))
+
+
+def searched_folders(path: str) -> tuple[str, ...]:
+    """Return the folders around a file whose contents may be searched, the innermost first.
+
+    Outside of a repository, these are its folder and the one around that: further out are other projects.
+    """
+    folders = folders_around(path)
+    return folders if folders and _is_repository(folders[-1]) else folders[:2]
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    for _ in range(_MOST_LEVELS):
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _below_shared(folders: list[str]) -> Iterator[str]:
+    """Yield folders up to the home folder, `/`, or one that several users write to."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    for folder in folders:
+        real = os.path.realpath(folder)
+        if real == os.path.dirname(real) or f"{home}{os.sep}".startswith(f"{real}{os.sep}"):
+            return
+        try:
+            if os.stat(real).st_mode & stat.S_ISVTX:
+                return
+        except OSError:
+            return
+        yield folder
+
+
+def _is_repository(folder: str) -> bool:
+    """Return whether a folder is the top of a git repository; a submodule belongs to the one around it."""
+    at = os.path.join(folder, ".git")
+    if not os.path.isfile(at):
+        return os.path.isdir(at)
+    try:
+        return b"/modules/" not in files.read_start(at, _LARGEST_LINK)
+    except OSError:
+        return True
