@@ -211,8 +211,8 @@ HEAD = """\
 Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
 object is.
 
-The kernels are Debian's cloud kernels for x86-64. The patch is "[PATCH] fs/address_space: move i_mmap_rwsem to mitigate a false
-sharing with i_mmap." (Jonas Zhou, 2024-02-02): `fixtures/upstream_fixes`, inside inodes of the sizes of 6.12
+The kernels are Debian's cloud kernels for x86-64. The patch is "[PATCH] fs/address_space: move i_mmap_rwsem
+to mitigate a false sharing with i_mmap." (Jonas Zhou, 2024-02-02), with inodes of the sizes of 6.12 around it
 (`fixtures/address_space`).
 """
 
