@@ -166,8 +166,8 @@ fails. The second is for one build, with the seed
 """
 
 SHUFFLED_REASONS = """\
-- **No seed.** In the full mode and with clang, fields can be in any order, and the two share a line in a third of the cases or
-  more. These shares are exact. In `inode`, with 50 more fields, orders are sampled, with the stated error.
+- **No seed.** In the full mode and with clang, any order is possible. The two share a line in a third of the cases or
+  more; these shares are exact. In `inode`, with 50 more fields, orders are sampled, with the stated error.
 - **Performance mode** keeps fields within a line's worth of their declared neighbours. Fields that are adjacent (6.1) share a
   line in four of five cases. Fields that 6.12 keeps apart mostly stay apart: 29 %.
 - **With a seed** there is one order. It differs between versions, and if the rule is kept, that is luck.
@@ -206,7 +206,7 @@ def table() -> str:
 HEAD = """\
 # One struct, many places: `address_space`
 
-*Evidence:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
+*Explanation:* the verdicts of one shipped rule for five forms of a struct, in each place where objects can be.
 
 Does `i_mmap` share a cache line with `i_mmap_rwsem`? That depends on the order of the fields, and just as much on where the
 object is.
