@@ -22,7 +22,7 @@ from layoutlint.commands.options import (
     read_options,
     reading_options,
 )
-from layoutlint.commands.packs import discover_rule_file, kernel_packs_beside, load_packs
+from layoutlint.commands.packs import discover_rule_file, load_packs
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
@@ -159,7 +159,7 @@ def check(
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
         _refuse_guesses(packs)
-    kernel_packs = () if own.no_packs else kernel_packs_beside(packs)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     rule_file.refuse_same_ids((*packs, *kernel_packs))
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)

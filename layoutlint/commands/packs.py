@@ -33,24 +33,6 @@ def load_packs(
     return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
-def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
-    """Return the shipped packs for kernels that are on beside `packs`: those with other names.
-
-    Beside packs that guess, they declare placements and have no rules.
-    """
-    from layoutlint.intent.toml import rule_file
-    from layoutlint.model.record import replace
-
-    names = {pack.name for pack in packs}
-    kernel_packs = tuple(pack for pack in rule_file.shipped_packs() if pack.kernel and pack.name not in names)
-    if not any(pack.guesses for pack in packs):
-        return kernel_packs
-    return tuple(
-        replace(pack, rules=(), structs=tuple(replace(intent, annotated=False) for intent in pack.structs))
-        for pack in kernel_packs
-    )
-
-
 def discover_rule_file() -> tuple[str, ...]:
     """Return the nearest layoutlint.toml from the current folder up to the top of the repository; or ()."""
     folder = os.getcwd()

@@ -123,6 +123,21 @@ def shipped_named(name: str) -> Pack:
     return packs[name]
 
 
+def kernel_packs_beside(packs: tuple[Pack, ...]) -> tuple[Pack, ...]:
+    """Return the shipped packs for kernels that are on beside `packs`: those with other names.
+
+    Beside packs that guess, they declare placements and have no rules.
+    """
+    names = {pack.name for pack in packs}
+    kernel_packs = tuple(pack for pack in shipped_packs() if pack.kernel and pack.name not in names)
+    if not any(pack.guesses for pack in packs):
+        return kernel_packs
+    return tuple(
+        replace(pack, rules=(), structs=tuple(replace(intent, annotated=False) for intent in pack.structs))
+        for pack in kernel_packs
+    )
+
+
 def refuse_same_ids(packs: Iterable[Pack]) -> None:
     """Raise RuleFileError if packs that are used together give one id to two rules."""
     first: dict[str, Source] = {}

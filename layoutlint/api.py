@@ -1,0 +1,147 @@
+"""The Python interface: read layouts, and judge inputs by rules (docs/api.md).
+
+What the command line reports as an error message is raised as LayoutlintError, or a subclass of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.errors import LayoutlintError, ReadError, RuleFileError, UsageError
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import Placements, field_lines
+from layoutlint.geometry.placement import placements as _placements
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.structs import Field, Source, Struct
+from layoutlint.model.target import Target
+
+__all__ = [
+    "Field",
+    "Finding",
+    "Layout",
+    "LayoutlintError",
+    "Outcome",
+    "Place",
+    "Placements",
+    "ReadError",
+    "Report",
+    "Rule",
+    "RuleFileError",
+    "Source",
+    "Struct",
+    "Target",
+    "UsageError",
+    "Verdict",
+    "check",
+    "field_lines",
+    "format_report",
+    "placements",
+    "read",
+]
+
+
+def read(
+    path: str,
+    structs: Iterable[str] = (),
+    *,
+    flags: Iterable[str] = (),
+    reader: str | None = None,
+    allow_unknown: bool = False,
+) -> tuple[Layout, ...]:
+    """Return the layouts of structs and unions of one input, by name, then by place; all for no names.
+
+    `structs` are tags, typedefs or fnmatch patterns. `flags` are compiler flags, for C sources. `reader` is
+    `dwarf` or `btf` for a file with both. Raises ReadError for an input that cannot be read; and, unless
+    `allow_unknown`, for a struct that is missing, not defined, or whose layout is unreliable: with
+    `allow_unknown`, those are left out.
+    """
+    from layoutlint.listing.structs import list_structs
+
+    names = _strings(structs, "structs")
+    listing = list_structs(str(path), names, ReadOptions(flags=_strings(flags, "flags"), reader=reader))
+    if listing.troubles and not allow_unknown:
+        raise ReadError(str(path), "; ".join(listing.troubles))
+    return tuple(
+        Layout(struct)
+        for struct in listing.structs
+        if struct.bit_size is not None and struct.problem is None
+    )
+
+
+def placements(layout: Layout, *, line_size: int | None = None, min_align: int | None = None) -> Placements:
+    """Return the positions in a cache line at which objects of a struct can start.
+
+    `line_size` and `min_align` (the smallest alignment of an object), in bytes, override the target's. Raises
+    UsageError unless they are powers of two, and ReadError if the input leaves several alignments open: take
+    one of `layout.alignments` by `layout.with_alignment`.
+    """
+    if len(layout.alignments) > 1:
+        several = " or ".join(map(str, layout.alignments))
+        struct = layout.struct
+        raise ReadError(struct.origin, f"the alignment of {struct.aggregate} {struct.name} is {several}")
+    try:
+        return _placements(layout, line_size, min_align)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def check(
+    paths: Iterable[str],
+    rules: Iterable[str] = (),
+    *,
+    packs: Iterable[str] = (),
+    kernel_packs: bool = True,
+    structs: str | None = None,
+    flags: Iterable[str] = (),
+    annotations: bool = True,
+    allow_unknown: bool = False,
+) -> Report:
+    """Judge inputs by rule files and shipped packs, as `layoutlint check` does; nothing is printed.
+
+    `paths` are inputs, `rules` rule files or folders of them; no layoutlint.toml is searched. `packs` are
+    names of shipped packs. `kernel_packs` adds the packs for Linux if an input is a kernel. `structs` is a
+    name or pattern of the structs to judge. `flags` are compiler flags, for C sources. `annotations` selects
+    whether those in comments and macros count. The report has the exit status of the command.
+
+    Raises RuleFileError with all mistakes of the rule files; UsageError for an unknown pack, or if no rule
+    applies to the inputs. Failures to read are in `Report.unread`.
+    """
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import run
+    from layoutlint.lint.options import Options
+
+    chosen = _packs(_strings(rules, "rules"), _strings(packs, "packs"))
+    linux = rule_file.kernel_packs_beside(chosen) if kernel_packs else ()
+    rule_file.refuse_same_ids((*chosen, *linux))
+    options = Options(
+        only=structs,
+        annotations=annotations,
+        allow_unknown=allow_unknown,
+        read=ReadOptions(flags=_strings(flags, "flags"), jobs=0),
+    )
+    return run.check(_strings(paths, "paths"), chosen, linux, options)
+
+
+def format_report(report: Report, format: str = "json") -> str:
+    """Return a report in a format of `layoutlint check --format`. Raises UsageError for an unknown one."""
+    from layoutlint import reports
+
+    if format not in reports.FORMATS:
+        raise UsageError(f"no format is called {format!r} (known: {', '.join(sorted(reports.FORMATS))})")
+    return reports.FORMATS[format](report)
+
+
+def _packs(rules: tuple[str, ...], names: tuple[str, ...]) -> tuple[Pack, ...]:
+    from layoutlint.intent.toml import rule_file
+
+    return (*rule_file.load(rules), *(rule_file.shipped_named(name) for name in dict.fromkeys(names)))
+
+
+def _strings(values: Iterable[str], name: str) -> tuple[str, ...]:
+    """Return paths or names as strings; raise UsageError for one string, whose letters would be taken."""
+    if isinstance(values, str | bytes):
+        raise UsageError(f"`{name}` must be a list, not one string: [{values!r}]")
+    return tuple(map(str, values))
