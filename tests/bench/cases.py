@@ -94,7 +94,7 @@ def layoutlint(*arguments: str, shows: str, folder: Path = ROOT) -> Command:
 
 def check(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
     """`check` by the shipped rules, from DWARF."""
-    return layoutlint("check", "--reader", "dwarf", str(vmlinux), shows=inputs.struct, folder=folder)
+    return layoutlint("check", "-v", "--reader", "dwarf", str(vmlinux), shows=inputs.struct, folder=folder)
 
 
 def show(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:
@@ -127,7 +127,7 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
     vmlinux, struct = inputs.vmlinux, inputs.struct
     all_json = ("show", "--reader", "dwarf", "--all", "--format", "json", str(vmlinux))
     found = [
-        Case("check", "layoutlint", "check", RULED, lambda: check(vmlinux, inputs)),
+        Case("check", "layoutlint", "check -v", RULED, lambda: check(vmlinux, inputs)),
         Case("layout-audit", "layout-audit", f"inspect --filter {struct} -o json", RULED, lambda: layout_audit(vmlinux, inputs)),
         Case("pahole-sizes", "pahole", "-F dwarf --sizes -j2", RULED,
              lambda: pahole(vmlinux, inputs, "-F", "dwarf", "--sizes", "-j2")),
@@ -143,7 +143,7 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
     copy = inputs.interpreted
     if copy is not None:
         found += [
-            Case("check-interpreted", "layoutlint, interpreted", "check", RULED, lambda: check(vmlinux, inputs, copy)),
+            Case("check-interpreted", "layoutlint, interpreted", "check -v", RULED, lambda: check(vmlinux, inputs, copy)),
             Case("show-interpreted", "layoutlint, interpreted", f"show {struct}", ONE, lambda: show(vmlinux, inputs, copy)),
         ]
     return tuple(found)
@@ -152,8 +152,8 @@ def _dwarf(inputs: Inputs) -> tuple[Case, ...]:
 def _btf(inputs: Inputs) -> tuple[Case, ...]:
     vmlinux = str(inputs.vmlinux)
     return (
-        Case("check-btf", "layoutlint", "check --reader btf", BTF,
-             lambda: layoutlint("check", "--reader", "btf", vmlinux, shows=inputs.struct)),
+        Case("check-btf", "layoutlint", "check -v --reader btf", BTF,
+             lambda: layoutlint("check", "-v", "--reader", "btf", vmlinux, shows=inputs.struct)),
         Case("containers-btf", "layoutlint", f"containers --reader btf {EMBEDDED[0]}", BTF,
              lambda: containers(inputs.vmlinux, "btf", EMBEDDED[0])),
         Case("padlock", "padlock", "bpf --no-cache --json", BTF,
@@ -165,7 +165,7 @@ def _btf(inputs: Inputs) -> tuple[Case, ...]:
 
 def _headers() -> tuple[Case, ...]:
     return (
-        Case("check-header", "layoutlint", f"check {HEADER}", HEADERS, _check_header),
+        Case("check-header", "layoutlint", f"check -v {HEADER}", HEADERS, _check_header),
         Case("check-tree", "layoutlint", "check of a header tree", HEADERS,
              lambda: layoutlint("check", str(kernels.fetch("next-headers")), shows="kept")),
         Case("libclang", "libclang", f"parse of {HEADER}", HEADERS, _parse),
@@ -176,7 +176,7 @@ def _check_header() -> Command:
     """The header of a header package, whose common part lies beside the configured one."""
     tree = kernels.fetch("next-headers")
     header = next(tree.parent.glob(f"*-common/include/{HEADER}"))
-    return layoutlint("check", str(header), "--", f"O={tree}", shows="address_space")
+    return layoutlint("check", "-v", str(header), "--", f"O={tree}", shows="address_space")
 
 
 def _parse() -> Command:

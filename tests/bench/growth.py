@@ -46,7 +46,7 @@ class Line:
 def growing(struct: str) -> tuple[Growing, ...]:
     """What is measured on larger inputs: peers only as far as their time and memory allow."""
     return (
-        Growing("grow-check", "layoutlint", "check", 8, cases.check),
+        Growing("grow-check", "layoutlint", "check -v", 8, cases.check),
         Growing("grow-show", "layoutlint", f"show {struct}", 8, cases.show),
         Growing("grow-drgn", "drgn", f"look-up of {struct}", 8, cases.drgn),
         Growing("grow-layout-audit", "layout-audit", f"inspect --filter {struct}", 4, cases.layout_audit),
