@@ -45,6 +45,19 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
+_EXAMPLES = {
+    "check": "ring.h --rules layoutlint.toml",
+    "show": "ring.h ring",
+    "containers": "vmlinux list_head",
+    "allocations": "src",
+    "explain": "separate",
+    "init": "--header",
+    "rules check": "layoutlint.toml",
+    "rules import": "net_cachelines tcp_sock.rst",
+    "rules asserts": "tcp_sock --in vmlinux",
+}
+"""Arguments that show how a command is called."""
+
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors for resources that are exhausted: descriptors, memory, processes."""
 
@@ -134,7 +147,7 @@ def main() -> NoReturn:
         _refuse_ambiguous(arguments)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
-        _show(error)
+        _show(error, flags)
         sys.exit(EXIT_USAGE)
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
@@ -218,12 +231,28 @@ def _fail(message: str, status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _show(error: click.ClickException) -> None:
+def _show(error: click.ClickException, flags: tuple[str, ...]) -> None:
     """Write a mistake in the command line to stderr; its text quotes the command line."""
     message, usage = error.format_message(), io.StringIO()
     error.show(file=usage)
+    full_message = " ".join(filter(None, (message, _missing_input_hint(error, flags))))
+    text = usage.getvalue().replace(message, escapes.inline(full_message))
     with suppress(OSError):
-        sys.stderr.write(
-            escapes.lines(usage.getvalue().replace(message, escapes.inline(message)).splitlines())
-        )
+        sys.stderr.write(escapes.lines(text.splitlines()))
         sys.stderr.flush()
+
+
+def _missing_input_hint(error: click.ClickException, flags: tuple[str, ...]) -> str:
+    """Return how to give the argument that is missing; empty for other mistakes."""
+    if not isinstance(error, click.MissingParameter) or error.ctx is None:
+        return ""
+    command = error.ctx.command_path
+    files = [flag for flag in flags if not flag.startswith("-") and os.path.exists(flag)]
+    if files:
+        rest = [flag for flag in flags if flag != files[0]]
+        return (
+            f"What follows `--` is for the compiler. Write the input before it: "
+            f"`{' '.join((command, files[0], *(['--', *rest] if rest else [])))}`"
+        )
+    example = _EXAMPLES.get(command.removeprefix("layoutlint "))
+    return f"For example: `{command} {example}`" if example else ""

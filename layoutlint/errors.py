@@ -52,5 +52,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the nearest of some names, to end a message; empty if none is near."""
     import difflib  # only mistakes need it
 
-    near = difflib.get_close_matches(name, sorted(names), 1)
+    choices = sorted(names)
+    near = [choice for choice in choices if choice.casefold() == name.casefold()]
+    near = near or difflib.get_close_matches(name, choices, 1)
     return f" (did you mean `{near[0]}`?)" if near else ""
+
+
+def struct_hint(name: str, names: Iterable[str]) -> str:
+    """Return `did_you_mean` for the name of a struct, which may have a field behind it: `ring.head`."""
+    choices = frozenset(names)
+    struct = name.replace("->", ".").partition(".")[0].strip()
+    if struct != name and struct in choices:
+        return f" (did you mean `{struct}`, without the field?)"
+    return did_you_mean(struct, choices)

@@ -23,6 +23,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
@@ -82,7 +83,13 @@ class CheckOptions(NamedTuple):
     is_flag=True,
     help="Judge what comments of C sources claim about cache lines.",
 )
-@click.option("--struct", "only", metavar="GLOB", help="Judge only structs with a matching name.")
+@click.option(
+    "--struct",
+    "only",
+    metavar="GLOB",
+    callback=strip_keyword,
+    help="Judge only structs with a matching name.",
+)
 @click.option(
     "--format",
     "format_",
@@ -146,7 +153,9 @@ def check(
     from layoutlint.lint import run
 
     if not inputs and own.matrix_path is None:
-        raise click.UsageError("Missing argument 'INPUT...'.", click.get_current_context())
+        raise click.MissingParameter(
+            ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
+        )
     _refuse_without_effect(own)
     files = parse_outputs(own.outputs)
     read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)

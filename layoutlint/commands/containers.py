@@ -15,6 +15,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.output import print_listing, show_options
+from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without_keyword
 
 
 @click.command()
@@ -47,6 +48,10 @@ def containers(
     """
     from layoutlint.listing.containers import list_containers
 
+    refuse_swapped("containers", inputs[0], (name,))
+    if len(inputs) > 1 and is_keyword(inputs[-1]):
+        inputs = inputs[:-1]
+    name = without_keyword(name)
     listing = list_containers(inputs, name, direct, read_options(flags, reading))
     chunks = reports.CONTAINERS_FORMATS[format_](listing.definitions, show_options(placement, reading))
     print_listing(chunks, listing, reading.allow_unknown)

@@ -18,6 +18,7 @@ from layoutlint.commands.options import (
     reading_options,
 )
 from layoutlint.commands.output import print_listing, show_options
+from layoutlint.commands.struct_names import refuse_swapped, without_keywords
 
 
 @click.command()
@@ -50,8 +51,12 @@ def show(
 ) -> NoReturn:
     """Print the layouts of structs, with lines, holes and straddles (STRUCT may be a pattern)."""
     if everything == bool(names):
-        raise click.UsageError("name some structs, or give --all")
+        example = "" if everything else f" (`layoutlint show {input} NAME`)"
+        raise click.UsageError(f"name some structs{example}, or give --all")
     from layoutlint.listing.structs import list_structs
+
+    refuse_swapped("show", input, names)
+    names = without_keywords(names)
 
     how = randomisation(randomising, (input,))
     listing = list_structs(input, names, read_options(flags, reading), how)

@@ -11,8 +11,9 @@ from layoutlint.judgement.case import BREAKING, KEEPING, Case, Expectation, Resu
 from layoutlint.judgement.finding import Report
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint.name_hints import RULES
 from layoutlint.lint.options import Options
-from layoutlint.lint.run import FOR_OTHERS, NO_STRUCTS, check
+from layoutlint.lint.run import check
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
@@ -63,7 +64,7 @@ def _compare(case: Case, expected: Expectation, report: Report, names: dict[str,
 
 def _why_nothing_was_judged(rule: Rule, report: Report) -> list[str]:
     skipped = [str(skipped) for skipped in report.coverage.skipped if skipped.rule_id == rule.id]
-    failures = [unread.reason for unread in report.unread if unread not in (FOR_OTHERS, NO_STRUCTS)]
+    failures = [unread.reason for unread in report.unread if unread.origin != RULES]
     return skipped or failures or [f"the case does not define struct {rule.struct}"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from layoutlint.judgement.condition import ALWAYS, assumed_conditions
 from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, SkippedRule
@@ -24,6 +24,7 @@ def coverage_of(
     findings: list[Finding],
     unused_intent: tuple[Finding, ...],
     omitted: tuple[CoverageGap, ...],
+    hints: Mapping[str, str],
 ) -> Coverage:
     """Return the coverage of a run; `unused_intent` are findings on declarations that match nothing."""
     judging = {f.rule for f in findings if f.struct is not None}
@@ -31,7 +32,7 @@ def coverage_of(
     structless = [
         r for r in rules if r not in judging | reasons.keys() and r.struct != VARIABLES and not r.guess
     ]
-    unresolved = [f"{rule.id}: {why_nothing_was_judged(rule, inputs)}" for rule in structless]
+    unresolved = [f"{rule.id}: {why_nothing_was_judged(rule, inputs, hints)}" for rule in structless]
     judged = [f for f in findings if not f.rule.kind.traits.is_built_in]
     unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
     structs = {id(f.struct) for f in judged if f.struct is not None}

@@ -15,6 +15,7 @@ from layoutlint.lint.coverage import assumption_notes, coverage_of, not_covered
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.name_hints import RULES, missing_struct_hints, nothing_judged
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.reading import Reading, Unread, Version
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Intent, Suppression
     from layoutlint.intent.claims import Claims
 
-NO_STRUCTS = Unread("rules", "nothing was judged: no input has a struct that they name")
-FOR_OTHERS = Unread("rules", "nothing was judged: they are for other targets, versions or configurations")
+FOR_OTHERS = Unread(RULES, "nothing was judged: they are for other targets, versions or configurations")
 
 
 def check(
@@ -95,10 +95,11 @@ def report(
         findings = merge_inputs(findings)
     notes = list(unused.find_unused_intent(inputs, idle, findings))
     unused_intent = tuple(map(unused.as_warning, notes) if options.unused else notes)
+    hints = missing_struct_hints(rules, {finding.rule for finding in findings}, inputs, options)
     if not options.ignore_missing:
-        findings = [*findings, *unused.find_unused_rules(rules, findings, inputs, options.unused)]
-    findings.extend(unused_intent)
-    result = _report(inputs, read_result, rules, findings, unused_intent, options)
+        findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
+    findings += unused_intent
+    result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
     if options.policy is not None:
         sentences = options.policy.sentences(dropped)
         result = replace(result, coverage=replace(result.coverage, policy=sentences))
@@ -178,12 +179,13 @@ def _report(
     rules: tuple[Rule, ...],
     findings: list[Finding],
     unused_intent: tuple[Finding, ...],
+    hints: dict[str, str],
     options: Options,
 ) -> Report:
     """Return the report on findings: sorted, with the coverage and the exit status."""
     omitted = tuple(not_covered(inputs, options.selection))
     ordered = sorted(findings, key=sort_key)
-    coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted)
+    coverage = coverage_of(inputs, rules, ordered, unused_intent, omitted, hints)
     ordered = [unused.as_note(f) if f.is_lack else f for f in ordered if options.unused or not f.is_lack]
     is_judged = any(finding.rule.severity is not Severity.NOTE for finding in ordered)
     claims = read_result.claims
@@ -193,7 +195,7 @@ def _report(
     ]
     if inputs and not coverage.structs and not is_judged and not options.ignore_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
-        unread.append(FOR_OTHERS if are_skipped else NO_STRUCTS)
+        unread.append(FOR_OTHERS if are_skipped else nothing_judged(rules, inputs, options))
     return Report(
         readings=_readings_with_notes(inputs, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),

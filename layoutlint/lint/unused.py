@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
@@ -72,9 +72,13 @@ class UnusedIntent(Record, frozen=True):
 
 
 def find_unused_rules(
-    rules: tuple[Rule, ...], findings: list[Finding], inputs: list[JudgedInput], everything: bool
+    rules: tuple[Rule, ...],
+    findings: list[Finding],
+    inputs: list[JudgedInput],
+    everything: bool,
+    hints: Mapping[str, str],
 ) -> Iterator[Finding]:
-    """Yield a finding for each rule that judged no struct.
+    """Yield a finding for each rule that judged no struct; `hints` end the messages on missing structs.
 
     Shipped rules, and rules whose `when` holds for no input, count only with `everything`.
     """
@@ -84,13 +88,13 @@ def find_unused_rules(
         is_excluded = all(reasons)
         if rule in judging or not reasons or ((rule.shipped or is_excluded) and not everything):
             continue
-        why = why_nothing_was_judged(rule, inputs)
+        why = why_nothing_was_judged(rule, inputs, hints)
         if is_excluded:
             why = f"its `when` holds in none of the inputs: {'; '.join(dict.fromkeys(filter(None, reasons)))}"
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
 
 
-def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput]) -> str:
+def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput], hints: Mapping[str, str]) -> str:
     """Return why a rule judged nothing: no input has its struct, or no struct has the fields it is about."""
     matches = is_pattern(rule.struct) and sum(
         struct.bit_size is not None and struct.matches(rule.struct)
@@ -100,7 +104,7 @@ def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput]) -> str:
     )
     if matches:
         return f"none of the {matches:,} structs that match `{rule.struct}` has what the rule is about"
-    return f"{rule.subject} is in none of the inputs"
+    return f"{rule.subject} is in none of the inputs{hints.get(rule.struct, '')}"
 
 
 def find_unused_intent(

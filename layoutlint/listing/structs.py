@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from layoutlint.errors import ReadError, did_you_mean
+from layoutlint.errors import ReadError, struct_hint
 from layoutlint.geometry.alignment_proofs import Proofs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading, ReadOptions
@@ -53,7 +53,7 @@ def list_structs(
     )
     missing = [name for name in names if not any(struct.matches(name) for struct in structs)]
     known_names = inputs.names((path,), options) if missing else ()
-    troubles = [f"{path}: no struct {name}{did_you_mean(name, known_names)}" for name in missing]
+    troubles = [f"{path}: no struct {name}{struct_hint(name, known_names)}" for name in missing]
     troubles += [
         f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
         for struct in structs

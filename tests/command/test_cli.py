@@ -53,7 +53,7 @@ USAGE = [
      "Error: Invalid value for '--fail-on': 'never' is not one of 'broken', 'at-risk'."),
     ("quote not closed", ["check", "ring.h", "--flags", "-DX='"], "Error: --flags \"-DX='\": no closing quotation"),
     ("no jobs", ["check", "ring.h", "--jobs", "0"], "Error: Invalid value for '--jobs' / '-j': 0 is not in the range 1<=x<=1024."),
-    ("show nothing", ["show", "ring.h"], "Error: name some structs, or give --all"),
+    ("show nothing", ["show", "ring.h"], "Error: name some structs (`layoutlint show ring.h NAME`), or give --all"),
     ("show some and all", ["show", "ring.h", "ring", "--all"], "Error: name some structs, or give --all"),
     ("explain what", ["explain", "seperate"], "Error: no kind and no rule is called 'seperate' (did you mean `separate`?)"),
     ("explain a misspelt rule", ["explain", "ring-side-apart"],

@@ -20,7 +20,7 @@ from layoutlint.lint.judge import judge_input
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.ctype import CType
-from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Source, Struct, Unstated
@@ -114,17 +114,17 @@ def test_findings_and_status(monkeypatch, rules, structs, options, expected, sta
 
 NOTHING = [
     # id, rules, inputs, options, why a run that judged nothing is not green
-    ("shipped rules, no such struct", [SHIPPED], {}, "no input has a struct that they name"),
-    ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "no input has a struct that they name"),
-    ("other struct asked for", [APART], {"only": "other"}, "no input has a struct that they name"),
-    ("other architecture", [when(arch=("s390x",))], {}, "they are for other targets, versions or configurations"),
+    ("shipped rules, no such struct", [SHIPPED], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
+    ("a note on no struct", [replace(LOST, severity=Severity.NOTE)], {}, "rules: nothing was judged: no input has a struct that the rules name (lost)"),
+    ("other struct asked for", [APART], {"only": "other"}, "--struct: nothing was judged: no input has a struct other"),
+    ("other architecture", [when(arch=("s390x",))], {}, "rules: nothing was judged: they are for other targets, versions or configurations"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rules", "options", "why"), [case[1:] for case in NOTHING], ids=[case[0] for case in NOTHING])
 def test_nothing_judged_is_never_0(monkeypatch, rules, options, why):
     report = check(monkeypatch, rules, {"a": (FAR, OTHER)}, **options)
-    assert report.unread == (Unread("rules", f"nothing was judged: {why}"),)
+    assert [str(unread) for unread in report.unread] == [why]
     assert report.exit_status == 3
 
 

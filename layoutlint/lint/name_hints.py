@@ -1,0 +1,61 @@
+"""Hints for structs that were asked for by name, and that no input has: the nearest names of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layoutlint.errors import struct_hint
+from layoutlint.judgement.rule import VARIABLES, Rule
+from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.options import Options
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import Unread
+from layoutlint.model.record import replace
+from layoutlint.phrases import first_few
+from layoutlint.readers import inputs
+
+RULES = "rules"
+"""The origin of failures that are about all rules of a run."""
+_MOST_HINTS = 5
+"""Names for which near names are searched: a search takes up to a second in a kernel."""
+
+
+def missing_struct_hints(
+    rules: Iterable[Rule], judging: set[Rule], judged: list[JudgedInput], options: Options
+) -> dict[str, str]:
+    """Return the ends of messages on structs of rules that no input has, by name; reads the inputs again.
+
+    Shipped rules get none: that a kernel lacks a struct is normal. So do the builds of a matrix.
+    """
+    if options.ignore_missing or options.build is not None:
+        return {}
+    missing = dict.fromkeys(rule.struct for rule in rules if rule not in judging and _is_checkable(rule))
+    few = [name for name in missing if not any(each.structs.find(name) for each in judged)][:_MOST_HINTS]
+    names = _names(judged, options) if few else frozenset[str]()
+    return {name: struct_hint(name, names) for name in few}
+
+
+def _is_checkable(rule: Rule) -> bool:
+    return not rule.shipped and not rule.guess and rule.struct != VARIABLES and not is_pattern(rule.struct)
+
+
+def _names(judged: list[JudgedInput], options: Options) -> frozenset[str]:
+    paths = tuple(each.reading.path for each in judged if each.reading.reader != "symbols")
+    return inputs.names(paths, replace(options.read, finds_omissions=False))
+
+
+def nothing_judged(rules: tuple[Rule, ...], judged: list[JudgedInput], options: Options) -> Unread:
+    """Return the failure of a run that judged nothing, because no input has a struct of the rules."""
+    if options.build is None and options.only is not None and not is_pattern(options.only):
+        return Unread("--struct", f"nothing was judged: {_why_not_selected(options.only, judged, options)}")
+    if not rules:
+        return Unread(RULES, f"nothing was judged: no rule is about a struct that matches {options.only}")
+    names = first_few(tuple(dict.fromkeys(rule.struct for rule in rules)))
+    return Unread(RULES, f"nothing was judged: no input has a struct that the rules name ({names})")
+
+
+def _why_not_selected(name: str, judged: list[JudgedInput], options: Options) -> str:
+    names = _names(judged, options)
+    if name in names:
+        return f"no rule is about struct {name}"
+    return f"no input has a struct {name}{struct_hint(name, names)}"
