@@ -110,5 +110,5 @@ def test_marked_structs_that_are_not_randomised_are_said_to_be_randomisable(tmp_
     found = check(tmp_path / "marked.c", file, status=(1,))
     assert {name: finding["randomisable"] for name, finding in found.items()} == names
     assert {finding["outcome"] for finding in found.values()} == {"broken"}
-    text = run("check", tmp_path / "marked.c", "--rules", file, "--no-packs").stdout
+    text = run("check", "-v", tmp_path / "marked.c", "--rules", file, "--no-packs").stdout
     assert " ".join(text.split()).count("the struct is marked `__randomize_layout`") == 3

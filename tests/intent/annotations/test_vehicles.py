@@ -206,7 +206,7 @@ UNPARSED = [
     # text in which annotations may be lost to an error, and the error; None where none are
     (KEPT + "struct lost { int a;\n\tint b; /* layoutlint: hot-read */\n", "made.c:4:35: error: expected '}'"),
     (KEPT + "struct gone { int a /* layoutlint: hot-read */\n\tint b; }\n", "made.c:3:20: error: expected ';'"),
-    (KEPT + '#include "none.h"\n', None),
+    (KEPT + '#include "none.h"\n', "made.c:3:10: error: 'none.h' file not found"),
     ('#include "bare.h"\n' + KEPT, None),
 ]
 
