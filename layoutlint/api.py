@@ -65,9 +65,7 @@ def read(
     if listing.troubles and not allow_unknown:
         raise ReadError(str(path), "; ".join(listing.troubles))
     return tuple(
-        Layout(struct)
-        for struct in listing.structs
-        if struct.bit_size is not None and struct.problem is None
+        Layout(struct) for struct in listing.structs if struct.bit_size is not None and struct.problem is None
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import re
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -20,6 +21,20 @@ from layoutlint.commands.options import (
 from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
 
+if TYPE_CHECKING:
+    from layoutlint.listing.structs import StructListing
+    from layoutlint.reports.show.options import ShowOptions
+
+_OFFSET = re.compile(r"0[xX][0-9a-fA-F]{1,15}|[0-9]{1,18}")
+
+
+def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
+    """Return offsets in bytes, given as decimal or hexadecimal numbers."""
+    for text in texts:
+        if not _OFFSET.fullmatch(text):
+            raise click.BadParameter(f"{text!r} is not a number of bytes, such as 52 or 0x34", ctx, param)
+    return tuple(int(text, 16 if text[:2].lower() == "0x" else 10) for text in texts)
+
 
 @click.command()
 @click.argument("input", metavar="INPUT")
@@ -31,6 +46,14 @@ from layoutlint.commands.struct_names import refuse_swapped, without_keywords
     type=click.Choice(sorted(reports.SHOW_FORMATS)),
     default="text",
     help="Choose the format of stdout.",
+)
+@click.option(
+    "--at",
+    "offsets",
+    multiple=True,
+    metavar="OFFSET",
+    callback=_offsets,
+    help="Print the field at this byte (52 or 0x34), and which fields share its line.",
 )
 @click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options
@@ -44,6 +67,7 @@ def show(
     names: tuple[str, ...],
     everything: bool,
     format_: str,
+    offsets: tuple[int, ...],
     expand: bool,
     randomising: RandomisingOptions,
     placement: PlacementOptions,
@@ -53,6 +77,8 @@ def show(
     if everything == bool(names):
         example = "" if everything else f" (`layoutlint show {input} NAME`)"
         raise click.UsageError(f"name some structs{example}, or give --all")
+    if offsets and (everything or format_ != "text"):
+        raise click.UsageError("--at is for some structs, as --format text")
     from layoutlint.listing.structs import list_structs
 
     refuse_swapped("show", input, names)
@@ -61,4 +87,18 @@ def show(
     how = randomisation(randomising, (input,))
     listing = list_structs(input, names, read_options(flags, reading), how)
     options = show_options(placement, reading, expand)
+    if offsets:
+        _print_at(listing, offsets, options, reading.allow_unknown)
     print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)
+
+
+def _print_at(
+    listing: StructListing, offsets: tuple[int, ...], options: ShowOptions, allow_unknown: bool
+) -> NoReturn:
+    """Print the fields at some bytes, and exit."""
+    from layoutlint.model.record import replace
+    from layoutlint.reports.show import at
+
+    troubles = [trouble for struct in listing.structs for trouble in at.outside(struct, offsets)]
+    listing = replace(listing, troubles=(*listing.troubles, *troubles))
+    print_listing(at.render(listing.structs, offsets, options), listing, allow_unknown)

@@ -241,6 +241,14 @@ class Layout(Record, frozen=True, dict=True):
             if place.end > start and not place.is_flexible:
                 yield place
 
+    def innermost_fields(self, byte: int) -> Iterator[Place]:
+        """Yield the fields at a byte: the members of embedded structs, and the elements of arrays.
+
+        Where an embedded struct has a hole, the field is that struct.
+        """
+        scope = self.struct.fields, "", 0, self.struct.aggregate == "union"
+        return _innermost_members(scope, byte)
+
     @cached_property
     def _sorted_places(self) -> tuple[list[tuple[int, Place]], list[int]]:
         """The fields with bytes, sorted by offset, each with its declared number; and the running maximum of
@@ -465,6 +473,28 @@ def _element_at(place: Place, indices: tuple[int, ...]) -> Place | None:
         member.members, member.align, member.source,
     )  # fmt: skip
     return Place(path, offset, size, rest)
+
+
+def _innermost_members(scope: _Scope, byte: int) -> Iterator[Place]:
+    for place in named_members(*scope):
+        if place.bit_size and place.offset <= byte < place.end:
+            element = _element_with(place, byte)
+            has_members = bool(element.field.members) and not element.field.dims
+            inner = tuple(_innermost_members(_scope_of(element), byte)) if has_members else ()
+            yield from inner or (element,)
+
+
+def _element_with(place: Place, byte: int) -> Place:
+    """Return the element of an array at a byte; another field, or an array of unknown shape, as it is."""
+    dims, size = place.field.dims, place.bit_size
+    if not dims or not size or place.field.is_flattened or not all(dims):
+        return place
+    indices, rest = [], byte * 8 - place.bit_offset
+    for count in dims:
+        size //= count or 1
+        indices.append(rest // size if size else 0)
+        rest %= size or 1
+    return _element_at(place, tuple(indices)) or place
 
 
 def _find_element(place: Place, indices: tuple[int, ...]) -> Place | None:
