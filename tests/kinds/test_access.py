@@ -77,6 +77,8 @@ CASES = [
          sided(a="tx read-mostly, rx read-mostly", b="tx hot-write")),
     Case("what is written suffers anyway", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
          sided(a="tx read-mostly, rx hot-write", b="tx hot-write")),
+    Case("what another side writes anyway", LINES, {}, KEPT, (), "1 read and 2 written fields share no line in any placement",
+         sided(a="tx read-mostly, rx hot-write", b="rx hot-write")),
     Case("a side beside any code", LINES, {}, BROKEN, ONCE,
          "`a` (tx read-mostly) at 0..7 shares a line with `b` (hot-write) at 8..15 in 1 of 1 placements",
          (*sided(a="tx read-mostly"), *says(b="hot_write"))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutlint.kinds.adjacent import Adjacent
-from tests.harness.build import member, struct
+from tests.harness.build import bits, member, struct
 from tests.kinds.cases import (
     BROKEN,
     KEPT,
@@ -65,6 +65,8 @@ CASES = [
          "`a` at 0..7, `b` at 8..15 stand side by side, at most 0 bytes apart"),
     Case("across a marker", GROUPED, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..63, `b` at 64..71 stand side by side, at most 0 bytes apart"),
+    Case("padding behind bits", struct("s", 16, bits("ready", 0, 1), member("b", 8, 8, align=8)), {"fields": ("ready", "b")}, KEPT, (),
+         "`ready` at bits 0..0, `b` at 8..15 stand side by side, at most 7 bytes apart"),
     Case("elements", RING, {"fields": ("slot[1]", "slot[2]")}, KEPT, (),
          "`slot[1]` at 40..71, `slot[2]` at 72..103 stand side by side, at most 0 bytes apart"),
     Case("elements with one between", RING, {"fields": ("slot[0]", "slot[2]")}, BROKEN, (),

@@ -56,6 +56,8 @@ CASES = [
     (192, "slab", {"max_order": 0}, "broken",
      "struct s has 192 bytes: 192 bytes apart, 42 in a slab of 2 pages (order 1) with 16 CPUs, at most order 0 asked for",
      "take away at least 128 bytes"),
+    (192, "slab", {"max_order": 3}, "kept",
+     "struct s has 192 bytes: 192 bytes apart, 21 in a slab of 1 page (order 0) with 1 CPU; that changes once it grows by 8", ""),
     (192, "slab", {"min_per_slab": 50, "order": 1}, "broken",
      "struct s has 192 bytes: 192 bytes apart, 42 in a slab of 2 pages (order 1), at least 50 in a slab asked for",
      "take away at least 32 bytes"),

@@ -50,6 +50,8 @@ CASES = [
     Case("as few as hold their bytes", WORDS, {"fields": ("a", "c")}, AT_RISK, (48, 56),
          "`a` at 0..7, `c` at 16..23 touch 2 lines in 2 of 8 placements, 1 would hold their 16 bytes",
          advice="align the struct to 64 bytes and bring their 16 bytes onto 1 line, or accept it with `tolerate = 0.25`"),
+    Case("as few lines as hold more than one", struct("s", 96, member("a", 0, 48), member("b", 48, 48), align=32), {"fields": ("a", "b")}, KEPT, (),
+         "`a` at 0..47, `b` at 48..95 touch 2 lines in all 2 placements, as few as hold their 96 bytes"),
     Case("of a side", LINES, {"side": "tx"}, BROKEN, ONCE, "the 2 fields of side `tx` touch 2 lines in 1 of 1 placements, 1 would hold their 16 bytes", SIDES),
     Case("of the other", LINES, {"side": "rx"}, KEPT, (), "the 1 field of side `rx` touches 1 line in its only placement, as few as hold their 8 bytes", SIDES),
     Case("of any", LINES, {"side": "any", "max": 1}, BROKEN, ONCE, "the 3 fields of any side touch 2 lines in 1 of 1 placements, 1 allowed",

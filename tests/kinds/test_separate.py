@@ -50,6 +50,8 @@ CASES = [
      "`ready` at bits 0..0 shares a line with `count` at bits 7..16 in 8 of 8 placements"),
     ("empty", EMPTY, [["lock"], ["a", "b"]], Outcome.KEPT, (),
      "`lock` at 8, empty and `a` at 0..7, `b` at 8..15 share no line in any placement"),
+    ("each group from each", LINES, [["a"], ["c"], ["b"]], Outcome.BROKEN, (0,),
+     "`a` at 0..7 shares a line with `b` at 8..15 in 1 of 1 placements"),
     ("nested", NESTED, [["lock.waiters"], ["lock.count"]], Outcome.AT_RISK, (0, 8, 16, 24, 32, 56),
      "`lock.waiters` at 24..47 shares a line with `lock.count` at 8..15 in 6 of 8 placements"),
 ]  # fmt: skip
