@@ -284,6 +284,10 @@ class TestDefinitions:
         two = struct("c", 16, member("a", 0, 8), embedded("x", "struct lock", 8, LOCK))
         assert listed(Index((LOCK, one, two)), "lock") == [[("c", "x", 0), ("c", "x", 8)]]
 
+    def test_those_that_differ_in_size_alone_are_kept_apart(self):
+        again = struct("lock", 64, member("word", 0, 8), align=64)
+        assert [of.bit_size for of in Index((LOCK, again)).definitions("lock")] == [64, 512]
+
     def test_equal_ones_are_one(self):
         again = struct("lock", 8, member("word", 0, 8))
         holder = struct("c", 8, embedded("x", "struct lock", 0, again))
@@ -325,6 +329,12 @@ class TestDefinitions:
         assert way.struct is holder
         assert [(array.path, array.count, array.bit_stride) for array in way.arrays] == [("x", None, None)]
         assert way.count is None
+
+    @pytest.mark.parametrize(("size", "name"), [(8, "`x` in struct c"), (16, None)])
+    def test_a_field_without_a_type_can_hold_what_fits(self, size, name):
+        """Pahole writes `void` for a type that BTF cannot express."""
+        holder = struct("c", 24, member("a", 0, 8), Field("x", CType("void"), 64, None), member("b", 16, 8))
+        assert Index((holder,)).field_without_type(struct("s", size)) == name
 
     def test_the_names_that_can_be_asked_for(self):
         holder = struct("c", 8, embedded("x", "lock_t", 0, LOCK))

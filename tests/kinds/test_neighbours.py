@@ -103,6 +103,7 @@ VERDICTS = [
     ("the other part is not", f'"pair.a" = {WRITTEN}\n"pair.b" = {READ}\n', 'variables = ["pair"]', ["kept"], "1 variable shares"),
     ("two parts of one", f'"pair.a" = {WRITTEN}\n"pair.b" = {READ}\n', "", ["broken"], "with `pair.a` (hot-write)"),
     ("two parts, asked for one", f'"pair.a" = {READ}\n"pair.b" = {WRITTEN}\n', 'variables = ["pair.a"]', ["broken"], "with `pair.b`"),
+    ("a part of a declared whole", f"pair = {READ}\nlast = {WRITTEN}\n", 'variables = ["pair.b"]', ["broken"], "with `last` (hot-write)"),
     ("a whole and its part", f'pair = {READ}\n"pair.b" = {WRITTEN}\n', "", ["kept"], ""),
     ("alone", "", 'variables = ["pair"]\nalone = true', ["broken"], "shares a line with `last`"),
     ("alone but for some", "", 'variables = ["pair"]\nalone = true\nexcept = ["last"]', ["kept"], "1 variable shares"),

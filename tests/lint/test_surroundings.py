@@ -170,6 +170,8 @@ UNKNOWN = [
     ("nothing declared", INODE, APART, "no field beside struct sem is declared with an access that the rule is about, in its only place"),
     ("nothing declared in two", INODE + "struct page { struct sem sem; } page;", APART + table("inode", op="cold"),
      "no field beside struct sem is declared with an access that the rule is about, in none of its 2 places"),
+    ("declared in another member of a union", "union u { struct sem sem; long op; } u;", APART + table("u", op="hot-read"),
+     "no field beside struct sem is declared with an access that the rule is about, in its only place"),
     ("a field that it has not", INODE, rule("isolated", fields='["ownr"]'), "struct sem has no field `ownr` (did you mean `owner`?)"),
     ("a field that the container has not", INODE, APART + table("inode", opp="hot-read"),
      "struct inode has no field `opp` (did you mean `op`?)"),
