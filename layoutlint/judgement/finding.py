@@ -40,9 +40,24 @@ class SkippedRule(Record, frozen=True):
 
     rule_id: str
     reason: str
+    builds: tuple[str, ...] = ()
+    """The builds of a matrix in which it is so."""
 
     def __str__(self) -> str:
         return f"{self.rule_id}: {self.reason}"
+
+
+class Unresolved(Record, frozen=True):
+    """A struct or field that is named and that no input contains."""
+
+    by: str
+    """The rule, or the place of the declaration, that names it."""
+    reason: str
+    builds: tuple[str, ...] = ()
+    """The builds of a matrix in which it is so."""
+
+    def __str__(self) -> str:
+        return f"{self.by}: {self.reason}"
 
 
 class Coverage(Record, frozen=True):
@@ -54,8 +69,8 @@ class Coverage(Record, frozen=True):
     """Number of rules that judged at least one struct."""
     structs: int
     """Number of judged struct definitions."""
-    unresolved: tuple[str, ...] = ()
-    """Structs and fields that a rule names and no input contains, each with the reason."""
+    unresolved: tuple[Unresolved, ...] = ()
+    """Structs and fields that a rule names and no input contains."""
     skipped: tuple[SkippedRule, ...] = ()
     """Rules that their `when` excludes, each with the reason."""
     policy: tuple[str, ...] = ()
@@ -104,6 +119,16 @@ class EmbeddedPlace(Record, frozen=True):
     """Number of places with declarations to which the rule applies."""
 
 
+class Definition(Record, frozen=True):
+    """Where a definition of a struct stands, to tell it from others of its name."""
+
+    source: Source | None
+    size: int
+    """Size of the struct in bytes; 0 if it is not known."""
+    files: tuple[str, ...]
+    """The files with the definition; empty if they are not known."""
+
+
 class Finding(Record, frozen=True):
     """One rule judged on one definition of a struct, or on none if it was not found."""
 
@@ -116,6 +141,10 @@ class Finding(Record, frozen=True):
     """The other files with the same definition."""
     around: EmbeddedPlace | None = None
     """The place of the embedded struct, for a rule on surroundings; `struct` is then its container."""
+    definition: Definition | None = None
+    """Where the struct is defined, if its input defines several of its name."""
+    confirmation: str = ""
+    """For a guess, what to write down so that it becomes certain; empty for other findings."""
     suppressed: str | None = None
     """The reason of a suppression."""
     builds: tuple[tuple[str, Finding], ...] = ()

@@ -52,6 +52,7 @@ class Verdict(Record, frozen=True):
 
     outcome: Outcome
     message: str
+    """The sentence of the kind; `messages.finding_message` adds what the other fields state."""
     evidence: tuple[Place, ...] = ()
     """The fields that the verdict is about, the primary one first."""
     bases: tuple[int, ...] = ()
@@ -67,6 +68,10 @@ class Verdict(Record, frozen=True):
     """Whether the `placement` of a rule file is among the reasons."""
     advice: str = ""
     """A change that keeps the rule, in a sentence; empty if nothing is wrong."""
+    tolerance: float | None = None
+    """The share of failing placements that the rule tolerates, if it is kept only because of that."""
+    in_other_elements: bool = False
+    """Whether the rule fails in other elements of an array too; the message is about the worst one."""
     is_missing_field: bool = False
     """Whether it is unknown because the rule names a field that the struct lacks."""
     is_not_applicable: bool = False

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from layoutlint.intent.toml import case_file
 from layoutlint.judgement.case import BREAKING, KEEPING, Case, Expectation, Result, RuleWithoutCases, Trial
 from layoutlint.judgement.finding import Report
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.name_hints import RULES
@@ -52,14 +53,15 @@ def _run_case(pack: Pack, case: Case, folder: str) -> list[Result]:
 def _compare(case: Case, expected: Expectation, report: Report, names: dict[str, str]) -> Result:
     """Compare the verdicts on a case with the expected outcome; `names` are the file names for messages."""
     findings = (*report.findings, *report.kept_findings)
-    verdicts = [f.verdict for f in findings if f.rule.id == expected.rule.id and f.struct is not None]
+    judged = [f for f in findings if f.rule.id == expected.rule.id and f.struct is not None]
     if is_pattern(expected.rule.struct):  # some structs of the case only serve others
-        verdicts = [verdict for verdict in verdicts if verdict.outcome is not Outcome.KEPT] or verdicts
-    messages = [verdict.message for verdict in verdicts] or _why_nothing_was_judged(expected.rule, report)
+        judged = [finding for finding in judged if finding.verdict.outcome is not Outcome.KEPT] or judged
+    messages = [finding_message(finding) for finding in judged]
+    messages = messages or _why_nothing_was_judged(expected.rule, report)
     message = "; ".join(dict.fromkeys(messages))
     for path, name in names.items():
         message = message.replace(path, name)
-    return Result(case, expected, tuple(verdict.outcome for verdict in verdicts), message)
+    return Result(case, expected, tuple(finding.verdict.outcome for finding in judged), message)
 
 
 def _why_nothing_was_judged(rule: Rule, report: Report) -> list[str]:

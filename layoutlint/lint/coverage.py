@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from layoutlint.judgement.condition import ALWAYS, assumed_conditions
-from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, SkippedRule
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, SkippedRule, Unresolved
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import VARIABLES, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint.judged_input import JudgedInput
@@ -32,14 +33,16 @@ def coverage_of(
     structless = [
         r for r in rules if r not in judging | reasons.keys() and r.struct != VARIABLES and not r.guess
     ]
-    unresolved = [f"{rule.id}: {why_nothing_was_judged(rule, inputs, hints)}" for rule in structless]
+    unresolved = [Unresolved(rule.id, why_nothing_was_judged(rule, inputs, hints)) for rule in structless]
     judged = [f for f in findings if not f.rule.kind.traits.is_built_in]
-    unresolved += [f"{f.rule.id}: {f.verdict.message}" for f in judged if f.verdict.is_missing_field]
+    unresolved += [Unresolved(f.rule.id, finding_message(f)) for f in judged if f.verdict.is_missing_field]
     structs = {id(f.struct) for f in judged if f.struct is not None}
     if any(rule.guess for rule in rules):  # guesses judge every struct of an input
         structs |= {id(s) for i in inputs for s in i.reading.structs if s.bit_size is not None or s.problem}
     unresolved += [
-        f"{f.rule.source}: {f.verdict.message}" for f in unused_intent if f.verdict.is_missing_field
+        Unresolved(str(f.rule.source), finding_message(f))
+        for f in unused_intent
+        if f.verdict.is_missing_field
     ]
     return Coverage(
         rules=len(rules),

@@ -15,11 +15,10 @@ from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict, u
 from layoutlint.lint import open_alignments
 from layoutlint.lint.placing import Case, RulePlacements
 from layoutlint.model import alignment
-from layoutlint.model.paths import is_pattern, overlap
+from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED
 from layoutlint.model.structs import Struct, Unstated
-from layoutlint.phrases import percent
 from layoutlint.randstruct import order_tree, probability, view
 from layoutlint.randstruct.c_abi import CannotLayOut
 from layoutlint.randstruct.order_tree import TooManyOrders
@@ -27,8 +26,6 @@ from layoutlint.randstruct.shape import Chosen, Shape, ShapeLayout
 from layoutlint.randstruct.view import Path, View
 
 _STEPS = re.compile(r"[^.\[\]]+")
-_FEW = 8
-"""How many fields of an order a message names."""
 _DRAWN = (2_000, 10_000)
 """The least and the most orders drawn at random; between, so many that _PLACED members are placed."""
 _PLACED = 300_000
@@ -302,7 +299,7 @@ def _verdict(judge: _OrderJudge, result: _Result) -> Verdict:
     return replace(
         of_witness,
         outcome=outcome,
-        message=_message(of_witness, orders, outcome, judge.rule),
+        tolerance=judge.rule.tolerate if result.fails and outcome is Outcome.KEPT else None,
         bases=violating,
         total=len(result.bases) if is_placed else 0,
         basis=placements.basis(violating) if is_placed else "",
@@ -326,39 +323,6 @@ def _no_failure_message(mode: str, result: _Result) -> str:
         f"and no order was found in which it fails: it fails in at most {most:.2%} of the placements, with "
         f"{CONFIDENCE:.0%} confidence, and whether in any is not known"
     )
-
-
-def _message(of_witness: Verdict, orders: Orders, outcome: Outcome, rule: Rule) -> str:
-    row = _part_of_row(orders.witness, {place.path for place in of_witness.evidence})
-    order = f"in the order {row}" if row else "in one order"
-    text = f"{of_witness.message}, {order}"
-    if outcome is Outcome.KEPT and not orders.share and orders.drawn is None:
-        return f"{text}; it holds in every other that {orders.mode} can choose as well"
-    if outcome is Outcome.BROKEN:
-        return f"{text}; it fails in every placement of every order that {orders.mode} can choose"
-    share = percent(orders.share)
-    if orders.drawn is not None:
-        share += (
-            f" (± {orders.error:.2%} with {CONFIDENCE:.0%} confidence, "
-            f"by {orders.drawn:,} orders drawn at random)"
-        )
-    text = f"{text}; over all orders that {orders.mode} can choose it fails in {share} of the placements"
-    if outcome is Outcome.KEPT:
-        return f"{text}; the rule tolerates {rule.tolerate:.1%} of the placements"
-    return text
-
-
-def _part_of_row(row: tuple[str, ...], paths: set[str]) -> str:
-    """Return the part of an order with the fields of a verdict, as a list of a few names; empty for none."""
-    positions = [n for n, name in enumerate(row) if any(overlap(path, name) for path in paths)]
-    if not positions:
-        return ""
-    first, last = positions[0], positions[-1]
-    names = [f"`{name}`" for name in row[first : last + 1]]
-    if len(names) > _FEW:
-        names = [*names[: _FEW // 2], f"... {len(names) - _FEW} more ...", *names[-(_FEW // 2) :]]
-    start = ["..."] if first else []
-    return ", ".join([*start, *names, *(["..."] if last + 1 < len(row) else [])])
 
 
 def _names_in_order(shape: Shape, layouts: Mapping[Shape, ShapeLayout], prefix: str) -> Iterator[str]:

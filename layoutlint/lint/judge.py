@@ -10,7 +10,7 @@ from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.geometry.layout import Layout, cached_layout
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotApplicable
-from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import open_alignments
@@ -22,7 +22,6 @@ from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
-from layoutlint.phrases import first_few
 
 _MOST_FINDINGS = 2_000_000
 """The most findings of a run, each of about 1 KB; guesses on a kernel make 100,000."""
@@ -115,23 +114,21 @@ def _judge_struct(
     verdict = _judge_definition(rule, struct, where)
     if verdict.is_not_applicable:
         return
-    if has_namesakes:
-        message = f"{verdict.message} (the definition {_describe_definition(struct)})"
-        verdict = replace(verdict, message=message)
     first, *also = struct.files or (judged.reading.path,)
     is_lack = may_lack and verdict.is_missing_field
-    yield Finding(rule, struct, verdict, first, tuple(also), is_lack=is_lack)
+    definition = _definition(struct) if has_namesakes else None
+    yield Finding(rule, struct, verdict, first, tuple(also), definition=definition, is_lack=is_lack)
 
 
 def _is_declaration(struct: Struct) -> bool:
     return struct.bit_size is None and struct.problem is None
 
 
-def _describe_definition(struct: Struct) -> str:
-    """Return where a definition stands, to tell it from others of its name."""
-    at = f"at {struct.source}" if struct.source else f"of {(struct.bit_size or 0) // 8} bytes"
-    place = first_few(struct.files) if len(struct.files) > 1 else struct.origin
-    return f"{at} in {place}" if place else at
+def _definition(struct: Struct) -> Definition:
+    own = (struct.origin,) if struct.origin else ()
+    return Definition(
+        struct.source, (struct.bit_size or 0) // 8, struct.files if len(struct.files) > 1 else own
+    )
 
 
 Check = Callable[[Context], Verdict]
@@ -199,8 +196,7 @@ def judge_placements(rule: Rule, check: Check, context: Context) -> Verdict:
     if verdict.total:
         verdict = _add_basis(verdict, check, context)
     if verdict.outcome is Outcome.AT_RISK and len(verdict.bases) <= rule.tolerate * verdict.total:
-        message = f"{verdict.message}; the rule tolerates {rule.tolerate:.1%} of the placements"
-        return replace(verdict, outcome=Outcome.KEPT, message=message, advice="")
+        return replace(verdict, outcome=Outcome.KEPT, tolerance=rule.tolerate, advice="")
     return verdict
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from layoutlint.errors import ReadError, RuleFileError, UsageError
-from layoutlint.judgement.build_outcomes import sort_worst_first, summarise_builds
-from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report, SkippedRule
+from layoutlint.judgement.build_outcomes import sort_worst_first
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report, SkippedRule, Unresolved
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import run
@@ -35,6 +35,7 @@ class NoRules(Record, frozen=True):
     """The same as a failure in the report."""
 
 
+T = TypeVar("T")
 Result = Report | Unread | NoRules
 """The result of a build; Unread if it cannot be judged."""
 _Results = list[tuple[Build, Result | RuleFileError]]
@@ -85,7 +86,9 @@ def _refuse_mistakes(
         name: result.messages for name, result in results.items() if isinstance(result, RuleFileError)
     }
     if mistakes:
-        raise RuleFileError(tuple(_texts_with_builds(mistakes, builds)))
+        raise RuleFileError(
+            tuple(f"{text} (in {short_name(names, builds)})" for text, names in _once_with_builds(mistakes))
+        )
     return {name: result for name, result in results.items() if not isinstance(result, RuleFileError)}
 
 
@@ -171,7 +174,8 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     used = used_in_some_build([report.findings for report in reports.values()])
     build_findings = [(name, finding) for name, finding in build_findings if finding.rule not in used]
     findings = sorted(
-        (_merge_findings(group, builds) for group in _group_by_rule(build_findings)), key=run.sort_key
+        map(_merge_findings, _group_by_rule(build_findings)),
+        key=lambda finding: run.sort_key(finding, builds),
     )
     # The rule of an annotation has one id in all builds, but its fields can differ.
     first = [finding.rule for finding in findings]
@@ -180,7 +184,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
     if not rules and any(isinstance(result, NoRules) for result in results.values()):
         raise UsageError("no rules apply to these builds; give some with --rules FILE or --pack NAME")
     unread = _merge_failures(builds, results)
-    coverage = _merge_coverage(reports, rules, builds)
+    coverage = _merge_coverage(reports, rules)
     all_findings = [finding for _, finding in build_findings]
     return Report(
         readings=tuple(reading for report in reports.values() for reading in report.readings),
@@ -206,14 +210,10 @@ def _group_by_rule(build_findings: Iterable[_BuildFinding]) -> list[list[_BuildF
     return list(groups.values())
 
 
-def _merge_findings(group: list[_BuildFinding], builds: tuple[Build, ...]) -> Finding:
+def _merge_findings(group: list[_BuildFinding]) -> Finding:
     """Return the worst finding of a group, of the first build that has it, with the outcome in each build."""
     ordered = sort_worst_first(group)
-    name, first = ordered[0]
-    message = f"{summarise_builds(ordered, builds)}: {first.verdict.message}"
-    if len({finding.verdict.message for _, finding in ordered}) > 1:
-        message = f"{message} (build {name})"
-    return replace(first, verdict=replace(first.verdict, message=message), builds=tuple(ordered))
+    return replace(ordered[0][1], builds=tuple(ordered))
 
 
 def _merge_failures(builds: tuple[Build, ...], results: dict[str, Result]) -> tuple[Unread, ...]:
@@ -221,13 +221,14 @@ def _merge_failures(builds: tuple[Build, ...], results: dict[str, Result]) -> tu
 
     Rules that are for other builds are a failure only if no build is one of those.
     """
-    names: dict[Unread, list[str]] = {}
-    for build in builds:
-        for unread in _failures(results[build.name]):
-            names.setdefault(replace(unread, builds=()), []).append(build.name)
+    failures = {
+        build.name: [replace(unread, builds=()) for unread in _failures(results[build.name])]
+        for build in builds
+    }
+    names = dict(_once_with_builds(failures))
     if len(names.get(run.FOR_OTHERS, ())) < len(builds):
         names.pop(run.FOR_OTHERS, None)
-    return tuple(replace(unread, builds=tuple(in_builds)) for unread, in_builds in names.items())
+    return tuple(replace(unread, builds=in_builds) for unread, in_builds in names.items())
 
 
 def _failures(result: Result) -> tuple[Unread, ...]:
@@ -236,9 +237,7 @@ def _failures(result: Result) -> tuple[Unread, ...]:
     return (result,) if isinstance(result, Unread) else result.unread
 
 
-def _merge_coverage(
-    reports: dict[str, Report], rules: tuple[Rule, ...], builds: tuple[Build, ...]
-) -> Coverage:
+def _merge_coverage(reports: dict[str, Report], rules: tuple[Rule, ...]) -> Coverage:
     judged = (f for report in reports.values() for f in (*report.findings, *report.kept_findings))
     coverages = {name: report.coverage for name, report in reports.items()}
     return Coverage(
@@ -247,38 +246,25 @@ def _merge_coverage(
             {finding.rule.id for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}
         ),
         structs=sum(coverage.structs for coverage in coverages.values()),
-        unresolved=tuple(_texts_with_builds({n: c.unresolved for n, c in coverages.items()}, builds)),
-        skipped=tuple(_merge_skipped(coverages, builds)),
-        not_covered=tuple(_merge_not_covered(coverages)),
+        unresolved=_with_builds({name: coverage.unresolved for name, coverage in coverages.items()}),
+        skipped=_with_builds({name: coverage.skipped for name, coverage in coverages.items()}),
+        not_covered=_with_builds({name: coverage.not_covered for name, coverage in coverages.items()}),
         policy=tuple(dict.fromkeys(text for coverage in coverages.values() for text in coverage.policy)),
     )
 
 
-def _merge_skipped(coverages: dict[str, Coverage], builds: tuple[Build, ...]) -> Iterator[SkippedRule]:
-    """Yield each skipped rule once for each reason, with its builds."""
-    names: dict[SkippedRule, list[str]] = {}
-    for name, coverage in coverages.items():
-        for skipped in coverage.skipped:
-            names.setdefault(skipped, []).append(name)
-    for skipped, in_builds in names.items():
-        yield replace(skipped, reason=f"{skipped.reason} (in {short_name(in_builds, builds)})")
+Part = TypeVar("Part", Unresolved, SkippedRule, CoverageGap)
 
 
-def _merge_not_covered(coverages: dict[str, Coverage]) -> Iterator[CoverageGap]:
-    """Yield each part that was not read once, with its builds."""
-    names: dict[CoverageGap, list[str]] = {}
-    for name, coverage in coverages.items():
-        for part in coverage.not_covered:
-            names.setdefault(part, []).append(name)
-    for part, in_builds in names.items():
-        yield replace(part, builds=tuple(in_builds))
+def _with_builds(parts: Mapping[str, tuple[Part, ...]]) -> tuple[Part, ...]:
+    """Return the parts of coverages, each once, with its builds."""
+    return tuple(replace(part, builds=names) for part, names in _once_with_builds(parts))
 
 
-def _texts_with_builds(texts: dict[str, tuple[str, ...]], builds: tuple[Build, ...]) -> Iterator[str]:
-    """Yield each text once, with the builds that have it; `texts` are those of each build."""
-    names: dict[str, list[str]] = {}
-    for name, own in texts.items():
-        for text in own:
-            names.setdefault(text, []).append(name)
-    for text, in_builds in names.items():
-        yield f"{text} (in {short_name(in_builds, builds)})"
+def _once_with_builds(items_by_build: Mapping[str, Iterable[T]]) -> Iterator[tuple[T, tuple[str, ...]]]:
+    """Yield each item once, with the builds that have it."""
+    names: dict[T, list[str]] = {}
+    for name, items in items_by_build.items():
+        for item in items:
+            names.setdefault(item, []).append(name)
+    return ((item, tuple(in_builds)) for item, in_builds in names.items())

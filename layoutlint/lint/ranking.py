@@ -9,6 +9,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import Access, Context, NoDeclaredAccess
 from layoutlint.judgement.finding import Finding, Rank, Report
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.ctype import CType
@@ -86,7 +87,7 @@ def _summary(pack: Pack, guesses: list[Finding], shown: list[Finding]) -> str:
 def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
     rank, finding = scored
     name = finding.struct.name if finding.struct is not None else ""
-    return -rank.score, name, finding.rule.id, finding.verdict.message
+    return -rank.score, name, finding.rule.id, finding_message(finding)
 
 
 def _rank_of(finding: Finding, holders: Mapping[str, set[str]]) -> Rank:
@@ -125,8 +126,7 @@ def _with_rank(rank: Rank, finding: Finding, pack: Pack) -> Finding:
     verdict, struct = finding.verdict, finding.struct
     if struct is None:
         return replace(finding, rank=rank)
-    advice = f"{_how_to_be_certain(finding.rule, struct, verdict, pack)}; if it is, {verdict.advice}"
-    return replace(finding, rank=rank, verdict=replace(verdict, advice=advice))
+    return replace(finding, rank=rank, confirmation=_how_to_be_certain(finding.rule, struct, verdict, pack))
 
 
 def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:

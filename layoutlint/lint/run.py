@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layoutlint.errors import UsageError
 from layoutlint.intent.group_marks import group_mark_packs
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import query, unused
@@ -18,6 +19,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.name_hints import RULES, missing_struct_hints, nothing_judged
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
+from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread, Version
 from layoutlint.model.record import replace
 
@@ -228,7 +230,8 @@ def merge_inputs(findings: Iterable[Finding]) -> list[Finding]:
     same_findings: dict[Hashable, list[Finding]] = {}
     for finding in findings:
         struct = finding.struct and replace(finding.struct, origin="", files=())
-        same_findings.setdefault((finding.rule, struct, finding.verdict), []).append(finding)
+        key = finding.rule, struct, finding.verdict, finding.definition
+        same_findings.setdefault(key, []).append(finding)
     return [_merge_same(same) for same in same_findings.values()]
 
 
@@ -237,8 +240,8 @@ def _merge_same(findings: list[Finding]) -> Finding:
     return replace(findings[0], input=next(iter(files)), also=tuple(files)[1:])
 
 
-def sort_key(finding: Finding) -> tuple[str, int, str, str, str, str]:
+def sort_key(finding: Finding, builds: tuple[Build, ...] = ()) -> tuple[str, int, str, str, str, str]:
     """Return the key that sorts findings by file, line, struct and rule."""
     place = finding.place
     name = finding.struct.name if finding.struct else finding.rule.struct
-    return place.file, place.line or 0, name, finding.rule.id, finding.input, finding.verdict.message
+    return place.file, place.line or 0, name, finding.rule.id, finding.input, finding_message(finding, builds)

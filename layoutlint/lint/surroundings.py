@@ -311,8 +311,6 @@ def _merge_elements(verdicts: list[Verdict], placements: Placements) -> Verdict:
     """Return the verdict on the worst of several elements, with the failing bases of all."""
     worst = max(verdicts, key=lambda verdict: len(verdict.bases))
     failing = sum(bool(verdict.bases) for verdict in verdicts)
-    message = worst.message
-    if failing > 1:
-        message += "; likewise in other elements"
     bases = placements.bases_in_any(verdict.bases for verdict in verdicts)
-    return judge(placements, bases, message, worst.evidence, worst.advice)
+    merged = judge(placements, bases, worst.message, worst.evidence, worst.advice)
+    return replace(merged, in_other_elements=failing > 1)

@@ -6,9 +6,11 @@ from collections import Counter
 from typing import Any
 
 from layoutlint import phrases
-from layoutlint.judgement.finding import Finding, Rank, Report
+from layoutlint.judgement.finding import Finding, Rank, Report, SkippedRule, Unresolved
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import UNUSED, VARIABLES
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
+from layoutlint.model.build import Build, short_name
 from layoutlint.reports import layout_phrases
 
 
@@ -89,11 +91,15 @@ def orders_fields(orders: Orders) -> dict[str, Any]:
     }
 
 
-def sentence(finding: Finding) -> str:
-    """Return the subject, the outcome, and the message; for a matrix, the message names the builds."""
-    verdict = finding.verdict
+def sentence(finding: Finding, builds: tuple[Build, ...]) -> str:
+    """Return the subject, the outcome, and the message; for a matrix, the message names its `builds`."""
     glue = " " if finding.builds else f" {outcome(finding)}: "
-    return f"{subject(finding)} is{glue}{verdict.message}"
+    return f"{subject(finding)} is{glue}{finding_message(finding, builds)}"
+
+
+def coverage_part(part: Unresolved | SkippedRule, builds: tuple[Build, ...]) -> str:
+    """Return a part of the coverage, with the builds of a matrix in which it is so; `builds` are all."""
+    return f"{part} (in {short_name(part.builds, builds)})" if part.builds else str(part)
 
 
 def tally(report: Report) -> str:

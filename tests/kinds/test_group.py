@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layoutlint.judgement.context import Access
+from layoutlint.judgement.finding import Unresolved
 from layoutlint.judgement.rule import Pack, Rule, Severity
 from layoutlint.kinds.group import MarkedGroup
 from layoutlint.lint import run
@@ -232,4 +233,4 @@ def test_of_many_structs_those_without_marks_are_passed_over(monkeypatch, struct
     found = [(f.struct and f.struct.name, f.verdict.outcome.value, f.verdict.message) for f in (*report.findings, *report.kept_findings)]
     assert [one[:2] for one in found] == [one[:2] for one in expected]
     assert all(message.startswith(start) for (*_, message), (*_, start) in zip(found, expected, strict=True)), found
-    assert report.coverage.unresolved == tuple(f"g: {message}" for _, outcome, message in found if outcome == "unknown")
+    assert report.coverage.unresolved == tuple(Unresolved("g", message) for _, outcome, message in found if outcome == "unknown")

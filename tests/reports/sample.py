@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report
+from layoutlint.judgement.finding import Coverage, CoverageGap, Finding, Report, SkippedRule, Unresolved
 from layoutlint.judgement.rule import Kind, Rule, Severity
 from layoutlint.judgement.verdict import Verdict, unknown
 from layoutlint.kinds.separate import Separate
@@ -67,8 +66,8 @@ REPORT = Report(
         rules=6,
         applied=4,
         structs=3,
-        unresolved=("gone-apart: struct gone is in none of the inputs",),
-        skipped=("smp-only: for a configuration with SMP, which build/vmlinux has not",),
+        unresolved=(Unresolved("gone-apart", "struct gone is in none of the inputs"),),
+        skipped=(SkippedRule("smp-only", "for a configuration with SMP, which build/vmlinux has not"),),
         not_covered=(
             CoverageGap(INPUT, "no debug information for 2 C units: a.c, b.c", None, 3),
             CoverageGap(FOLDER, "no debug information for start-up objects: crtstuff.c", ("node",)),
@@ -103,9 +102,7 @@ SMALL = struct("mapping", 72, member("i_mmap", 0, 8), member("flags", 8, 8), mem
 
 def _over(*found: tuple[str, Finding]) -> Finding:
     """The finding on a rule and struct over builds, of which the worst comes first."""
-    name, first = found[0]
-    message = f"{summarise_builds(found, BUILDS)}: {first.verdict.message} (build {name})"
-    return replace(first, verdict=replace(first.verdict, message=message), builds=found)
+    return replace(found[0][1], builds=found)
 
 
 _WIDE = finding(AT_RISK, MAPPING, AT_RISK.kind.check(context(MAPPING, line_size=128)))
@@ -124,8 +121,8 @@ MATRIX = Report(
     ),
     kept_findings=(_over(("pairs", finding(KEPT, CHUNK))),),
     coverage=Coverage(
-        rules=4, applied=3, structs=6, unresolved=("gone-apart: struct gone is in none of the inputs (in pairs)",),
-        skipped=("node-cpu-apart: for a configuration with SMP, which all.h has not (in *-up (2))",),
+        rules=4, applied=3, structs=6, unresolved=(Unresolved("gone-apart", "struct gone is in none of the inputs", ("pairs",)),),
+        skipped=(SkippedRule("node-cpu-apart", "for a configuration with SMP, which all.h has not", ("arm-up", "x86-up")),),
     ),
     exit_status=1,
     unread=(Unread("none", "no such file or directory", builds=("gone",)),),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build, short_name
 from layoutlint.model.reading import Reading
@@ -47,7 +48,7 @@ def _messages(finding: Finding) -> dict[str, list[str]]:
     builds_of: dict[str, list[str]] = {}
     for name, build_finding in worst_by_build(finding.builds).items():
         if build_finding.verdict.outcome is not Outcome.KEPT or not builds_of:
-            builds_of.setdefault(build_finding.verdict.message, []).append(name)
+            builds_of.setdefault(finding_message(build_finding), []).append(name)
     return builds_of
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from layoutlint import escapes
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.model.build import Build
 from layoutlint.reports.finding_phrases import exit_meaning, sentence, tally
 
 
@@ -20,7 +21,7 @@ def render(report: Report, *, summary: bool = True) -> str:
 def _lines(report: Report, summary: bool) -> Iterator[str]:
     for finding in report.findings:
         if finding.suppressed is None:
-            yield _finding_line(finding)
+            yield _finding_line(finding, report.builds)
     for unread in report.unread:
         yield f"{unread.origin}: error: {unread.sentence} [not-read]"
     for part in report.coverage.not_covered:
@@ -30,6 +31,6 @@ def _lines(report: Report, summary: bool) -> Iterator[str]:
         yield f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}"
 
 
-def _finding_line(finding: Finding) -> str:
-    message = " ".join(sentence(finding).split())
+def _finding_line(finding: Finding, builds: tuple[Build, ...]) -> str:
+    message = " ".join(sentence(finding, builds).split())
     return f"{finding.place}: {finding.rule.severity.value}: {message} [{finding.rule.id}]"

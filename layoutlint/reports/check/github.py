@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from layoutlint import escapes
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.build import Build
 from layoutlint.model.reading import Unread
 from layoutlint.reports.finding_phrases import exit_meaning, order, sentence, tally
 from layoutlint.reports.layout_phrases import found_in
@@ -23,7 +25,7 @@ def render(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if finding.suppressed is None:
-            yield _finding_command(finding)
+            yield _finding_command(finding, report.builds)
     for unread in report.unread:
         yield _unread_command(unread)
     for sentence_of_policy in report.coverage.policy:
@@ -33,20 +35,20 @@ def _lines(report: Report) -> Iterator[str]:
     yield escapes.line(f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}")
 
 
-def _finding_command(finding: Finding) -> str:
+def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
     rule, verdict = finding.rule, finding.verdict
     level = _LEVELS[rule.severity]
     if verdict.outcome is Outcome.UNKNOWN and level == "notice":
         level = "warning"
     place = finding.place
     properties = {"file": place.file, "line": place.line, "title": f"{rule.id} ({rule.kind.name})"}
-    words = [sentence(finding), f"why: {' '.join(rule.why.split())}"]
+    words = [sentence(finding, builds), f"why: {' '.join(rule.why.split())}"]
     if finding.also:
         words.append(f"in {found_in(finding.files)}")
     if order(finding):
         words.append(f"order: {order(finding)}")
-    if verdict.advice:
-        words.append(f"to do: {verdict.advice}")
+    if advice := finding_advice(finding):
+        words.append(f"to do: {advice}")
     return command(level, properties, *words)
 
 

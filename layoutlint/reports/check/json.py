@@ -18,12 +18,13 @@ from layoutlint.judgement.finding import (
     Rank,
     Report,
 )
+from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
-from layoutlint.reports.finding_phrases import fingerprint, orders_fields, struct_name
+from layoutlint.reports.finding_phrases import coverage_part, fingerprint, orders_fields, struct_name
 
 
 def render(report: Report) -> str:
@@ -32,10 +33,10 @@ def render(report: Report) -> str:
         "schema": REPORT_SCHEMA,
         "builds": [_build(build, report) for build in report.builds],
         "inputs": [_input(reading) for reading in report.readings],
-        "findings": [_finding(finding) for finding in report.findings],
-        "kept": [_finding(finding) for finding in report.kept_findings],
+        "findings": [_finding(finding, report.builds) for finding in report.findings],
+        "kept": [_finding(finding, report.builds) for finding in report.kept_findings],
         "unread": [_unread_input(unread) for unread in report.unread],
-        "coverage": _coverage(report.coverage),
+        "coverage": _coverage(report.coverage, report.builds),
         "exit": report.exit_status,
     }
     return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
@@ -79,7 +80,7 @@ def _unread_input(unread: Unread) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, builds: tuple[Build, ...]) -> dict[str, Any]:
     rule, verdict = finding.rule, finding.verdict
     return {
         "rule": rule.id,
@@ -88,8 +89,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "definition": _definition(finding.struct),
         "outcome": verdict.outcome.value,
         "severity": rule.severity.value,
-        "message": verdict.message,
-        "advice": verdict.advice or None,
+        "message": finding_message(finding, builds),
+        "advice": finding_advice(finding) or None,
         "why": rule.why,
         "intent": {"by": rule.by, "file": rule.source.file, "line": rule.source.line},
         "evidence": list(rule.evidence),
@@ -117,7 +118,7 @@ def _outcomes(finding: Finding) -> dict[str, Any]:
 def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
     return {
         "outcome": finding.verdict.outcome.value,
-        "message": finding.verdict.message,
+        "message": finding_message(finding),
         "input": finding.input,
         "placements": _placements(finding.verdict),
         "definitions": definitions,
@@ -186,13 +187,13 @@ def _randomisation(how: Randomisation | None) -> dict[str, Any] | None:
     return {"mode": how.mode, "seed_sha256": how.seed, "kernel": how.kernel, "own": how.is_own}
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
+def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> dict[str, Any]:
     return {
         "rules": coverage.rules,
         "applied": coverage.applied,
         "structs": coverage.structs,
-        "unresolved": list(coverage.unresolved),
-        "skipped": list(map(str, coverage.skipped)),
+        "unresolved": [coverage_part(part, builds) for part in coverage.unresolved],
+        "skipped": [coverage_part(part, builds) for part in coverage.skipped],
         "guessed": list(coverage.guessed),
         "policy": list(coverage.policy),
         "not_covered": [_not_covered(part) for part in coverage.not_covered],

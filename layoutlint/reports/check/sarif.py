@@ -11,10 +11,13 @@ from layoutlint import __version__, escapes
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.build import Build
 from layoutlint.model.structs import Source
 from layoutlint.reports.finding_phrases import (
+    coverage_part,
     exit_meaning,
     fingerprint,
     order,
@@ -55,7 +58,7 @@ def _run(report: Report) -> dict[str, Any]:
                 "description": {"text": "The folder in which layoutlint ran: the top of the source tree."}
             }
         },
-        "results": [_result(finding, index[finding.rule]) for finding in report.findings],
+        "results": [_result(finding, index[finding.rule], report.builds) for finding in report.findings],
     }
 
 
@@ -97,7 +100,8 @@ def _invocation(report: Report) -> dict[str, Any]:
             *(_notification("note", f"policy {text}") for text in report.coverage.policy),
         ],
         "toolConfigurationNotifications": [
-            {"level": "warning", "message": {"text": text}} for text in report.coverage.unresolved
+            _notification("warning", coverage_part(part, report.builds))
+            for part in report.coverage.unresolved
         ],
     }
 
@@ -106,7 +110,7 @@ def _notification(level: str, text: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": text}}
 
 
-def _result(finding: Finding, index: int) -> dict[str, Any]:
+def _result(finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str, Any]:
     is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
     related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
     return {
@@ -115,7 +119,7 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         # 3.27.10: a result of any kind but `fail` has the level `none`.
         "kind": "open" if is_unknown else "fail",
         "level": "none" if is_unknown else finding.rule.severity.value,
-        "message": {"text": _message(finding)},
+        "message": {"text": _message(finding, builds)},
         "locations": [_location(finding)],
         "relatedLocations": [_related_location(place, n) for n, place in enumerate(related[:_RELATED], 1)],
         "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
@@ -125,12 +129,12 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
     }
 
 
-def _message(finding: Finding) -> str:
-    verdict = finding.verdict
-    lines = [sentence(finding)]
+def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
+    lines = [sentence(finding, builds)]
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
-    lines += [f"To do: {verdict.advice}"] if verdict.advice else []
+    advice = finding_advice(finding)
+    lines += [f"To do: {advice}"] if advice else []
     return "\n".join(lines)
 
 

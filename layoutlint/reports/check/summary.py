@@ -7,10 +7,11 @@ from enum import Enum
 from typing import TypeVar
 
 from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.finding import Finding, Report, Unresolved
+from layoutlint.judgement.messages import finding_message
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
-from layoutlint.reports.finding_phrases import exit_meaning, outcome, share, subject, tally
+from layoutlint.reports.finding_phrases import coverage_part, exit_meaning, outcome, share, subject, tally
 from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -147,13 +148,15 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
     yield line(
         f"  {quantity(coverage.rules, 'rule')}, {coverage.applied} of them applied, on {judged}{within}"
     )
-    unresolved = coverage.unresolved if detail is Detail.VERBOSE else _unprinted_reasons(report)
+    named = coverage.unresolved if detail is Detail.VERBOSE else _unprinted_reasons(report)
+    unresolved = [coverage_part(part, report.builds) for part in named]
+    skipped = [coverage_part(part, report.builds) for part in coverage.skipped]
     gaps = [part for part in coverage.not_covered if part.rules]
     harmless = [part for part in coverage.not_covered if not part.rules]
     undeclared = undeclared_places((*report.findings, *report.kept_findings))
     for label, texts, style in (
         ("unresolved", _short(unresolved, "unresolved name", detail, hidden), "magenta"),
-        ("skipped", _short(coverage.skipped, "skipped rule", detail, hidden), ""),
+        ("skipped", _short(skipped, "skipped rule", detail, hidden), ""),
         ("policy", coverage.policy, ""),
         ("not covered", _first(gaps, "more uncovered part", detail, hidden), "magenta"),
         ("not covered", _short(harmless, "harmless uncovered part", detail, hidden), ""),
@@ -163,11 +166,11 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
         yield from _wrapped(f"  {label}: ", texts, width, style)
 
 
-def _unprinted_reasons(report: Report) -> tuple[str, ...]:
-    """Return the reasons in the coverage that no finding states as well."""
+def _unprinted_reasons(report: Report) -> tuple[Unresolved, ...]:
+    """Return the parts of the coverage that no finding states as well."""
     stated = {
-        f"{origin}: {finding.verdict.message}"
+        (origin, finding_message(finding, report.builds))
         for finding in report.findings
-        for origin in (finding.rule.id, finding.rule.source)
+        for origin in (finding.rule.id, str(finding.rule.source))
     }
-    return tuple(reason for reason in report.coverage.unresolved if reason not in stated)
+    return tuple(part for part in report.coverage.unresolved if (part.by, part.reason) not in stated)

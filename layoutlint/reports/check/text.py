@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
@@ -125,9 +126,9 @@ def _how_often(verdict: Verdict) -> str:
 
 
 def _words(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: int) -> Iterator[Line]:
-    rule, verdict = finding.rule, finding.verdict
+    rule = finding.rule
     first = finding.builds[0][1] if finding.builds else finding
-    yield from paragraph("  what: ", first.verdict.message, width)
+    yield from paragraph("  what: ", finding_message(first), width)
     yield from other_messages(finding, builds, width)
     if not is_short:
         yield from _basis(finding, width)
@@ -138,8 +139,8 @@ def _words(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: i
         yield from paragraph("  stated by: ", rule.origin, width)
     if not is_short:
         yield from _evidence(rule, width)
-    if verdict.advice:
-        yield from paragraph("  to do: ", verdict.advice, width, "bold")
+    if advice := finding_advice(finding):
+        yield from paragraph("  to do: ", advice, width, "bold")
 
 
 def _basis(finding: Finding, width: int) -> Iterator[Line]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from layoutlint.judgement.finding import Coverage, CoverageGap, Report, SkippedRule
+from layoutlint.judgement.finding import Coverage, CoverageGap, Report, SkippedRule, Unresolved
 from layoutlint.judgement.rule import place_as_why
 from layoutlint.judgement.verdict import Outcome, unknown
 from layoutlint.model.record import replace
@@ -29,7 +29,7 @@ LONG = replace(
     readings=REPORT.readings * 3,
     unread=REPORT.unread * 3,
     coverage=Coverage(
-        9, 8, 7, tuple(f"r{n}: struct s{n} is in none of the inputs" for n in range(6)),
+        9, 8, 7, tuple(Unresolved(f"r{n}", f"struct s{n} is in none of the inputs") for n in range(6)),
         tuple(SkippedRule(f"r{n}", "for Linux 4") for n in range(7)), not_covered=REPORT.coverage.not_covered * 6,
     ),
 )  # fmt: skip
