@@ -152,11 +152,9 @@ def main() -> NoReturn:
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
     except ReadError as error:
-        _fail(escapes.inline(str(error)), EXIT_UNKNOWN)
-    except RuleFileError as error:
-        _fail("\n".join(map(escapes.inline, error.messages)), EXIT_USAGE)
+        _fail(str(error), EXIT_UNKNOWN)
     except LayoutlintError as error:
-        _fail(escapes.inline(str(error)), EXIT_USAGE)
+        _exit_with(_usage_messages(error), EXIT_USAGE)
     except MemoryError:
         _fail("there is not enough memory; the run was not finished", EXIT_UNKNOWN)
     except _BrokenOutput:
@@ -187,13 +185,21 @@ def _refuse_ambiguous(arguments: list[str]) -> None:
             )
 
 
+def _usage_messages(error: LayoutlintError) -> tuple[str, ...]:
+    """Return the messages of an error, which begin with a place in a file or with the program."""
+    if isinstance(error, RuleFileError):
+        return error.messages
+    has_place = isinstance(error, UsageError) and error.place
+    return (str(error) if has_place else f"layoutlint: {error}",)
+
+
 def _internal(error: Exception) -> NoReturn:
     if os.environ.get("LAYOUTLINT_DEBUG"):
         import traceback
 
         traceback.print_exc()
     message = f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)"
-    _fail(escapes.inline(message), EXIT_INTERNAL)
+    _fail(message, EXIT_INTERNAL)
 
 
 def _open_streams() -> None:
@@ -223,10 +229,13 @@ def _drop_output() -> None:
 
 
 def _fail(message: str, status: int) -> NoReturn:
+    """Write a message that begins with no place to stderr, and exit."""
+    _exit_with((f"layoutlint: {message}",), status)
+
+
+def _exit_with(messages: tuple[str, ...], status: int) -> NoReturn:
     with suppress(OSError):  # the status remains
-        for line in message.split("\n"):
-            has_place = status == EXIT_USAGE and ":" in line.split(" ")[0]
-            sys.stderr.write(escapes.lines((line if has_place else f"layoutlint: {line}",)))
+        sys.stderr.write(escapes.lines(messages))
         sys.stderr.flush()
     sys.exit(status)
 

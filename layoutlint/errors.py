@@ -47,6 +47,15 @@ class RuleFileError(LayoutlintError):
 class UsageError(LayoutlintError):
     """A mistake on the command line: exit status 2."""
 
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason, place)
+        self.reason = reason
+        self.place = place
+        """The file, with the line if it is known, or the option with the mistake; empty for none."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}" if self.place else self.reason
+
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the nearest of some names, to end a message; empty if none is near."""

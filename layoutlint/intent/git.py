@@ -87,8 +87,9 @@ def commit(revision: str) -> Commit:
     top = os.path.realpath(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
     if top != _holder(folder):
         raise UsageError(
-            f"--policy-from: the configuration of this repository puts its working tree into {top} "
-            "(core.worktree); run in a checkout of its own"
+            f"the configuration of this repository puts its working tree into {top} "
+            "(core.worktree); run in a checkout of its own",
+            "--policy-from",
         )
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     try:

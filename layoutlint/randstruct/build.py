@@ -111,4 +111,4 @@ def _read_text(folder: str, name: str) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise UsageError(f"{path}: {files.error_reason(error)}") from error
+        raise UsageError(files.error_reason(error), path) from error

@@ -70,7 +70,7 @@ _FIRST = (4, 13)
 """The first version of Linux with the plugin."""
 
 
-def plugin_of_version(text: str) -> Plugin:
+def plugin_of_version(text: str, option: str = "--kernel-version") -> Plugin:
     """Return the plugin of a version such as `6.1` (the last release of that series), `6.1.64` or
     `6.1.0-50-amd64`.
 
@@ -79,10 +79,10 @@ def plugin_of_version(text: str) -> Plugin:
     """
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise UsageError(f"--kernel-version {text!r}: wanted X.Y, such as 6.12, or a kernel source")
+        raise UsageError(f"{option} {text!r}: wanted X.Y, such as 6.12, or a kernel source")
     version = tuple(int(number) for number in match.group(1, 2, 3) if number is not None)
     if version < _FIRST:
-        raise UsageError(f"--kernel-version {text}: Linux randomises layouts since 4.13")
+        raise UsageError(f"{option} {text}: Linux randomises layouts since 4.13")
     possibilities = {
         name: _has(version, change, bool(match[4]), bool(match[5])) for name, change in _CHANGES.items()
     }
@@ -124,7 +124,7 @@ def plugin_of_source(tree: str) -> Plugin | None:
     try:
         content = files.read_start(path, _LARGEST).decode("latin-1")
     except OSError as error:
-        raise UsageError(f"{path}: {files.error_reason(error)}") from error
+        raise UsageError(files.error_reason(error), path) from error
     text = re.sub(r"/\*.*?(?:\*/|\Z)|//[^\n]*", "", content, flags=re.S)
     return Plugin(
         _matching_behaviours({name: tells(text) for name, tells in _PARSERS.items()}), f"{tree} (source)"

@@ -85,7 +85,7 @@ def _find_types(name: Name, structs: list[Struct]) -> Iterator[str | Inner]:
     if places and not matches and not name.is_optional:
         path = ".".join(name.path)
         reason = f"struct {name.struct} has no struct without a name that holds `{path}`"
-        raise UsageError(f"{name.place}: {reason}")
+        raise UsageError(reason, name.place)
     yield from matches
 
 
@@ -110,33 +110,33 @@ def _find_positions(
     return None
 
 
-def read_names(texts: Iterable[str]) -> Names:
+def read_names(texts: Iterable[str], option: str = "--randomized") -> Names:
     """Read names, separated by commas, or files with one or more names per line; `#` starts a comment.
 
     Raises UsageError, with file and line, for an invalid or repeated name.
     """
-    names = tuple(name for text in texts for name in _read_text(text))
+    names = tuple(name for text in texts for name in _read_text(text, option))
     first: dict[tuple[str, tuple[str, ...]], Name] = {}
     for name in names:
         other = first.setdefault((name.struct, name.path), name)
         if other is not name:
             spelled = ".".join((name.struct, *name.path))
             how = "twice" if other.is_kept == name.is_kept else "both with and without `!`"
-            raise UsageError(f"{name.place}: `{spelled}` is given {how} ({other.place})")
+            raise UsageError(f"`{spelled}` is given {how} ({other.place})", name.place)
     return Names(names)
 
 
-def _read_text(text: str) -> Iterator[Name]:
+def _read_text(text: str, option: str) -> Iterator[Name]:
     if not os.path.exists(text) or os.path.isdir(text):
         for word in filter(None, (part.strip() for part in text.split(","))):
-            yield _parse_name(word, "--randomized")
+            yield _parse_name(word, option)
         return
     try:
         content = files.read_start(text, _LARGEST + 1, through_pipe=True).decode("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{text}: {files.error_reason(error)}") from error
+        raise UsageError(files.error_reason(error), text) from error
     if len(content) > _LARGEST:
-        raise UsageError(f"{text}: has more than {_LARGEST} characters, and so no file of names")
+        raise UsageError(f"has more than {_LARGEST} characters, and so no file of names", text)
     for number, line in enumerate(content.split("\n"), 1):
         for word in line.partition("#")[0].replace(",", " ").split():
             yield _parse_name(word, f"{text}:{number}")
@@ -145,5 +145,5 @@ def _read_text(text: str) -> Iterator[Name]:
 def _parse_name(word: str, place: str) -> Name:
     match = _NAME.fullmatch(word)
     if match is None:
-        raise UsageError(f"{place}: {word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)")
+        raise UsageError(f"{word!r} is no name of a struct (`NAME`, `!NAME` or `NAME.MEMBER`)", place)
     return Name(place, match[2], tuple(match[3].split(".")[1:]), bool(match[1]))

@@ -54,8 +54,9 @@ class Randomisation(Record, frozen=True):
             return
         if shuffled.by == "clang":
             raise UsageError(
-                f"{reading.path}: {shuffled.sign}, and clang's debug information has the order of its build: "
-                "leave --randstruct out"
+                f"{shuffled.sign}, and clang's debug information has the order of its build: "
+                "leave --randstruct out",
+                reading.path,
             )
         if self.mode.startswith("clang") or shuffled.mode not in (None, self.mode):
             raise UsageError(

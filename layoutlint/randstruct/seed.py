@@ -41,7 +41,7 @@ class Seed(Record, frozen=True):
         return f"was built with a seed that has the SHA-256 {hashed}; that of the seed given is {self.hash}"
 
 
-def read_seed(text: str) -> Seed:
+def read_seed(text: str, option: str = "--seed") -> Seed:
     """Read the seed of an option: its digits, or a file that contains them.
 
     Accepts the files of a kernel build: `randstruct.seed` and `randomize_layout_seed.h`. Raises UsageError,
@@ -50,17 +50,17 @@ def read_seed(text: str) -> Seed:
     if os.path.exists(text):
         return _from_file(text)
     if os.sep in text or "." in text:
-        raise UsageError(f"--seed: {text}: no such file")
-    return _parse_seed(text, "--seed")
+        raise UsageError(f"{text}: no such file", option)
+    return _parse_seed(text, option)
 
 
 def _from_file(path: str) -> Seed:
     try:
         content = files.read_start(path, _LARGEST + 1, through_pipe=True)
     except OSError as error:
-        raise UsageError(f"{path}: {files.error_reason(error)}") from error
+        raise UsageError(files.error_reason(error), path) from error
     if len(content) > _LARGEST:
-        raise UsageError(f"{path}: is larger than {_LARGEST} bytes, and so no file with a seed")
+        raise UsageError(f"is larger than {_LARGEST} bytes, and so no file with a seed", path)
     return _from_text(path, content.decode("latin-1"))
 
 
@@ -71,12 +71,12 @@ def _from_text(path: str, text: str) -> Seed:
     hashed = _HASHED.search(text)
     if hashed:
         place = f"{path}:{_line_number(text, hashed.start())}"
-        raise UsageError(f"{place}: holds the hash of a seed, from which the seed cannot be told")
+        raise UsageError("holds the hash of a seed, from which the seed cannot be told", place)
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
-        raise UsageError(f"{path}: holds no seed: it is empty")
+        raise UsageError("holds no seed: it is empty", path)
     if len(lines) > 1:
-        raise UsageError(f"{path}:{lines[1][0]}: more than one line, and no `randstruct_seed` among them")
+        raise UsageError("more than one line, and no `randstruct_seed` among them", f"{path}:{lines[1][0]}")
     return _parse_seed(lines[0][1], f"{path}:{lines[0][0]}")
 
 
@@ -94,7 +94,7 @@ def _parse_seed(text: str, place: str) -> Seed:
     digits = match.end() if match else 0
     if digits < len(text):
         wrong = f"{text[digits]!r} at position {digits + 1}"
-        raise UsageError(f"{place}: a seed is {DIGITS} hexadecimal digits; {wrong} is none")
+        raise UsageError(f"a seed is {DIGITS} hexadecimal digits; {wrong} is none", place)
     if digits != DIGITS:
-        raise UsageError(f"{place}: a seed is {DIGITS} hexadecimal digits; here are {digits}")
+        raise UsageError(f"a seed is {DIGITS} hexadecimal digits; here are {digits}", place)
     return Seed(text)

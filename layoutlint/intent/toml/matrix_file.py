@@ -39,7 +39,7 @@ TOP_KEYS = ("defaults", "axis", "build", "exclude")
 _MOST_BUILDS = 1000
 _LARGEST = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_KEYS = options.OptionNames("`seed`", "`kernel_version`", "`randomized`")
 _DEFINE = re.compile(r"[A-Za-z_]\w*(?:\([^()]*\))?(?:=.*)?", re.DOTALL)
 
 
@@ -239,11 +239,10 @@ class _Reader(Record):
                 randomised.kernel if randomised.mode else None,
                 randomised.marked,
                 (),
+                _KEYS,
             )
         except UsageError as error:
-            self._report_once(
-                plan, _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", str(error))
-            )
+            self._report_once(plan, str(error))
         return {"randomised": randomised, "kernel": kernel}
 
     def _report_once(self, plan: _Plan, message: str) -> None:
