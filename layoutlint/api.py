@@ -12,6 +12,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements, field_lines
 from layoutlint.geometry.placement import placements as _placements
 from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.reading import ReadOptions
@@ -37,6 +38,8 @@ __all__ = [
     "Verdict",
     "check",
     "field_lines",
+    "finding_advice",
+    "finding_message",
     "format_report",
     "placements",
     "read",
