@@ -110,13 +110,14 @@ def check(
     Raises RuleFileError with all mistakes of the rule files; UsageError for an unknown pack, or if no rule
     applies to the inputs. Failures to read are in `Report.unread`.
     """
+    from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
     from layoutlint.lint.options import Options
 
     chosen = _packs(_strings(rules, "rules"), _strings(packs, "packs"))
     linux = rule_file.kernel_packs_beside(chosen) if kernel_packs else ()
-    rule_file.refuse_same_ids((*chosen, *linux))
+    chosen, linux = apply_overrides(chosen, linux)
     options = Options(
         only=structs,
         annotations=annotations,

@@ -149,6 +149,7 @@ def check(
     reading: ReadingOptions,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
+    from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
 
@@ -169,7 +170,7 @@ def check(
     if builds:
         _refuse_guesses(packs)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
-    rule_file.refuse_same_ids((*packs, *kernel_packs))
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
     options = _options(flags, inputs, policy, own, randomising, placement, reading)

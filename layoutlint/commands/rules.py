@@ -49,9 +49,12 @@ def _rule_line(rule: Rule) -> str:
 def rules_check(rule_paths: tuple[str, ...]) -> None:
     """Report every mistake in rule files and their cases, with file and line."""
     from layoutlint.commands import terminal
+    from layoutlint.intent.overrides import read_overrides
     from layoutlint.intent.toml import case_file, rule_file
 
-    loaded = case_file.load_all(rule_file.load(rule_paths))
+    packs = rule_file.load(rule_paths)
+    read_overrides(packs)
+    loaded = case_file.load_all(packs)
     count = sum(len(pack.rules) for pack, _ in loaded)
     cases = sum(len(cases) for _, cases in loaded)
     summary = f"{_count(count, 'rule')} in {_count(len(loaded), 'file')}"

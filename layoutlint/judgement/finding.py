@@ -77,6 +77,8 @@ class Coverage(Record, frozen=True):
     """Origins of the rule files and suppressions, if a base commit decides."""
     not_covered: tuple[CoverageGap, ...] = ()
     """Parts of inputs that were not checked."""
+    overridden: tuple[str, ...] = ()
+    """Rules that rule files turn off or give another severity, each with the place and the reason."""
     guessed: tuple[str, ...] = ()
     """Number of notes of the guessing packs, and number of them in the report."""
 

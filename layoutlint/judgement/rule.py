@@ -190,6 +190,16 @@ class StructIntent(Record, frozen=True):
     """The inputs to which the statements apply."""
 
 
+class Override(Record, frozen=True):
+    """A statement of a rule file about a rule of another one: it is off, or has another severity."""
+
+    rule_id: str
+    source: Source
+    why: str
+    severity: Severity | None
+    """None turns the rule off."""
+
+
 class Pack(Record, frozen=True, dict=True):
     """One rule file."""
 
@@ -206,6 +216,10 @@ class Pack(Record, frozen=True, dict=True):
     """Whether it guesses for code without rules: its notes are ranked, and no shipped pack is
     active with it."""
     shipped: bool = False
+    overrides: tuple[Override, ...] = ()
+    """What it states about rules of other packs."""
+    overridden: tuple[str, ...] = ()
+    """What other packs changed in its rules, as sentences for the coverage."""
 
     @cached_property
     def _intents(self) -> StructMap[StructIntent]:

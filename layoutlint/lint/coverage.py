@@ -51,6 +51,7 @@ def coverage_of(
         unresolved=tuple(dict.fromkeys(unresolved)),
         skipped=tuple(SkippedRule(r.id, reason) for r, reason in reasons.items() if r not in judging),
         not_covered=omitted,
+        overridden=tuple(dict.fromkeys(text for i in inputs for pack in i.packs for text in pack.overridden)),
     )
 
 

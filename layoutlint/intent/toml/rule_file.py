@@ -18,7 +18,7 @@ from layoutlint.intent.toml.storage import STORAGE_KEYS, read_storage
 from layoutlint.intent.toml.surroundings import around_of
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
-from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Pack, Rule, Severity, StructIntent
+from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent
 from layoutlint.kinds import (
     KINDS,
     PAIRABLE_KINDS,
@@ -50,6 +50,8 @@ RULE_KEYS = (
     "around",
     "line_pairs",
 )
+
+OVERRIDE_KEYS = ("enabled", "severity", "why")
 
 _ID = re.compile(r"[A-Za-z0-9][\w./-]*")
 _STRUCT_NAME = re.compile(r"(?!\d)(?:[\w$*?]|\[!?[^\[\]]+\])+")
@@ -231,7 +233,7 @@ class _Reader:
 
     def pack(self) -> Pack:
         """Return the pack of the whole file."""
-        self._top.allow_only(("pack", "struct", "variables", "rule"), _top_key)
+        self._top.allow_only(("pack", "struct", "variables", "rule", "override"), _top_key)
         self._header.allow_only(PACK_KEYS)
         return Pack(
             name=self._name,
@@ -243,7 +245,22 @@ class _Reader:
             kernel=self._header.get("for", converters.choice(("linux",))) == "linux",
             guesses=self._guesses,
             shipped=self._shipped,
+            overrides=tuple(self._overrides()),
         )
+
+    def _overrides(self) -> Iterator[Override]:
+        tables = self._top.table("override", "[override]")
+        for rule_id in tables.data:
+            table = tables.table(rule_id, f'[override."{rule_id}"]')
+            table.allow_only(OVERRIDE_KEYS)
+            enabled = table.get("enabled", converters.boolean)
+            severity = table.get("severity", converters.choice(s.value for s in Severity))
+            why = table.require("why", converters.text)
+            if (enabled is False) == ("severity" in table.data):
+                table.report(f"{table.label} needs either `enabled = false` or a `severity`")
+            elif why is not None:
+                chosen = None if severity is None else Severity(severity)
+                yield Override(rule_id, self._source(table.line), why, chosen)
 
     def _source(self, line: int) -> Source:
         return Source(self._path, line)

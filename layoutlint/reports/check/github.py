@@ -30,6 +30,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield _unread_command(unread)
     for sentence_of_policy in report.coverage.policy:
         yield command("notice", {"title": "policy"}, sentence_of_policy)
+    for change in report.coverage.overridden:
+        yield command("notice", {"title": "overridden rule"}, change)
     for part in report.coverage.not_covered:
         yield command("error" if part.rules else "notice", {"title": "not covered"}, str(part))
     yield escapes.line(f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}")

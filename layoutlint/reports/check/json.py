@@ -196,6 +196,7 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> dict[str, Any]:
         "skipped": [coverage_part(part, builds) for part in coverage.skipped],
         "guessed": list(coverage.guessed),
         "policy": list(coverage.policy),
+        "overridden": list(coverage.overridden),
         "not_covered": [_not_covered(part) for part in coverage.not_covered],
     }
 

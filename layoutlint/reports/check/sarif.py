@@ -98,6 +98,7 @@ def _invocation(report: Report) -> dict[str, Any]:
                 for part in report.coverage.not_covered
             ),
             *(_notification("note", f"policy {text}") for text in report.coverage.policy),
+            *(_notification("note", f"overridden {text}") for text in report.coverage.overridden),
         ],
         "toolConfigurationNotifications": [
             _notification("warning", coverage_part(part, report.builds))

@@ -24,7 +24,7 @@ KEYS = [
     (["findings", 0, "intent"], ["by", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "line_pairs", "total", "violating", "bases", "basis", "orders"]),
     (["unread", 0], ["origin", "reason", "files", "builds"]),
-    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "not_covered"]),
+    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "overridden", "not_covered"]),
     (["coverage", "not_covered", 0], ["origin", "reason", "structs", "rules", "builds"]),
 ]
 
