@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from layoutlint.geometry.definitions import Shapes, element_bits
 from layoutlint.geometry.layout import Layout
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Field, Struct, Unstated
@@ -30,7 +30,7 @@ class Evidence:
                 for member, least in _members_after_holes(struct):
                     if not hidden or (element_bits(member) or 0) > _WIDEST_ATOMIC * 8:
                         self._record_use(member, -least)
-            is_hidden = any(alignment.hides_uses(struct.unstated) for struct in reading.structs)
+            is_hidden = any(possible_alignments.hides_uses(struct.unstated) for struct in reading.structs)
             for variable in () if is_hidden else reading.misplaced:
                 start = variable.bit_offset >> 3
                 self._record_use(variable, ((start & -start) << 1) - 1)
@@ -42,7 +42,7 @@ class Evidence:
             masks_by_shape is None
             or not struct.unstated
             or struct.realigned_from
-            or alignment.hides_uses(struct.unstated)
+            or possible_alignments.hides_uses(struct.unstated)
         ):
             return struct
         mask = masks_by_shape.get(self._shapes.number_of(struct.fields))
@@ -65,7 +65,7 @@ def _members_after_holes(struct: Struct) -> Iterator[tuple[Field, int]]:
     while waiting:
         fields, aggregate = waiting.pop()
         if aggregate == "struct":
-            proofs = alignment.of_holes(fields, struct.unstated, struct.target)
+            proofs = possible_alignments.of_holes(fields, struct.unstated, struct.target)
             yield from (proof for proof in proofs if proof[0].members)
         waiting += [
             (member.members, member.aggregate) for member in fields if member.type.left.endswith("{...}")
@@ -110,7 +110,7 @@ class Proofs(Record):
 
 def _has_open_alignment(struct: Struct) -> bool:
     """Return whether a struct has several possible alignments that its uses can narrow."""
-    if not struct.bit_size or struct.problem or alignment.hides_uses(struct.unstated):
+    if not struct.bit_size or struct.problem or possible_alignments.hides_uses(struct.unstated):
         return False
     return len(Layout(struct).alignments) > 1
 

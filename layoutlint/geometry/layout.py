@@ -12,7 +12,7 @@ from math import isqrt, prod
 from operator import attrgetter
 
 from layoutlint.geometry.group_marks import parse_marker
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.paths import Steps, indices, is_pattern, steps_of
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
@@ -271,7 +271,7 @@ class Layout(Record, frozen=True, dict=True):
     @cached_property
     def _alignments(self) -> tuple[int, int]:
         """The likeliest alignment, and the mask of all possible ones."""
-        return alignment.struct_alignments(self.struct, self.bit_size)
+        return possible_alignments.struct_alignments(self.struct, self.bit_size)
 
     @cached_property
     def align(self) -> Alignment:
@@ -290,7 +290,7 @@ class Layout(Record, frozen=True, dict=True):
     @property
     def alignments(self) -> tuple[int, ...]:
         """Every possible alignment in ascending order: several if the input does not state it."""
-        return alignment.values(self._alignments[1])
+        return possible_alignments.values(self._alignments[1])
 
     def with_alignment(self, align: int) -> Layout:
         """Return the layout of the struct with one of the possible alignments."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.annotations.comments import annotations_in
-from layoutlint.intent.annotations.grammar import AnnotationError
-from layoutlint.intent.annotations.grammar import parse as parse_annotation
 from layoutlint.intent.annotations.rules import Suppression
+from layoutlint.intent.annotations.syntax import AnnotationError
+from layoutlint.intent.annotations.syntax import parse as parse_annotation
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from layoutlint.geometry import slab
+from layoutlint.geometry import slab_pages
 from layoutlint.geometry.allocators import LARGEST_CLASS, kmalloc_class
-from layoutlint.geometry.slab import LARGEST_ORDER, MOST_CPUS, Slab
+from layoutlint.geometry.slab_pages import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -126,7 +126,8 @@ class Allocation(Record, frozen=True):
                 raise CannotTell(f"slabs are for slab caches and kmalloc, and the rule file says `{word}`")
             if (
                 word == "kmalloc"
-                and (slab.object_stride(context.storage, context.allocation_request) or 0) > LARGEST_CLASS
+                and (slab_pages.object_stride(context.storage, context.allocation_request) or 0)
+                > LARGEST_CLASS
             ):
                 large = f"what is larger than {LARGEST_CLASS} bytes"
                 raise CannotTell(f"kmalloc gives pages of its own to {large}, and no slab")
@@ -167,14 +168,14 @@ class Allocation(Record, frozen=True):
     def _slabs_of_size(self, context: Context, more: int) -> dict[int, Slab]:
         """Return the slabs of a struct with `more` bytes, by the number of CPUs. Raises CannotTell."""
         request = context.allocation_request
-        stride = slab.object_stride(context.storage, replace(request, size=request.size + more))
+        stride = slab_pages.object_stride(context.storage, replace(request, size=request.size + more))
         if stride is None:
             raise CannotTell("how far objects are apart is not known: they are in arrays of any length")
         if self.order is not None:
-            return {0: slab.slab_of_order(stride, self.order, self.page)}
+            return {0: slab_pages.slab_of_order(stride, self.order, self.page)}
         # Only the number of binary digits of the CPU count matters.
         cpu_counts = [self.cpus] if self.cpus else [1 << digits for digits in range(MOST_CPUS.bit_length())]
-        return {cpus: slab.compute_slab(stride, cpus, self.page) for cpus in cpu_counts}
+        return {cpus: slab_pages.compute_slab(stride, cpus, self.page) for cpus in cpu_counts}
 
     def _allows(self, slab: Slab) -> bool:
         if self.min_per_slab is not None and slab.objects < self.min_per_slab:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from layoutlint.errors import ReadError
-from layoutlint.geometry import placement, slab
+from layoutlint.geometry import placement, slab_pages
 from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.lookup import StructMap
@@ -110,7 +110,7 @@ def _notes_on_struct(struct: Struct, proposals: tuple[Proposal, ...], options: O
 
 def _placement_of(storage: Storage, size: int, line_size: int) -> Storage:
     """Return the placement with the alignment that SLAB_HWCACHE_ALIGN gives objects of up to half a line."""
-    part = slab.hwcache_alignment(size, line_size)
+    part = slab_pages.hwcache_alignment(size, line_size)
     if storage.word != LINE or part == line_size:
         return storage
     return replace(storage, word="slab", align=part)

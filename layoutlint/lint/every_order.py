@@ -12,9 +12,9 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context
 from layoutlint.judgement.rule import Rule, Traits, paths_of
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict, unknown
-from layoutlint.lint import open_alignments
+from layoutlint.lint import unknown_alignments
 from layoutlint.lint.placing import Case, RulePlacements
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED
@@ -38,13 +38,13 @@ def judge_every_order(rule: Rule, struct: Struct, shape: Shape, where: RulePlace
     storage = where.pack.storage(struct)
     if storage is not None and storage.word == EMBEDDED:  # the containers decide where an object starts
         return _judge_alignment(rule, struct, shape, where, shape.align)
-    declared = alignment.reorder(struct, struct.fields, struct.bit_size or 0, shape.align)
+    declared = possible_alignments.reorder(struct, struct.fields, struct.bit_size or 0, shape.align)
     verdicts = []
     for case in _cases(declared, where):
         align = case.aligns[-1] if case.aligns else shape.align
         verdicts.append((case, _judge_alignment(rule, struct, shape, where, align)))
     outcomes = {verdict.outcome for _, verdict in verdicts}
-    return verdicts[0][1] if len(outcomes) == 1 else open_alignments.unknown_alignment(declared, verdicts)
+    return verdicts[0][1] if len(outcomes) == 1 else unknown_alignments.unknown_alignment(declared, verdicts)
 
 
 def _cases(declared: Struct, where: RulePlacements) -> tuple[Case, ...]:

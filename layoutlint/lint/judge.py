@@ -13,12 +13,12 @@ from layoutlint.judgement.context import CannotTell, Context, NoSuchField, NotAp
 from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
-from layoutlint.lint import open_alignments
+from layoutlint.lint import unknown_alignments
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.judged_input import JudgedInput
-from layoutlint.lint.open_alignments import CaseVerdicts
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
+from layoutlint.lint.unknown_alignments import CaseVerdicts
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
@@ -156,7 +156,7 @@ def _judge_definition(
             verdicts = _judge_cases(rule, layout, where, check, True)
     except CannotTell as error:
         return _unknown_verdict(rule, error)
-    return _common_verdict(rule, verdicts) or open_alignments.unknown_alignment(struct, verdicts)
+    return _common_verdict(rule, verdicts) or unknown_alignments.unknown_alignment(struct, verdicts)
 
 
 def _judge_cases(

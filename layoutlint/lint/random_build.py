@@ -12,7 +12,7 @@ from layoutlint.judgement.context import CannotTell
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.options import Options
 from layoutlint.lint.reading import Inputs, read_inputs
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Field, Struct
@@ -281,7 +281,9 @@ def _possible_places(way: Container, struct: Struct, shape: Shape, line: int) ->
 
 def _struct_in_order(struct: Struct, shape: Shape, layouts: Mapping[Shape, ShapeLayout]) -> Struct:
     """Return a struct in one of its possible orders."""
-    return alignment.reorder(struct, shape.move_members(layouts), layouts[shape].bit_size, shape.align)
+    return possible_alignments.reorder(
+        struct, shape.move_members(layouts), layouts[shape].bit_size, shape.align
+    )
 
 
 def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[list[Reading], Surroundings]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import TypeVar
 
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.declared import Inner, StructDeclaration
 from layoutlint.model.randomised import Randomisation
 from layoutlint.model.record import Record, replace
@@ -84,7 +84,9 @@ class Relayouter:
         how = Randomisation(self.scheme.mode, self.scheme.seed.hash, None, new.is_own)
         if new.align is None:
             return replace(struct, fields=new.fields, bit_size=new.bit_size, randomised=how)
-        return replace(alignment.reorder(struct, new.fields, new.bit_size, new.align), randomised=how)
+        return replace(
+            possible_alignments.reorder(struct, new.fields, new.bit_size, new.align), randomised=how
+        )
 
     def _relay_type(self, type_: Type, target: Target) -> _Relaid:
         inner = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.structs import Field
 from layoutlint.model.target import Target
 
@@ -196,7 +196,7 @@ def may_straddle(
     for field, end in zip(fields, _ends(fields, bit_size, is_union), strict=True):
         is_gap = field.bit_offset + (field.bit_size or 0) + 8 <= end
         is_unexplained = is_gap and not _is_explained(fields, field, end)
-        can_be = alignment.may_be_whole(field) and not field.is_bitfield
+        can_be = possible_alignments.may_be_whole(field) and not field.is_bitfield
         is_explained = not follows_unexplained and _may_be_explained(fields, field, end, states_aligned)
         doubtful.append(can_be and is_unexplained and not is_explained)
         follows_unexplained = is_unexplained

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutlint.geometry import placement
-from layoutlint.geometry import slab as slabs
+from layoutlint.geometry import slab_pages as slabs
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.verdict import Outcome, Verdict

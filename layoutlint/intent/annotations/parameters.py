@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from layoutlint.errors import did_you_mean
-from layoutlint.intent.annotations.grammar import AnnotationError, Term
+from layoutlint.intent.annotations.syntax import AnnotationError, Term
 from layoutlint.judgement.rule import Key
 from layoutlint.kinds import find_kind
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
 from layoutlint.errors import RuleFileError, did_you_mean
-from layoutlint.intent.annotations.grammar import AnnotationError, Ignore, Meaning, Term, parse
 from layoutlint.intent.annotations.parameters import spellings, values
+from layoutlint.intent.annotations.syntax import AnnotationError, Ignore, Meaning, Term, parse
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Kind, Pack, Rule, Severity, StructIntent, place_as_why
 from layoutlint.kinds import KINDS, find_kind

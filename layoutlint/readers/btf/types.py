@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Unstated
@@ -177,7 +177,7 @@ class Decoder:
         fields, count = self.fields(record, depth)
         spelling = self.spell(record.id)
         bits, is_union = record.value * 8, record.kind == blob.UNION
-        align, alignments = alignment.possible(fields, bits, is_union, None, UNSTATED, self._target)
+        align, alignments = possible_alignments.possible(fields, bits, is_union, None, UNSTATED, self._target)
         possible = 0 if alignments == align else alignments
         padded_bits = scalars.atomic_bits(bits)
         return Type(

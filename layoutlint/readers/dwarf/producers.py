@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.structs import Unstated
 from layoutlint.model.target import Target
 from layoutlint.readers.dwarf.format.constants import attribute
@@ -67,7 +67,7 @@ def of_producer(text: str, version: int, target: Target) -> Unstated:
         left_out |= Unstated.WIDE
     if "-mms-bitfields" in text:
         left_out |= Unstated.UNNAMED
-    if alignment.strict(target) or "-mstrict-align" in text:
+    if possible_alignments.strict(target) or "-mstrict-align" in text:
         left_out |= Unstated.AS_LARGE
     return left_out
 

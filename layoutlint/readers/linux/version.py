@@ -1,4 +1,7 @@
-"""The Linux version of an input, if it states it: its release, its version, and options that these state."""
+"""The Linux version of an input, if it states it: its release, its version, and options that these state.
+
+The version of a kernel source tree is read by `readers.clang.kernel.tree`.
+"""
 
 from __future__ import annotations
 

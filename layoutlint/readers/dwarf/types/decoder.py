@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutlint.model import alignment
+from layoutlint.model import possible_alignments
 from layoutlint.model.ctype import CType
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Source, Unstated
@@ -194,7 +194,7 @@ class Decoder:
             for member in fields:
                 if member.bit_offset < 0 or member.bit_offset + (member.bit_size or 0) > size * 8:
                     raise DwarfError(f"member {member.name} stands outside its struct", end)
-            likely, possible = alignment.possible(
+            likely, possible = possible_alignments.possible(
                 fields, size * 8, is_union, align, self.unstated & ~_OF_TYPES, self.target
             )
             body = self._bodies[key] = Body(
@@ -419,7 +419,7 @@ class Decoder:
         if ALIGNMENT in values:
             possible, plain_align = 0, plain_align or inner.possible or inner.align or 0
         elif is_typedef and self.hides_typedefs and natural is not None:
-            possible = alignment.ANY
+            possible = possible_alignments.ANY
         stands_for = (inner.spelling, *inner.stands_for) if is_typedef else inner.stands_for
         return self._intern_type(
             ctype, size, align, inner.aggregate, inner.dims, inner.members, inner.field_count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.intent.annotations.grammar import AnnotationError, Ignore, Meaning, Term, parse
+from layoutlint.intent.annotations.syntax import AnnotationError, Ignore, Meaning, Term, parse
 
 MEANINGS = [
     ("hot-read", Meaning((Term("hot-read"),))),
