@@ -88,6 +88,13 @@ class Traits(Record, frozen=True):
     """Whether a rule with `around` can be of this kind."""
     uses_accesses: bool = False
     """Whether a verdict depends on the declared accesses of fields, even if the rule names none."""
+    about: Literal["struct", "variables", "either"] = "struct"
+    """Whether rules name a struct, or are about variables; `either`: about variables with a key of that
+    name."""
+    line_pairs: bool = False
+    """Whether rules can keep fields apart by aligned pairs of lines."""
+    line_pairs_if: str = ""
+    """The parameter that must be true for that; empty for none."""
     evidence_key: Literal["fields", "array"] = "fields"
     """The key with which a rule names the evidence of a verdict."""
     is_built_in: bool = False

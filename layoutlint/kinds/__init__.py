@@ -31,19 +31,16 @@ KINDS = {
 }
 """The class of each kind, in the order of the manual. The module has the name of the kind."""
 
-VARIABLE_KINDS = ("neighbours",)
-"""Kinds whose rules are about variables, and name no struct."""
-STRUCT_OR_VARIABLE_KINDS = ("stride",)
-"""Kinds whose rules are about variables if they have the key `variables`."""
-
-
-PAIRABLE_KINDS = ("separate", "isolated", "access", "guards", "stride", "neighbours")
-"""Kinds that keep fields apart, and so can do it by aligned pairs of lines."""
-
 
 def can_use_pairs(kind: Kind) -> bool:
     """Return whether a rule can be judged by pairs of lines: not if it brings fields together."""
-    return kind.name in PAIRABLE_KINDS and getattr(kind, "contended", True)
+    traits = kind.traits
+    return traits.line_pairs and (not traits.line_pairs_if or bool(getattr(kind, traits.line_pairs_if)))
+
+
+def names_of_pairable_kinds() -> tuple[str, ...]:
+    """Return the kinds that keep fields apart, and so can do it by aligned pairs of lines."""
+    return tuple(kind.name for kind in all_kinds() if kind.traits.line_pairs)
 
 
 @cache

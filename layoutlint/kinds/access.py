@@ -37,7 +37,12 @@ class AccessApart(Record, frozen=True):
 
     name: ClassVar[str] = "access"
     traits: ClassVar[Traits] = Traits(
-        fields="named", needs_size=False, arranges="apart", in_containers=True, uses_accesses=True
+        fields="named",
+        needs_size=False,
+        arranges="apart",
+        in_containers=True,
+        uses_accesses=True,
+        line_pairs=True,
     )
     summary: ClassVar[str] = "no field that is read often shares a cache line with one that is written often"
     keys: ClassVar[tuple[Key, ...]] = (

@@ -40,7 +40,9 @@ class Guards(Record, frozen=True):
     """A contended lock shares no line with its data; an uncontended one is on one line with it."""
 
     name: ClassVar[str] = "guards"
-    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False)
+    traits: ClassVar[Traits] = Traits(
+        fields="named", needs_size=False, line_pairs=True, line_pairs_if="contended"
+    )
     summary: ClassVar[str] = (
         "a lock and what it guards are on one cache line, or on different ones if contended"
     )

@@ -33,7 +33,7 @@ class Isolated(Record, frozen=True):
     """No other field is on the lines of the fields."""
 
     name: ClassVar[str] = "isolated"
-    traits: ClassVar[Traits] = Traits(fields="near", arranges="apart", in_containers=True)
+    traits: ClassVar[Traits] = Traits(fields="near", arranges="apart", in_containers=True, line_pairs=True)
     summary: ClassVar[str] = "no other field of the struct is on a cache line of the fields"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "paths", "fields that have their lines to themselves, as a group", required=True),

@@ -46,7 +46,7 @@ class Neighbours(Record, frozen=True):
     """Variables share no line with those that disturb them."""
 
     name: ClassVar[str] = "neighbours"
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(about="variables", line_pairs=True)
     summary: ClassVar[str] = (
         "no variable that is read often shares a cache line with one that is written often"
     )
@@ -164,6 +164,11 @@ class Neighbours(Record, frozen=True):
                 for one, other in variables.adjacent_parts(variable, own[variable.at], line):
                     if one.is_near(other, line):
                         yield one, other
+
+    @property
+    def variable_paths(self) -> tuple[str, ...]:
+        """The variables that the rule names, and selectors of variables."""
+        return (*self.variables, *self.except_)
 
     def concerns(self, context: Context) -> bool:
         """Return whether the data contain a variable that the rule is about."""

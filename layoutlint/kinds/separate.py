@@ -39,7 +39,9 @@ class Separate(Record, frozen=True):
     """No field of one group shares a line with a field of another."""
 
     name: ClassVar[str] = "separate"
-    traits: ClassVar[Traits] = Traits(fields="named", needs_size=False, arranges="apart", in_containers=True)
+    traits: ClassVar[Traits] = Traits(
+        fields="named", needs_size=False, arranges="apart", in_containers=True, line_pairs=True
+    )
     summary: ClassVar[str] = "no field of one group shares a cache line with a field of another group"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("fields", "groups", "two or more lists of fields to keep apart", required=True),

@@ -50,7 +50,7 @@ class Stride(Record, frozen=True):
     """No field of an object shares a line with a field of the next one."""
 
     name: ClassVar[str] = "stride"
-    traits: ClassVar[Traits] = Traits(evidence_key="array")
+    traits: ClassVar[Traits] = Traits(about="either", line_pairs=True, evidence_key="array")
     summary: ClassVar[str] = "objects in a row are far enough apart to share no cache line"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("array", "path", "judge the elements of this array field, instead of objects in a row"),
@@ -138,6 +138,11 @@ class Stride(Record, frozen=True):
         bases = tuple(sorted({base for row in rows for base in row.bases}))
         placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
         return self._judge_rows(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
+
+    @property
+    def variable_paths(self) -> tuple[str, ...]:
+        """The variables that the rule names, and selectors of variables."""
+        return self.variables
 
     def concerns(self, context: Context) -> bool:
         """Return whether the data contain a variable that the rule is about."""

@@ -27,6 +27,11 @@ class VariableKind(Kind, Protocol):
 
     variables: tuple[str, ...]
 
+    @property
+    def variable_paths(self) -> tuple[str, ...]:
+        """The variables that the rule names, and selectors of variables."""
+        ...
+
     def concerns(self, context: Context) -> bool:
         """Return whether the rule is about a variable of some data."""
         ...
@@ -100,8 +105,7 @@ def _concerns(kind: VariableKind, context: Context) -> bool:
 
 def _variables_of(kind: VariableKind) -> tuple[str, ...]:
     """Return the variables that a rule names."""
-    paths = (*kind.variables, *getattr(kind, "except_", ()))
-    return tuple(path for path in paths if not path.startswith(SELECTOR))
+    return tuple(path for path in kind.variable_paths if not path.startswith(SELECTOR))
 
 
 def _missing_variables(kind: VariableKind, reading: Reading, declared: tuple[Access, ...]) -> list[str]:

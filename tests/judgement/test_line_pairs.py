@@ -12,7 +12,7 @@ import pytest
 from layoutlint.errors import RuleFileError
 from layoutlint.geometry import placement
 from layoutlint.intent.toml import rule_file
-from layoutlint.kinds import KINDS, PAIRABLE_KINDS
+from layoutlint.kinds import KINDS, names_of_pairable_kinds
 from layoutlint.lint.judge import judge_input
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
@@ -204,7 +204,7 @@ def test_kinds_that_keep_nothing_apart_refuse_it(kind):
 
 
 def test_every_kind_is_in_one_of_the_tables():
-    assert {*KEYS, *PAIRABLE_KINDS} == set(KINDS)
+    assert {*KEYS, *names_of_pairable_kinds()} == set(KINDS)
 
 
 VARIABLES = "long packets __attribute__((aligned(128))) = 1; char between[56] = {1}; long limit = 1; int main(void) { return 0; }\n"

@@ -21,12 +21,10 @@ from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import ACCESSES, VARIABLES, Kind, Override, Pack, Rule, Severity, StructIntent
 from layoutlint.kinds import (
     KINDS,
-    PAIRABLE_KINDS,
-    STRUCT_OR_VARIABLE_KINDS,
-    VARIABLE_KINDS,
     all_kinds,
     can_use_pairs,
     find_kind,
+    names_of_pairable_kinds,
 )
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
@@ -392,11 +390,13 @@ def _alternatives(structs: Table, name: str) -> Iterator[Table]:
 
 def _struct(table: Table) -> str | None:
     """Return the struct of a rule, or VARIABLES for a rule on the variables of a program."""
-    kind = table.data.get("kind")
-    if kind not in VARIABLE_KINDS and not (kind in STRUCT_OR_VARIABLE_KINDS and "variables" in table.data):
+    name = table.data.get("kind")
+    kind = find_kind(name) if isinstance(name, str) else None
+    about = "struct" if kind is None else kind.traits.about
+    if about == "struct" or (about == "either" and "variables" not in table.data):
         return table.require("struct", _struct_name)
     if "struct" in table.data:
-        kind_label = f"kind `{kind}`" if kind in VARIABLE_KINDS else f"kind `{kind}` with `variables`"
+        kind_label = f"kind `{name}`" if about == "variables" else f"kind `{name}` with `variables`"
         table.report(f"{kind_label} is about variables, and takes no `struct`", "struct")
     return VARIABLES
 
@@ -405,8 +405,9 @@ def _line_pairs(table: Table, kind: Kind | None) -> bool:
     """Return whether a rule counts pairs of lines; note kinds that cannot."""
     wanted = table.get("line_pairs", converters.boolean) or False
     if wanted and kind is not None and not can_use_pairs(kind):
-        kinds = ", ".join(PAIRABLE_KINDS)
-        kind_label = "guards with `contended = false`" if kind.name in PAIRABLE_KINDS else f"kind {kind.name}"
+        kinds = ", ".join(names_of_pairable_kinds())
+        parameter = kind.traits.line_pairs_if
+        kind_label = f"{kind.name} with `{parameter} = false`" if parameter else f"kind {kind.name}"
         table.report(
             f"`line_pairs` is for kinds that keep fields apart ({kinds}), not for {kind_label}", "line_pairs"
         )
