@@ -15,6 +15,7 @@ import click
 from layoutlint import __version__, escapes
 from layoutlint.commands.allocations import allocations
 from layoutlint.commands.check import check
+from layoutlint.commands.completion import VARIABLE, completion
 from layoutlint.commands.containers import containers
 from layoutlint.commands.explain import explain
 from layoutlint.commands.init import init
@@ -125,7 +126,7 @@ def app() -> None:
     """
 
 
-for command in (check, show, containers, allocations, explain, schema, rules_group, init):
+for command in (check, show, containers, allocations, explain, schema, rules_group, init, completion):
     app.add_command(command)
 for command in (rules_import, rules_asserts):
     rules_group.add_command(command)
@@ -144,6 +145,10 @@ def main() -> NoReturn:
     arguments, flags = _split_flags(sys.argv[1:])
     _open_streams()
     try:
+        if VARIABLE in os.environ:
+            from layoutlint.commands.completed_values import complete_values
+
+            complete_values(app)
         _refuse_ambiguous(arguments)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:

@@ -32,6 +32,8 @@ from layoutlint.model.structs import Source
 CASES = ".cases.toml"
 """The suffix of case files, which are next to rule files."""
 _SHIPPED = "rules/"
+STDIN = "/dev/stdin"
+"""The file that `-` stands for."""
 
 PACK_KEYS = ("name", "description", "for", "guesses", "accesses", "sides")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "when", "annotated", "optional_fields", "fields")
@@ -173,6 +175,7 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
 
 
 def _read_path(path: str) -> Iterator[_Part]:
+    path = STDIN if path == "-" else path
     if not os.path.isdir(path):
         yield _read_file(path, through_pipe=True)
         return

@@ -1,0 +1,24 @@
+"""`layoutlint completion`: the script with which a shell completes commands, options and names."""
+
+from __future__ import annotations
+
+import click
+
+VARIABLE = "_LAYOUTLINT_COMPLETE"
+"""The variable by which the script asks for completions; click derives it from the name of the program."""
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), metavar="bash|zsh|fish")
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print a script with which a shell completes commands, options, files, packs, rules and structs.
+
+    bash: put `eval "$(layoutlint completion bash)"` into ~/.bashrc. zsh: put the same line, with zsh, into
+    ~/.zshrc. fish: save the output as ~/.config/fish/completions/layoutlint.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has these three
+    click.echo(kind(ctx.find_root().command, {}, "layoutlint", VARIABLE).source())
