@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +60,9 @@ _EXAMPLES = {
 }
 """Arguments that show how a command is called."""
 
+_COMPILER_FLAG = re.compile(
+    r"-[A-Za-z]|--(?:std|target|include|imacros|(?:un)?define-macro|include-directory|language)\b"
+)
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 """Errors for resources that are exhausted: descriptors, memory, processes."""
 
@@ -152,7 +156,7 @@ def main() -> NoReturn:
         _refuse_ambiguous(arguments)
         app.main(args=arguments, obj=flags, prog_name="layoutlint", standalone_mode=False)
     except click.ClickException as error:
-        _show(error, flags)
+        _show(error, arguments, flags)
         sys.exit(EXIT_USAGE)
     except click.Abort:
         sys.exit(EXIT_INTERRUPTED)
@@ -245,11 +249,22 @@ def _exit_with(messages: tuple[str, ...], status: int) -> NoReturn:
     sys.exit(status)
 
 
-def _show(error: click.ClickException, flags: tuple[str, ...]) -> None:
+def _unknown_option_hint(error: click.ClickException, arguments: list[str]) -> str:
+    """Return how to write an option that is a compiler flag; empty for other mistakes."""
+    if not isinstance(error, click.NoSuchOption):
+        return ""
+    word = next((word for word in arguments if word.startswith(error.option_name)), error.option_name)
+    if not _COMPILER_FLAG.match(word):
+        return ""
+    return f"Compiler flags follow `--`, after all other arguments: `-- {word}`."
+
+
+def _show(error: click.ClickException, arguments: list[str], flags: tuple[str, ...]) -> None:
     """Write a mistake in the command line to stderr; its text quotes the command line."""
     message, usage = error.format_message(), io.StringIO()
     error.show(file=usage)
-    full_message = " ".join(filter(None, (message, _missing_input_hint(error, flags))))
+    hints = (_missing_input_hint(error, flags), _unknown_option_hint(error, arguments))
+    full_message = " ".join(filter(None, (message, *hints)))
     text = usage.getvalue().replace(message, escapes.inline(full_message))
     with suppress(OSError):
         sys.stderr.write(escapes.lines(text.splitlines()))

@@ -209,7 +209,7 @@ def _options(
         ignore_missing=own.ignore_missing,
         unused=own.unused,
         guesses=own.guesses,
-        read=read_options(flags, reading, own.sources),
+        read=read_options(flags, reading, own.sources, policy),
         randomised=randomisation(randomising, inputs, needs_seed=False),
         kernel=kernel_version(randomising),
         suppressions=not own.no_suppressions,

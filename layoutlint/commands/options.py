@@ -13,6 +13,7 @@ from layoutlint import reports
 from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
+    from layoutlint.intent.policy import Policy
     from layoutlint.model.reading import ReadOptions, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
@@ -42,6 +43,11 @@ class ReadingOptions(NamedTuple):
     btf_base: str | None
     debug_dirs: tuple[str, ...]
     quoted_flags: str | None
+    include_dirs: tuple[str, ...]
+    macros: tuple[str, ...]
+    sysroot: str | None
+    compile_commands: str | None
+    no_compile_commands: bool
     jobs: int | None
     allow_unknown: bool
     progress: bool | None
@@ -218,6 +224,7 @@ def reading_options(command: Command) -> Command:
             metavar="FLAGS",
             help="Pass compiler flags in one string (for tools that append file names).",
         ),
+        **_compiler_options(),
         "jobs": click.option(
             "--jobs",
             "-j",
@@ -239,8 +246,36 @@ def reading_options(command: Command) -> Command:
     return _add_group(command, ReadingOptions, "reading", options)
 
 
+def _compiler_options() -> dict[str, Command]:
+    """Return the options that choose the flags of C headers and sources."""
+    return {
+        "include_dirs": click.option(
+            "-I", "include_dirs", multiple=True, metavar="DIR", help="Search headers in DIR, like a compiler."
+        ),
+        "macros": click.option(
+            "-D", "macros", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, like a compiler."
+        ),
+        "sysroot": click.option(
+            "--sysroot", metavar="DIR", help="Search the headers of the system below DIR."
+        ),
+        "compile_commands": click.option(
+            "--compile-commands",
+            metavar="FILE",
+            help="Take the flags of C files from this compile_commands.json (default: the nearest).",
+        ),
+        "no_compile_commands": click.option(
+            "--no-compile-commands",
+            is_flag=True,
+            help="Search no compile_commands.json for the flags of C files.",
+        ),
+    }
+
+
 def read_options(
-    flags: tuple[str, ...], reading: ReadingOptions, sources: tuple[str, ...] = ()
+    flags: tuple[str, ...],
+    reading: ReadingOptions,
+    sources: tuple[str, ...] = (),
+    policy: Policy | None = None,
 ) -> ReadOptions:
     """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
     from layoutlint.commands import terminal
@@ -248,7 +283,9 @@ def read_options(
 
     _refuse_missing_folders(sources)
     return ReadOptions(
-        flags=(*split_flags(reading.quoted_flags or ""), *flags),
+        flags=(*split_flags(reading.quoted_flags or ""), *_compiler_flags(reading), *flags),
+        finds_flags=not reading.no_compile_commands,
+        compile_commands=_compile_commands(reading, policy),
         progress=terminal.progress_on_stderr(reading.progress),
         jobs=reading.jobs or 0,
         reader=reading.reader,
@@ -256,6 +293,32 @@ def read_options(
         debug_dirs=reading.debug_dirs or (DEBUG_DIR,),
         sources=sources,
     )
+
+
+def _compiler_flags(reading: ReadingOptions) -> tuple[str, ...]:
+    """Return the compiler flags that are options as well."""
+    sysroot = () if reading.sysroot is None else (f"--sysroot={reading.sysroot}",)
+    return (
+        *(f"-I{folder}" for folder in reading.include_dirs),
+        *(f"-D{macro}" for macro in reading.macros),
+        *sysroot,
+    )
+
+
+def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | None:
+    """Return the compilation database that the user names: as an option, or in layoutlint.toml."""
+    if reading.no_compile_commands:
+        if reading.compile_commands is not None:
+            raise click.UsageError("--compile-commands contradicts --no-compile-commands")
+        return None
+    path, by = reading.compile_commands, "--compile-commands"
+    if path is None:
+        from layoutlint.commands.packs import stated_compile_commands
+
+        path, by = stated_compile_commands(policy)
+    if path is not None and not os.path.isfile(path):
+        raise click.UsageError(f"{by} {path!r}: no such file")
+    return path
 
 
 def split_flags(quoted: str) -> tuple[str, ...]:

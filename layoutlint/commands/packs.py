@@ -33,6 +33,25 @@ def load_packs(
     return (*files, *(shipped[name] for name in dict.fromkeys(pack_names)))
 
 
+def stated_compile_commands(policy: Policy | None) -> tuple[str | None, str]:
+    """Return the compilation database that the nearest layoutlint.toml names, and where it does.
+
+    With `policy`, that of its commit. None if it names none, or is no TOML, which its rules are reported for.
+    """
+    paths = () if policy is not None else discover_rule_file()
+    if policy is None and not paths:
+        return None, ""
+    from layoutlint.errors import RuleFileError
+    from layoutlint.intent.toml import document, rule_file
+
+    try:
+        file = policy.nearest_rule_file() if policy else (paths[0], document.read_text(paths[0]))
+        database = None if file is None else rule_file.compile_commands(*file)
+    except RuleFileError:
+        return None, ""
+    return (database, f"{file[0]}: compile_commands") if file is not None else (None, "")
+
+
 def discover_rule_file() -> tuple[str, ...]:
     """Return the nearest layoutlint.toml from the current folder up to the top of the repository; or ()."""
     folder = os.getcwd()

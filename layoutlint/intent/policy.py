@@ -71,6 +71,15 @@ class Policy(Record):
         self.used.append(path)
         return text
 
+    def nearest_rule_file(self) -> tuple[str, str] | None:
+        """Return the path and text of the nearest `layoutlint.toml` of the commit; None if it has none."""
+        for path in self._discover():
+            inside = self.commit.path_in_tree(path)
+            text = None if inside is None else self._decode(path, inside)
+            if text is not None:
+                return path, text
+        return None
+
     def _discover(self) -> tuple[str, ...]:
         folder = os.path.realpath(os.getcwd())
         while self.commit.path_in_tree(folder) is not None:

@@ -104,6 +104,8 @@ class Reading(Record, frozen=True):
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()
+    compile_commands: str | None = None
+    """The compilation database that its flags are from; None if they are not from one."""
 
 
 Progress = Callable[[str, int, int], None]
@@ -143,6 +145,10 @@ class ReadOptions(Record, frozen=True):
     """Source folders of compiled inputs."""
     with_marks: bool = False
     """Whether to look for declarations that decide randomised layouts."""
+    finds_flags: bool = True
+    """Whether the flags of C files come from the compilation database around them."""
+    compile_commands: str | None = None
+    """The compilation database to use for C files; None for those around each."""
     finds_omissions: bool = False
     """Whether to search inputs for parts that are not read."""
 

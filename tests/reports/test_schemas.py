@@ -131,6 +131,7 @@ RARE = {
 }
 FILES = {
     "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
+    "db.json": '[{"file": "calls.c", "arguments": ["cc", "-include", "locks.h", "calls.c"]}]',
     "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2]; };\n",
 }  # fmt: skip
 RANDOM = ("--randstruct", "gcc-full", "--randomized")
@@ -143,6 +144,7 @@ RUNS = {
         ("check", "locks.h", "--rules", "rules.toml", "--struct", "many", *RANDOM, "many", "--seed", "0" * 64),
         ("check", "guess.h", "--pack", "generic"),
         ("check", "btf", "--rules", "rules.toml"),
+        ("check", "locks.h", "--rules", "rules.toml", "--compile-commands", "db.json"),
     ],
     "show": [
         ("show", "layouts.h", "--all", "--expand"),

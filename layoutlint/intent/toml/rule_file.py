@@ -35,6 +35,8 @@ _SHIPPED = "rules/"
 STDIN = "/dev/stdin"
 """The file that `-` stands for."""
 
+COMPILE_COMMANDS = "compile_commands"
+"""The key at the top that names the compilation database of C files, from the folder of the rule file."""
 PACK_KEYS = ("name", "description", "for", "guesses", "accesses", "sides")
 STRUCT_KEYS = ("header", *STORAGE_KEYS, "when", "annotated", "optional_fields", "fields")
 FIELD_KEYS = ("access", "contended")
@@ -87,6 +89,17 @@ def parse(text: str, path: str, *, shipped: bool = False) -> Pack:
     Raises RuleFileError with all mistakes.
     """
     return _packs([_part(text, path, shipped)])[0]
+
+
+def compile_commands(path: str, text: str) -> str | None:
+    """Return the compilation database that the text of a rule file names; None if it names none.
+
+    Raises RuleFileError for a text that is no TOML.
+    """
+    if COMPILE_COMMANDS not in text:
+        return None
+    value = document.parse(text, path).data.get(COMPILE_COMMANDS)
+    return os.path.join(os.path.dirname(path), value) if isinstance(value, str) else None
 
 
 def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
@@ -234,7 +247,8 @@ class _Reader:
 
     def pack(self) -> Pack:
         """Return the pack of the whole file."""
-        self._top.allow_only(("pack", "struct", "variables", "rule", "override"), _top_key)
+        self._top.allow_only(("pack", "struct", "variables", "rule", "override", COMPILE_COMMANDS), _top_key)
+        self._top.get(COMPILE_COMMANDS, converters.text)
         self._header.allow_only(PACK_KEYS)
         return Pack(
             name=self._name,

@@ -10,7 +10,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import compdb, response_files, text_inputs, text_search
+from layoutlint.readers.clang import c_units, compdb, response_files, text_inputs, text_search
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.kernel import tree
 
@@ -44,7 +44,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 def _names_below(path: str) -> frozenset[str]:
     """Return the names that the C source of a folder seems to define; parsing all of it takes too long."""
     folders = [folder for _, below in tree.source_folders(path) for folder in below]
-    return text_search.names(text_search.files_below(folders, text_inputs.HEADERS + text_inputs.SOURCES))
+    return text_search.names(text_search.files_below(folders, c_units.HEADERS + c_units.SOURCES))
 
 
 def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOptions) -> Reading:

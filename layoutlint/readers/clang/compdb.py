@@ -12,14 +12,14 @@ from typing import Any
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
-from layoutlint.model.record import Record, field, replace
+from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
-from layoutlint.readers.clang import flags, parallel, response_files, text_inputs, text_search
+from layoutlint.readers.clang import c_units, flags, parallel, response_files, text_search
+from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parse import Unit
 
 NAME = "compile_commands.json"
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 _LARGEST = 1 << 28
 """The most bytes; a database has about a thousand for each unit."""
 _MOST_OBJECTS = 2_000_000
@@ -47,11 +47,11 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     notes: list[str] = []
     parts = []
     commands, unread = _expand_commands(load(path))
-    commands_used = list(_Chooser(wanted).select_commands(commands))
+    commands_used = list(_select_commands(commands, wanted))
     for command in commands_used or commands[:1]:
         try:
             parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), working_folder)))
-        except text_inputs.NotC as error:
+        except c_units.NotC as error:
             notes.append(str(error))
         except ReadError as error:
             unread.append(Unread(error.path, error.reason))
@@ -64,8 +64,9 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         notes.append(f"no text of the {len(commands)} units and their headers defines a wanted struct")
         outcome = outcome.ignoring_failures()
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
-    notes += text_inputs.notes(text_inputs.command_line_flags(options)) if options.target else ()
+    notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
+    reading = replace(reading, compile_commands=path)
     if options.finds_omissions:
         reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
@@ -93,6 +94,12 @@ def _names(commands: tuple[Command, ...]) -> frozenset[str]:
 
 def load(path: str) -> tuple[Command, ...]:
     """Return the commands of a database, in order; raises ReadError with the number of a wrong entry."""
+    entries, base = load_entries(path), base_folder(path)
+    return tuple(command_of(path, base, number, entry) for number, entry in enumerate(entries, 1))
+
+
+def load_entries(path: str) -> list[dict[str, Any]]:
+    """Return the entries of a database, each with a `file`; raises ReadError."""
     try:
         text = files.read_all(path, _LARGEST)
         _refuse_crowded(path, text)
@@ -105,7 +112,17 @@ def load(path: str) -> tuple[Command, ...]:
         raise ReadError(path, "is no compilation database: it holds no list")
     if not entries:
         raise ReadError(path, "names no files")
-    return tuple(_command(path, number, entry) for number, entry in enumerate(entries, 1))
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
+            raise ReadError(path, f"entry {number} names no `file`")
+        if not isinstance(entry.get("directory", ""), str):
+            raise ReadError(path, f"entry {number}: `directory` is no string")
+    return entries
+
+
+def base_folder(path: str) -> str:
+    """Return the folder at which relative folders of a database start: where it was written, not a link."""
+    return os.path.dirname(os.path.realpath(path))
 
 
 def _refuse_crowded(path: str, text: bytes) -> None:
@@ -118,11 +135,9 @@ def _refuse_crowded(path: str, text: bytes) -> None:
             raise ReadError(path, f"may hold {count:,} {things}, more than the {most:,} that are read")
 
 
-def _command(path: str, number: int, entry: Any) -> Command:
+def command_of(path: str, base: str, number: int, entry: dict[str, Any]) -> Command:
+    """Return the command of an entry of a database in the folder `base`; raises ReadError with its number."""
     where = f"entry {number}"
-    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
-        raise ReadError(path, f"{where} names no `file`")
-    directory = entry.get("directory", "")
     words = entry.get("arguments")
     if words is None and isinstance(entry.get("command"), str):
         try:
@@ -131,10 +146,18 @@ def _command(path: str, number: int, entry: Any) -> Command:
             raise ReadError(path, f"{where}: the command cannot be split: {error}") from error
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise ReadError(path, f"{where} ({entry['file']}) has neither `arguments` nor a `command`")
-    if not isinstance(directory, str):
-        raise ReadError(path, f"{where}: `directory` is no string")
-    directory = os.path.join(os.path.dirname(os.path.abspath(path)), directory)
+    directory = os.path.join(base, entry.get("directory", ""))
     return Command(entry["file"], directory, tuple(words[1:]), words[0])
+
+
+def expand(command: Command) -> Command:
+    """Return a command with response files expanded; raises ReadError if its flags cannot be read."""
+    reason = _refusal(command)
+    words = response_files.expand(command.words, command.directory)
+    reason = reason or flags.too_many(words)
+    if reason is not None:
+        raise ReadError(command.file, reason)
+    return replace(command, words=words)
 
 
 def _expand_commands(commands: tuple[Command, ...]) -> tuple[tuple[Command, ...], list[Unread]]:
@@ -164,65 +187,17 @@ def _refusal(command: Command) -> str | None:
 
 
 def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
-    words = command.words + text_inputs.command_line_flags(options)
-    return text_inputs.unit(command.file, words, command.directory, roots, options.with_marks)
+    words = command.words + flags.make_absolute(c_units.command_line_flags(options), os.getcwd())
+    return c_units.unit(command.file, words, command.directory, roots, options.with_marks)
 
 
-class _Chooser(Record):
-    """Follows #include lines, without a preprocessor, to the files that define requested structs."""
+def _select_commands(commands: tuple[Command, ...], wanted: Wanted) -> Iterator[Command]:
+    """Yield the commands whose file, or a header of it, seems to define a requested struct.
 
-    wanted: Wanted
-    _texts: dict[str, tuple[bool, tuple[tuple[bool, str], ...]]] = field(default_factory=dict)
-    _resolved: dict[tuple[str, bool, str, int], str | None] = field(default_factory=dict)
-    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """Numbers of lists of folders, which can be long."""
-    _tried: int = 0
-    """The number of paths at which headers were searched."""
-
-    def select_commands(self, commands: tuple[Command, ...]) -> Iterator[Command]:
-        """Yield the commands whose file, or a header of it, seems to define a requested struct.
-
-        If the search takes too long, yield all remaining ones.
-        """
-        for command in commands:
-            if self.wanted.everything or self._tried > _MOST_TRIED or self._reaches(command):
-                yield command
-
-    def _reaches(self, command: Command) -> bool:
-        parsed_flags = flags.normalise(command.words)
-        folders = tuple(os.path.join(command.directory, folder) for folder in parsed_flags.folders)
-        pending = [os.path.join(command.directory, name) for name in (command.file, *parsed_flags.includes)]
-        visited = set(pending)
-        number = self._numbers.setdefault(folders, len(self._numbers))
-        while pending:
-            file = pending.pop()
-            defines, includes = self._text(file)
-            if defines:
-                return True
-            for is_quoted, name in includes:
-                if self._tried > _MOST_TRIED:
-                    return True
-                header = self._resolve(os.path.dirname(file), is_quoted, name, folders, number)
-                if header is not None and header not in visited:
-                    visited.add(header)
-                    pending.append(header)
-        return False
-
-    def _text(self, file: str) -> tuple[bool, tuple[tuple[bool, str], ...]]:
-        """Return whether a file defines a requested struct, and its #include lines."""
-        if file not in self._texts:
-            text = text_search.content(file)
-            includes = tuple((kind == b'"', os.fsdecode(name)) for kind, name in _INCLUDE.findall(text))
-            self._texts[file] = (bool(text_search.wanted_in(text, self.wanted)), includes)
-        return self._texts[file]
-
-    def _resolve(
-        self, folder: str, is_quoted: bool, name: str, folders: tuple[str, ...], number: int
-    ) -> str | None:
-        key = (folder if is_quoted else "", is_quoted, name, number)
-        if key not in self._resolved:
-            places = (folder, *folders) if is_quoted else folders
-            self._tried += len(places)
-            candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
-            self._resolved[key] = next((at for at in candidates if os.path.isfile(at)), None)
-        return self._resolved[key]
+    If the search takes too long, yield all remaining ones.
+    """
+    graph = IncludeGraph(lambda text: bool(text_search.wanted_in(text, wanted)), _MOST_TRIED)
+    for command in commands:
+        files_read = graph.files(command.file, command.directory, command.words)
+        if wanted.everything or any(defines for _, defines in files_read) or graph.is_exhausted:
+            yield command

@@ -38,12 +38,15 @@ def find_doubtful_mentions(
 
 
 def _texts(lib: Any, unit: int, main: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the files of a unit, without the compiler's own, which define no layouts."""
+    """Yield the files of a unit, without those of the compiler and what it includes first (stdc-predef.h of
+    glibc): these define macros of the implementation, and no layouts.
+    """
     builtin_folder = builtin_headers.include_folder()
     files = dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit))
     for file in (lib.clang_getFile(unit, os.fsencode(main)), *files):
         name = libclang.text(lib, lib.clang_getFileName(file)) if file else ""
-        if file and (builtin_folder is None or not name.startswith(builtin_folder)):
+        is_builtin = builtin_folder is not None and name.startswith(builtin_folder)
+        if file and not is_builtin and os.path.basename(name) != "stdc-predef.h":
             yield file, libclang.contents(lib, unit, file)
 
 

@@ -27,6 +27,11 @@ class Places(Record):
             self._names[file] = self.relative(raw) if raw else "<command line>"
         return self._names[file]
 
+    def real_path(self, file: int) -> str:
+        """Return the real path of a file by its libclang handle."""
+        name = libclang.text(self.lib, self.lib.clang_getFileName(file))
+        return os.path.realpath(os.path.join(self.directory, name))
+
     def relative(self, name: str) -> str:
         """Return a file name relative to the first root that contains it, else absolute."""
         return relative_to(self.roots, os.path.join(self.directory, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,6 +63,10 @@ class Unit(Record, frozen=True):
     """The option that shuffles the fields of marked structs in the build; None if there is none."""
     with_marks: bool = False
     """Whether to look for attributes that decide randomised layouts."""
+    subject: str | None = None
+    """The real path of the header that it is read for; None if that is `main`."""
+    only: frozenset[str] = frozenset()
+    """If there is a subject, the real paths of the files whose structs and errors count."""
     has_given_flags: bool = False
     """Whether people can add flags to mend a missing header: not for a kernel tree, which has its own."""
 
@@ -98,14 +102,16 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
         places = Places(lib, unit.directory, unit.roots)
         remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
         errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
-        _refuse_cplusplus(lib, handle, unit, errors)
+        scope = _Scope(lib, handle, unit, places)
+        _refuse_cplusplus(unit, scope.main, errors)
         found_diagnostics = (
             *errors,
             *compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places),
         )
         target = _target(lib, handle, unit)
-        annotations = Annotations(lib, handle, places) if _is_annotated(lib, handle, unit, wanted) else None
-        listing = _Listing(lib, wanted, annotations)
+        is_annotated = wanted.annotated and mentions_annotations(lib, handle, scope.main)
+        annotations = Annotations(lib, handle, places) if is_annotated else None
+        listing = _Listing(lib, wanted, annotations, scope)
         libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
         types = Types(lib, handle, places, unit.with_marks, bool(found_diagnostics))
         problems = Problems(
@@ -117,12 +123,12 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
         declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
         names = frozenset(listing.names()) if wanted.names_only else frozenset[str]()
-        main = lib.clang_getFile(handle, os.fsencode(unit.main))
         file_scope = (*listing.records, *listing.typedefs, *listing.functions)
-        hidden_structs = find_hidden(lib, handle, main, places, wanted, file_scope)
+        hidden_structs = find_hidden(lib, handle, scope.main, places, wanted, file_scope)
         hidden_tuple = (
             (*hidden_structs, *find_lost_members(taker.damaged, wanted)) if looks_for_hidden else ()
         )
+        found_diagnostics = tuple(error for error in found_diagnostics if scope.has(error.file))
     beforehand = () if unit.problem is None else (unit.problem,)
     cause = next((diagnostic.text for diagnostic in found_diagnostics if diagnostic.is_cause), None)
     messages = (
@@ -153,19 +159,39 @@ def _refuse_endless(unit: Unit) -> None:
         raise ReadError(unit.origin, files.error_reason(error)) from error
 
 
-def _refuse_cplusplus(lib: Any, handle: int, unit: Unit, errors: tuple[Diagnostic, ...]) -> None:
+class _Scope:
+    """The files of a unit whose structs and errors count: all, or those of the header it is read for."""
+
+    def __init__(self, lib: Any, handle: int, unit: Unit, places: Places) -> None:
+        self._only, self._places = unit.only, places
+        self._has: dict[int | None, bool] = {}
+        self.has_all = not unit.only
+        self.main: int = lib.clang_getFile(handle, os.fsencode(unit.main))
+        """The file of the unit, or the header it is read for."""
+        if unit.subject is not None:
+            self.main = self._find(unit.subject, dict(libclang.inclusions(lib, handle)), unit)
+
+    def _find(self, subject: str, inclusions: Iterable[int], unit: Unit) -> int:
+        for file in inclusions:
+            if self._places.real_path(file) == subject:
+                return file
+        raise ReadError(unit.origin, f"does not include {subject}")
+
+    def has(self, file: int | None) -> bool:
+        """Return whether the structs and errors of a file count."""
+        if self.has_all:
+            return True
+        if file not in self._has:
+            self._has[file] = file is not None and self._places.real_path(file) in self._only
+        return self._has[file]
+
+
+def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> None:
     """Raise ReadError if the text of the unit itself is C++."""
-    main = lib.clang_getFile(handle, os.fsencode(unit.main))
     construct = next((e.construct for e in errors if e.construct is not None and e.file == main), None)
     if construct is not None and main:
-        what = "a C++ header" if unit.main.endswith(".h") else "C++"
+        what = "a C++ header" if (unit.subject or unit.main).endswith(".h") else "C++"
         raise ReadError(unit.origin, f"is {what} (it has `{construct}`); {cplusplus.REASON}")
-
-
-def _is_annotated(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> bool:
-    if not wanted.annotated:
-        return False
-    return mentions_annotations(lib, handle, lib.clang_getFile(handle, os.fsencode(unit.main)))
 
 
 @contextmanager
@@ -241,8 +267,8 @@ _TypedefsByStruct = dict[int | None, list[Cursor]]
 class _Listing:
     """The declarations of a unit, sorted by kind while they are visited."""
 
-    def __init__(self, lib: Any, wanted: Wanted, annotations: Annotations | None) -> None:
-        self.lib, self.wanted, self.annotations = lib, wanted, annotations
+    def __init__(self, lib: Any, wanted: Wanted, annotations: Annotations | None, scope: _Scope) -> None:
+        self.lib, self.wanted, self.annotations, self._scope = lib, wanted, annotations, scope
         self.records: list[Cursor] = []
         self.typedefs: list[Cursor] = []
         self.variables: list[Cursor] = []
@@ -289,11 +315,19 @@ class _Listing:
         """Yield the tags of structs that are defined, and the typedefs that refer to a struct."""
         lib = self.lib
         for record in self.records:
+            if not self.is_in_scope(record):
+                continue
             if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
                 yield libclang.spelling(lib, record)
         for typedef in self.typedefs:
             if lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)).kind == RECORD:
                 yield libclang.spelling(lib, typedef)
+
+    def is_in_scope(self, record: Cursor) -> bool:
+        """Return whether a struct is in a file that counts."""
+        return self._scope.has_all or self._scope.has(
+            libclang.Spot(self.lib, self.lib.clang_getCursorLocation(record)).file
+        )
 
     def may_be_annotated(self, record: Cursor) -> bool:
         """Return whether a struct may have annotations that are requested."""
@@ -318,7 +352,7 @@ class _Taker(Record):
         defined: set[str] = set()
         for record in self.listing.records:
             names = self._name(record, typedefs)
-            if names is None:
+            if names is None or not self.listing.is_in_scope(record):
                 continue
             name, aliases = names
             if self.listing.lib.clang_isCursorDefinition(record):

@@ -1,4 +1,6 @@
-"""Reading one C header or source, or a folder of them, with the flags of the command line."""
+"""Reading one C header or source, or a folder of them: with the flags of the command line, and of the
+compilation database around it.
+"""
 
 from __future__ import annotations
 
@@ -10,83 +12,44 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import first_few
-from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags, parallel, text_search
-from layoutlint.readers.clang.file_names import relative_to
-from layoutlint.readers.clang.parse import Unit
+from layoutlint.phrases import first_few, quantity
+from layoutlint.readers.clang import c_units, flag_search, parallel, text_search
+from layoutlint.readers.clang.c_units import HEADERS, SOURCES
+from layoutlint.readers.clang.flag_search import Search
+from layoutlint.readers.clang.given_files import GivenFiles
+from layoutlint.readers.clang.parallel import Outcome
 
-HEADERS, SOURCES = (".h",), (".c",)
-CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
-ASSEMBLER = (".S", ".s", ".asm", ".sx")
-LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
-"""Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
 _DATABASE = "compile_commands.json"
-NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
-
-
-class NotC(ReadError):
-    """A file of another language, which has no structs of C."""
-
-
-def unit(
-    path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...], with_marks: bool = False
-) -> Unit:
-    """Return the unit of a C file with some flags; raises ReadError for C++."""
-    parsed_flags = flags.normalise(words)
-    name = relative_to(roots, os.path.join(directory, path))
-    if path.endswith(ASSEMBLER):
-        raise NotC(name, "is assembler, which defines no structs")
-    if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
-        raise NotC(name, f"is C++; {cplusplus.REASON}")
-    if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
-        raise ReadError(
-            name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
-        )
-    builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
-    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.passed) else ()
-    main = os.path.normpath(os.path.join(directory, path))
-    words = ("-xc", *parsed_flags.passed, *builtin, *freestanding)
-    return Unit(
-        main,
-        words,
-        directory,
-        roots,
-        name,
-        problem=parsed_flags.problem,
-        doubts=parsed_flags.doubts,
-        with_marks=with_marks,
-        has_given_flags=True,
-    )
-
-
-def command_line_flags(options: ReadOptions) -> tuple[str, ...]:
-    """Return the requested compiler flags, after those for the requested target and configuration."""
-    on = (option for option in options.config or () if not option.startswith("!"))
-    return (
-        *cross_target.target_flags(options.target),
-        *(f"-DCONFIG_{option}=1" for option in on),
-        *options.flags,
-    )
-
-
-def notes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what users must know about how files are read on this machine."""
-    result = () if "-nostdinc" in words or builtin_headers.flags() else (NO_BUILTIN,)
-    return (
-        (*result, cross_target.NOTE) if cross_target.lacks_library(flags.normalise(words).passed) else result
-    )
 
 
 def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of one header or source."""
-    folder, words = os.getcwd(), command_line_flags(options)
-    single_unit = unit(path, words, folder, (folder,), options.with_marks)
-    return parallel.reading(path, parallel.run([single_unit], wanted, options), wanted, notes(words))
+    search = flag_search.search(path, options)
+    files_read = GivenFiles(wanted, options, search)
+    outcome = files_read.read([path])
+    notes = [*_notes_on_file(path, files_read), *c_units.notes(c_units.command_line_flags(options))]
+    return _reading(path, files_read, outcome, notes)
+
+
+def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
+    match = files_read.matches[path]
+    if match is not None:
+        yield match.note
+    elif files_read.search is not None:
+        yield files_read.search.missing_note()
+    for source, error in files_read.through.values():
+        yield f"read through {source}, which includes it; by itself it has errors: {error}"
+
+
+def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
+    is_configured = files_read.search is not None and files_read.is_configured
+    reading = parallel.reading(path, outcome, files_read.wanted, notes, is_configured)
+    used = (match.database for match in files_read.matches.values() if match is not None)
+    return replace(reading, compile_commands=next(used, None))
 
 
 def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of a folder's headers and sources; raises ReadError if it has no C."""
-    folder, words = os.getcwd(), command_line_flags(options)
     paths = list(text_search.files_below([path], HEADERS + SOURCES))
     if not paths:
         raise ReadError(
@@ -97,16 +60,31 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     if not selected:
         # Parse one unit anyway: it shows the target, and that nothing was found.
         selected = paths[:1]
-    parts = [unit(file, words, folder, (folder,), options.with_marks) for file in selected]
-    outcome = parallel.run(parts, wanted, options)
+    files_read = GivenFiles(wanted, options, flag_search.search(path, options))
+    outcome = files_read.read(files_read.leave_out_read(selected))
     if not files_by_name:
         outcome = outcome.ignoring_failures()
-    reading = parallel.reading(path, outcome, wanted, notes(words))
-    reading = reading if files_by_name else _with_note(reading, path, len(paths))
+    notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
+    reading = _reading(path, files_read, outcome, notes)
+    if not files_by_name:
+        reading = _with_note(reading, path, len(paths))
     if not options.finds_omissions:
         return reading
-    omitted = (*_omissions(path, wanted), *_unreadable_files(paths), *_databases(path, paths, selected))
+    omitted = [*_omissions(path, wanted), *_unreadable_files(paths)]
+    if options.finds_flags and options.compile_commands is None:
+        omitted += _databases(path, paths, selected, files_read.search)
     return replace(reading, omissions=(*reading.omissions, *omitted))
+
+
+def _notes_on_files(files_read: GivenFiles) -> Iterator[str]:
+    matches = [match for match in files_read.matches.values() if match is not None]
+    for database in dict.fromkeys(match.database for match in matches):
+        count = sum(match.database == database for match in matches)
+        yield f"flags from {database}, for {count:,} of {quantity(len(files_read.matches), 'file')}"
+    if files_read.through:
+        headers = [f"{header} (in {source})" for header, (source, _) in files_read.through.items()]
+        reason = "read through sources, because of errors without them"
+        yield f"{quantity(len(headers), 'header')} {reason}: {', '.join(headers[:3])}"
 
 
 def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
@@ -122,12 +100,15 @@ def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
         yield Omission(f"{len(paths):,} C files, of which the first {text_search.MOST_FILES:,} are searched")
 
 
-def _databases(path: str, paths: list[str], chosen: list[str]) -> Iterator[Omission]:
-    """Yield the compilation databases below a folder that can have the flags of files that were read.
+def _databases(path: str, paths: list[str], chosen: list[str], search: Search | None) -> Iterator[Omission]:
+    """Yield the unused compilation databases below a folder that can have the flags of files that were read.
 
     `paths` are all C files below it. A folder without any is a build folder, next to its sources.
     """
+    used = {os.path.realpath(database.path) for database in search.databases} if search else set()
     for database in text_search.files_below([path], (_DATABASE,)):
+        if os.path.realpath(database) in used:
+            continue
         folder = os.path.dirname(database)
         is_of_build = not any(file.startswith(f"{folder}{os.sep}") for file in paths)
         top = os.path.dirname(folder) if is_of_build else folder
@@ -156,4 +137,5 @@ def _omissions(path: str, wanted: Wanted) -> Iterator[Omission]:
 
 def _with_note(reading: Reading, path: str, count: int) -> Reading:
     note = f"no text of the {count} C files below {path} defines a wanted struct"
-    return Reading(reading.path, reading.reader, reading.target, (), unread=(), notes=(*reading.notes, note))
+    notes = (*reading.notes, note)
+    return Reading(reading.path, reading.reader, reading.target, (), notes=notes)

@@ -67,6 +67,7 @@ def _input(reading: Reading) -> dict[str, Any]:
         "build_id": reading.build_id,
         "structs": len(reading.structs),
         "files": reading.files,
+        "compile_commands": reading.compile_commands,
         "notes": list(reading.notes),
     }
 

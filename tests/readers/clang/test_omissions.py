@@ -122,7 +122,7 @@ def test_sources_of_a_database_that_are_gone(tmp_path):
     assert [reason.partition(": ")[0] for reason in reasons(found)] == ["1 source that it names is not there"]
 
 
-@pytest.mark.parametrize("place", ["build", "sub", "sub/build"])
+@pytest.mark.parametrize("place", ["sub", "sub/build"])
 def test_a_database_below_a_folder_is_not_passed_over(tmp_path, place):
     source = tmp_path / "tree" / "sub" / "a.c"
     entries = [{"directory": str(source.parent), "file": "a.c", "arguments": ["cc", "-DX", "-c", "a.c"]}]

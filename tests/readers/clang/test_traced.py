@@ -41,13 +41,13 @@ PARSE = """
 import json, sys
 from layoutlint.errors import ReadError
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import libclang, parse, text_inputs
+from layoutlint.readers.clang import c_units, libclang, parse
 import os
 libclang.library()
 here, parsed = os.getcwd(), 0
 for words in json.load(sys.stdin):
     try:
-        parse.read(text_inputs.unit("x.h", tuple(words), here, (here,)), Wanted(everything=True))
+        parse.read(c_units.unit("x.h", tuple(words), here, (here,)), Wanted(everything=True))
         parsed += 1
     except ReadError as error:
         pass

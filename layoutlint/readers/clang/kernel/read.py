@@ -92,7 +92,8 @@ class _KernelReader(Record, dict=True):
         self._drop_repeated()
         # A name that no text defines cannot be missing because of an error.
         wanted = replace(self.wanted, names=self.wanted.names - self.in_no_text - self.no_structs)
-        result = parallel.reading(path, self.outcome, wanted, self.notes, is_configured=True)
+        notes = self.notes if self.tree.note is None else [self.tree.note, *self.notes]
+        result = parallel.reading(path, self.outcome, wanted, notes, is_configured=True)
         return replace(result, config=self.tree.config, is_kernel=True, kernel=self.tree.version)
 
     def run(self, parts: Sequence[Unit]) -> None:

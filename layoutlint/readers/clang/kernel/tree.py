@@ -12,7 +12,7 @@ import re
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Version
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang import builtin_headers
 from layoutlint.readers.linux import config
 
@@ -68,6 +68,8 @@ class Tree(Record, frozen=True):
     triple: str
     makefile: str
     """The text of the top Makefile."""
+    note: str | None = None
+    """Whose headers are read, if the Makefile of the build folder names others, or some far from it."""
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -151,7 +153,8 @@ def find(path: str, build: str | None = None) -> Tree | None:
     candidates = [build] if build else [folder, os.path.join(folder, "build")]
     for candidate in candidates:
         if os.path.exists(os.path.join(candidate, _AUTOCONF)):
-            return _tree(path, source, os.path.abspath(os.path.realpath(candidate)))
+            tree = _tree(path, source, os.path.abspath(os.path.realpath(candidate)))
+            return replace(tree, note=_source_note(folder, source))
     where = build or path
     raise ReadError(
         path,
@@ -197,13 +200,29 @@ def _source(folder: str) -> str | None:
     """Return the source tree of a kernel folder: itself, its Makefile's include, or its `source` link."""
     if _is_source(folder):
         return folder
-    include_line = _INCLUDE.search(_text(folder, "Makefile"))
     candidates = [os.path.join(folder, "source")]
-    if include_line is not None:
-        target = os.path.join(folder, include_line[1])
-        # An unpacked package still names /usr/src: its common part is next to it.
-        candidates += [target, os.path.join(os.path.dirname(folder), os.path.basename(target))]
+    target = _included_source(folder)
+    if target is not None:
+        # A package that was unpacked or copied still names /usr/src: its common part is next to it.
+        candidates += [os.path.join(os.path.dirname(folder), os.path.basename(target)), target]
     return next((os.path.realpath(c) for c in candidates if _is_source(c)), None)
+
+
+def _included_source(folder: str) -> str | None:
+    """Return the source tree that the Makefile of a build folder includes; None if it includes none."""
+    include_line = _INCLUDE.search(_text(folder, "Makefile"))
+    return None if include_line is None else os.path.join(folder, include_line[1])
+
+
+def _source_note(folder: str, source: str) -> str | None:
+    """Return whose headers a copied package has, if the tree that its Makefile names is elsewhere."""
+    target = None if source == folder else _included_source(folder)
+    if target is None or not _is_source(target):
+        return None
+    if os.path.realpath(target) != source:
+        return f"the headers of {source} are read, beside it; its Makefile names {target}"
+    is_beside = os.path.dirname(source) == os.path.dirname(os.path.realpath(folder))
+    return None if is_beside else f"the headers of {source} are read, which its Makefile names"
 
 
 def _tree(path: str, source: str, build: str) -> Tree:

@@ -1,0 +1,71 @@
+"""Translation units of C files with flags that people or build systems give."""
+
+from __future__ import annotations
+
+import os
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import ReadOptions
+from layoutlint.readers.clang import builtin_headers, cplusplus, cross_target, flags
+from layoutlint.readers.clang.file_names import relative_to
+from layoutlint.readers.clang.parse import Unit
+
+HEADERS, SOURCES = (".h",), (".c",)
+CPLUSPLUS = (".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C")
+ASSEMBLER = (".S", ".s", ".asm", ".sx")
+LANGUAGES = ("c", "c-header", "cpp-output", "none", "assembler", "assembler-with-cpp")
+"""Values of -x for C, and for assembler, which a database can contain as well and which has no structs."""
+NO_BUILTIN = "no builtin headers (stddef.h) of clang or gcc were found on this machine"
+
+
+class NotC(ReadError):
+    """A file of another language, which has no structs of C."""
+
+
+def unit(
+    path: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...], with_marks: bool = False
+) -> Unit:
+    """Return the unit of a C file with some flags; raises ReadError for C++."""
+    parsed_flags = flags.normalise(words)
+    name = relative_to(roots, os.path.join(directory, path))
+    if path.endswith(ASSEMBLER):
+        raise NotC(name, "is assembler, which defines no structs")
+    if path.endswith(CPLUSPLUS) or (parsed_flags.language or "c").startswith("c++"):
+        raise NotC(name, f"is C++; {cplusplus.REASON}")
+    if parsed_flags.refusal is not None or (parsed_flags.language or "c") not in LANGUAGES:
+        raise ReadError(
+            name, parsed_flags.refusal or f"is compiled as {parsed_flags.language}; layoutlint reads C"
+        )
+    builtin = () if "-nostdinc" in parsed_flags.passed else builtin_headers.flags() or ()
+    freestanding = cross_target.ALONE if cross_target.lacks_library(parsed_flags.passed) else ()
+    main = os.path.normpath(os.path.join(directory, path))
+    words = ("-xc", *parsed_flags.passed, *builtin, *freestanding)
+    return Unit(
+        main,
+        words,
+        directory,
+        roots,
+        name,
+        problem=parsed_flags.problem,
+        doubts=parsed_flags.doubts,
+        with_marks=with_marks,
+        has_given_flags=True,
+    )
+
+
+def command_line_flags(options: ReadOptions) -> tuple[str, ...]:
+    """Return the requested compiler flags, after those for the requested target and configuration."""
+    on = (option for option in options.config or () if not option.startswith("!"))
+    return (
+        *cross_target.target_flags(options.target),
+        *(f"-DCONFIG_{option}=1" for option in on),
+        *options.flags,
+    )
+
+
+def notes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what users must know about how files are read on this machine."""
+    result = () if "-nostdinc" in words or builtin_headers.flags() else (NO_BUILTIN,)
+    return (
+        (*result, cross_target.NOTE) if cross_target.lacks_library(flags.normalise(words).passed) else result
+    )

@@ -1,0 +1,245 @@
+"""The compilation databases around C files, and the command whose flags each file is read with.
+
+Like clangd: a source has its own entry, a header the flags of a unit that includes it (docs/readers.md).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import takewhile
+from operator import eq
+from typing import Any
+
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import Record, field
+from layoutlint.readers.clang import c_units, compdb, project
+from layoutlint.readers.clang.compdb import Command
+from layoutlint.readers.clang.include_graph import IncludeGraph
+
+PLACES = (compdb.NAME, os.path.join("build", compdb.NAME))
+"""Where a database is searched in each folder, in this order."""
+_MOST_TRIED = 500_000
+"""The most paths at which headers are searched to find a unit that includes a header."""
+_MOST_ENTRIES = 100_000
+"""The most entries among which a unit that includes a header is searched."""
+_MOST_VISITED = 2_000_000
+"""The most files, counted once for each unit that reads them."""
+
+
+class Match(Record, frozen=True):
+    """The command whose flags a file is read with."""
+
+    database: str
+    command: Command
+    is_own: bool
+    """Whether it compiles the file itself, not a unit that includes it."""
+    number: int
+    """The position of its entry in the database."""
+    entries: int = 1
+    """The number of entries for its file in the database; the first counts."""
+
+    @property
+    def source(self) -> str:
+        """The absolute path of the file that it compiles."""
+        return os.path.normpath(os.path.join(self.command.directory, self.command.file))
+
+    @property
+    def note(self) -> str:
+        """The note on where the flags come from."""
+        of = "" if self.is_own else f", those of {_shown(self.source)}, which includes it"
+        count = f" (the first of {self.entries} entries)" if self.entries > 1 else ""
+        return f"flags from {self.database}{of}{count}"
+
+
+class Search(Record):
+    """The databases around an input, the nearest first."""
+
+    databases: tuple[Database, ...]
+
+    def match(self, path: str) -> Match | None:
+        """Return the command for a file, from the nearest database that knows it; None if none does.
+
+        Raises ReadError for a database, or an entry, that cannot be read.
+        """
+        matches = (database.own(path) for database in self.databases)
+        own = next((match for match in matches if match is not None), None)
+        if own is not None:
+            return own
+        matches = (database.including(path) for database in self.databases)
+        return next((match for match in matches if match is not None), None)
+
+    def is_read_by(self, matches: Iterable[Match], path: str) -> bool:
+        """Return whether the unit of one of some commands seems to read a file."""
+        databases = {database.path: database for database in self.databases}
+        return any(databases[match.database].is_reading(match.number, path) for match in matches)
+
+    def missing_note(self) -> str:
+        """Return the note for a file that no database knows."""
+        names = " and ".join(database.path for database in self.databases)
+        return f"{names}: no entry for it, and no unit that is seen to include it; read without their flags"
+
+
+def search(path: str, options: ReadOptions) -> Search | None:
+    """Return the databases for an input: the named one, or those around it; None if there are none."""
+    if not options.finds_flags:
+        return None
+    if options.compile_commands is not None:
+        paths = [options.compile_commands]
+    else:
+        paths = list(_paths_around(path))
+        if not paths and os.path.islink(path):
+            paths = list(_paths_around(os.path.realpath(path)))
+    databases = tuple(_database(at, *_state(at)) for at in paths)
+    return Search(databases) if databases else None
+
+
+def _paths_around(path: str) -> Iterator[str]:
+    for folder in project.folders_around(path):
+        for place in PLACES:
+            at = os.path.join(folder, place)
+            if os.path.isfile(at):
+                yield _shown(at)
+
+
+def _shown(path: str) -> str:
+    """Return a path as reports show it: relative to the working folder if that is shorter."""
+    near = os.path.relpath(path)
+    return near if len(near) < len(path) else path
+
+
+def _state(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=4)
+def _database(path: str, modified: int, size: int) -> Database:
+    """Return a database, which is read once for many inputs."""
+    return Database(path, compdb.base_folder(path))
+
+
+class Database(Record):
+    """A compile_commands.json; its commands are split into words when they are needed."""
+
+    path: str
+    base: str
+    _entries: list[dict[str, Any]] = field(default_factory=list)
+    _files: list[str] = field(default_factory=list)
+    """The file of each entry."""
+    _numbers: dict[str, list[int]] = field(default_factory=dict)
+    """The positions of the entries, by the last part of the file's name."""
+    _commands: dict[int, Command | None] = field(default_factory=dict)
+    _graph: IncludeGraph = field(default_factory=lambda: IncludeGraph(lambda text: False, _MOST_TRIED))
+    _bits: dict[str, int] = field(default_factory=dict)
+    """The number of each file that units read, by its real path."""
+    _bits_of_names: dict[str, int] = field(default_factory=dict)
+    _reads: dict[int, int] = field(default_factory=dict)
+    """By the position of an entry, a bit for each file that its unit reads."""
+    _visited: int = 0
+
+    def _load(self) -> None:
+        """Read the entries once. Raises ReadError with the option that leaves the database out."""
+        if self._entries:
+            return
+        try:
+            entries = compdb.load_entries(self.path)
+        except ReadError as error:
+            raise ReadError(error.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
+        for number, entry in enumerate(entries):
+            file = os.path.join(self.base, entry.get("directory", ""), entry["file"])
+            self._files.append(os.path.normpath(file))
+            self._numbers.setdefault(os.path.basename(file), []).append(number)
+        self._entries = entries
+
+    def own(self, path: str) -> Match | None:
+        """Return the first entry for a file; None if it has none. Raises ReadError."""
+        self._load()
+        real = os.path.realpath(path)
+        names = dict.fromkeys(map(os.path.basename, (os.path.abspath(path), real)))
+        candidates = (number for name in names for number in self._numbers.get(name, ()))
+        numbers = sorted(number for number in candidates if os.path.realpath(self._files[number]) == real)
+        if not numbers:
+            return None
+        command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
+        try:
+            return Match(self.path, compdb.expand(command), True, numbers[0], len(numbers))
+        except ReadError as error:
+            reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
+            raise ReadError(_shown(os.path.abspath(path)), reason) from error
+
+    def including(self, path: str) -> Match | None:
+        """Return the nearest unit that seems to include a header; None if none does within the limits."""
+        self._load()
+        near = _Nearness(os.path.abspath(path))
+        numbers = range(min(len(self._files), _MOST_ENTRIES))
+        if len(self._reads) < len(numbers):
+            nearest = sorted(numbers, key=lambda number: near.rank(self._files[number], number))
+            number = next((number for number in nearest if self.is_reading(number, path)), None)
+        else:
+            readers = (number for number in numbers if self.is_reading(number, path))
+            number = min(readers, key=lambda number: near.rank(self._files[number], number), default=None)
+        command = None if number is None else self._command(number)
+        if number is None or command is None:
+            return None
+        same = self._numbers[os.path.basename(self._files[number])]
+        entries = sum(self._files[other] == self._files[number] for other in same)
+        return Match(self.path, command, False, number, entries)
+
+    def is_reading(self, number: int, path: str) -> bool:
+        """Return whether the unit of an entry seems to read a file."""
+        if number not in self._reads:
+            self._reads[number] = sum(1 << bit for bit in self._files_read(number))
+        bit = self._bits.get(os.path.realpath(path))
+        return bit is not None and bool(self._reads[number] >> bit & 1)
+
+    def _files_read(self, number: int) -> set[int]:
+        """Return the numbers of the files that the unit of an entry seems to read."""
+        command = None if self._visited > _MOST_VISITED else self._command(number)
+        read: set[int] = set()
+        if command is None or self._graph.is_exhausted:
+            return read
+        for file, _ in self._graph.files(command.file, command.directory, command.words):
+            self._visited += 1
+            if file not in self._bits_of_names:
+                bit = self._bits.setdefault(os.path.realpath(file), len(self._bits))
+                self._bits_of_names[file] = bit
+            read.add(self._bits_of_names[file])
+        return read
+
+    def _command(self, number: int) -> Command | None:
+        """Return the command of an existing C source; None for others, and where it cannot be read."""
+        if number not in self._commands:
+            is_c = not self._files[number].endswith(c_units.CPLUSPLUS + c_units.ASSEMBLER)
+            exists = is_c and os.path.isfile(self._files[number])
+            self._commands[number] = self._read_command(number) if exists else None
+        return self._commands[number]
+
+    def _read_command(self, number: int) -> Command | None:
+        try:
+            command = compdb.command_of(self.path, self.base, number + 1, self._entries[number])
+            command = compdb.expand(command)
+            c_units.unit(command.file, command.words, command.directory, ())
+        except ReadError:
+            return None
+        return command
+
+
+class _Nearness:
+    """Ranks sources by how near they are to a header: of the same name, then in near folders."""
+
+    def __init__(self, header: str) -> None:
+        folder, name = os.path.split(header)
+        self._stem, self._steps = os.path.splitext(name)[0], folder.split(os.sep)
+
+    def rank(self, source: str, number: int) -> tuple[bool, int, int]:
+        folder, name = os.path.split(source)
+        steps = folder.split(os.sep)
+        common = sum(takewhile(bool, map(eq, self._steps, steps)))
+        distance = len(self._steps) + len(steps) - 2 * common
+        return os.path.splitext(name)[0] != self._stem, distance, number

@@ -1,0 +1,116 @@
+"""C files given by themselves: their flags, and the sources through which headers with errors are read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import c_units, flags, parallel
+from layoutlint.readers.clang.flag_search import Match, Search
+from layoutlint.readers.clang.include_graph import IncludeGraph
+from layoutlint.readers.clang.parallel import Outcome
+from layoutlint.readers.clang.parse import ParsedUnit, Unit
+from layoutlint.readers.clang.source_search import Includers
+
+_MOST_TRIED = 200_000
+"""The most paths at which the headers of a header are searched."""
+
+
+class GivenFiles(Record):
+    """Reads files with the flags of the command line, and of the compilation databases around them."""
+
+    wanted: Wanted
+    options: ReadOptions
+    search: Search | None
+    matches: dict[str, Match | None] = field(default_factory=dict)
+    """The commands of the files that were read, by their paths; None if no database has one."""
+    through: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Headers that were read through a source: its name, and the first error without it."""
+    _includers: Includers = field(default_factory=Includers)
+
+    def read(self, paths: Iterable[str]) -> Outcome:
+        """Parse files, and headers with errors through sources; raises ReadError for a damaged database."""
+        units = [self._unit(path) for path in paths]
+        outcome = parallel.run(units, self.wanted, self.options)
+        return Outcome(tuple(self._mend(outcome.parsed)), outcome.failed)
+
+    def leave_out_read(self, paths: list[str]) -> list[str]:
+        """Return the files without headers that the units of the other files read."""
+        if self.search is None:
+            return paths
+        sources = [path for path in paths if not path.endswith(c_units.HEADERS)]
+        matches = [match for match in map(self.search.match, sources) if match is not None]
+        return [path for path in paths if path in sources or not self.search.is_read_by(matches, path)]
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the flags of all files are from a database."""
+        return None not in self.matches.values()
+
+    def _unit(self, path: str) -> Unit:
+        match = None if self.search is None else self.search.match(path)
+        self.matches[path] = match
+        return self._unit_with(os.path.abspath(path), match)
+
+    def _unit_with(self, path: str, match: Match | None) -> Unit:
+        """Return the unit of a file with the flags of a command."""
+        folder, words = os.getcwd(), c_units.command_line_flags(self.options)
+        directory = folder
+        if match is not None:
+            directory = match.command.directory
+            words = (*match.command.words, *flags.make_absolute(words, folder))
+        return c_units.unit(path, words, directory, (folder,), self.options.with_marks)
+
+    def _mend(self, parsed: tuple[ParsedUnit, ...]) -> list[ParsedUnit]:
+        """Return the results, for headers with errors that through a source with fewer errors."""
+        best = list(parsed)
+        candidates = {
+            number: self._candidates(result.unit)
+            for number, result in enumerate(parsed)
+            if result.unit.main.endswith(c_units.HEADERS) and _count_errors(result)
+        }
+        for turn in range(max(map(len, candidates.values()), default=0)):
+            remaining = {
+                units[turn]: number
+                for number, units in candidates.items()
+                if turn < len(units) and _count_errors(best[number])
+            }
+            for result in parallel.run(list(remaining), self.wanted, self.options).parsed:
+                number = remaining[result.unit]
+                if _count_errors(result) < _count_errors(best[number]):
+                    self.through[parsed[number].unit.origin] = (
+                        result.unit.origin,
+                        _first_error(parsed[number]),
+                    )
+                    best[number] = result
+        return best
+
+    def _candidates(self, unit: Unit) -> list[Unit]:
+        """Return the units through which a header can be read, the nearest first."""
+        match = next((m for path, m in self.matches.items() if os.path.abspath(path) == unit.main), None)
+        if match is not None and not match.is_own:
+            sources: dict[str, Match | None] = {match.source: match}
+        else:
+            found = self._includers.sources(unit.main)
+            sources = {path: self.search.match(path) if self.search else None for path in found}
+        return [self._through(unit, path, source_match) for path, source_match in sources.items()]
+
+    def _through(self, header: Unit, source: str, match: Match | None) -> Unit:
+        unit = self._unit_with(source, match)
+        graph = IncludeGraph(lambda text: False, _MOST_TRIED)
+        files = graph.files(header.main, unit.directory, unit.flags)
+        only = frozenset(os.path.realpath(file) for file, _ in files)
+        return replace(unit, subject=os.path.realpath(header.main), only=only)
+
+
+def _count_errors(parsed: ParsedUnit) -> int:
+    problems = sum(struct.problem is not None for struct in parsed.structs)
+    return problems + sum(": warning: " not in error for error in parsed.errors)
+
+
+def _first_error(parsed: ParsedUnit) -> str:
+    errors = [error for error in parsed.errors if ": warning: " not in error]
+    return next(iter(errors), "") or next(s.problem for s in parsed.structs if s.problem is not None)

@@ -1,0 +1,76 @@
+"""The files that units seem to read, by their `#include` lines, without a preprocessor."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from layoutlint.model.record import Record, field
+from layoutlint.readers.clang import flags, text_search
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+def included_names(text: bytes) -> tuple[tuple[bool, str], ...]:
+    """Return the headers that a text includes: whether in quotes, and the name."""
+    return tuple((kind == b'"', os.fsdecode(name)) for kind, name in _INCLUDE.findall(text))
+
+
+class IncludeGraph(Record):
+    """Follows the `#include` lines of units; each file is read once."""
+
+    examine: Callable[[bytes], bool]
+    """Is called with the text of each file."""
+    most_tried: int
+    """The most paths at which headers are searched."""
+    tried: int = 0
+    _texts: dict[str, tuple[bool, tuple[tuple[bool, str], ...]]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, bool, str, int], str | None] = field(default_factory=dict)
+    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Numbers of lists of folders, which can be long."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the search took too long, so that files can be missing."""
+        return self.tried > self.most_tried
+
+    def files(self, file: str, directory: str, words: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+        """Yield the files that a unit with some flags seems to read, its own first, with what `examine` says.
+
+        Ends early if the search takes too long.
+        """
+        parsed_flags = flags.normalise(words)
+        folders = tuple(os.path.join(directory, folder) for folder in parsed_flags.folders)
+        names = (file, *parsed_flags.includes)
+        pending = [os.path.normpath(os.path.join(directory, name)) for name in reversed(names)]
+        visited = set(pending)
+        number = self._numbers.setdefault(folders, len(self._numbers))
+        while pending:
+            path = pending.pop()
+            examined, includes = self._text(path)
+            yield path, examined
+            for is_quoted, name in includes:
+                if self.is_exhausted:
+                    return
+                header = self._resolve(os.path.dirname(path), is_quoted, name, folders, number)
+                if header is not None and header not in visited:
+                    visited.add(header)
+                    pending.append(header)
+
+    def _text(self, path: str) -> tuple[bool, tuple[tuple[bool, str], ...]]:
+        if path not in self._texts:
+            text = text_search.content(path)
+            self._texts[path] = (self.examine(text), included_names(text))
+        return self._texts[path]
+
+    def _resolve(
+        self, folder: str, is_quoted: bool, name: str, folders: tuple[str, ...], number: int
+    ) -> str | None:
+        key = (folder if is_quoted else "", is_quoted, name, number)
+        if key not in self._resolved:
+            places = (folder, *folders) if is_quoted else folders
+            self.tried += len(places)
+            candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
+            self._resolved[key] = next((at for at in candidates if os.path.isfile(at)), None)
+        return self._resolved[key]
