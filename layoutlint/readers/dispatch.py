@@ -10,13 +10,20 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions, Unread
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.elf import packed
+from layoutlint.readers.elf import kernel_image, packed
 
 if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 _SNIFFED = 4096
+_PERF = (b"PERFILE2", b"2ELIFREP", b"PERFFILE")
+"""First bytes of perf.data (tools/perf/Documentation/perf.data-file-format.txt of Linux)."""
+_PERF_HINT = (
+    "is a profile of perf, not an input: give the program that it is about (vmlinux). "
+    "`perf report -s type,typeoff --stdio -i FILE` prints offsets in structs, and "
+    "`layoutlint show PROGRAM STRUCT --at OFFSET` the fields there"
+)
 
 
 def sniff(path: str) -> str:
@@ -34,10 +41,14 @@ def sniff(path: str) -> str:
         raise ReadError(path, files.error_reason(error)) from error
     if not head:
         raise ReadError(path, "the file is empty")
-    if head.startswith((b"\x7fELF", *packed.STARTS)):
+    if head.startswith(b"\x7fELF") or packed.is_packed(head):
         return "elf"
     if head.startswith(_BTF_MAGIC):
         return "btf"
+    if head.startswith(_PERF):
+        raise ReadError(path, _PERF_HINT)
+    if reason := kernel_image.refusal(head):
+        raise ReadError(path, reason)
     if b"\0" in head:
         raise ReadError(path, f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})")
     return "clang"

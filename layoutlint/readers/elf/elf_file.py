@@ -15,7 +15,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.record import replace
 from layoutlint.model.target import TARGETS, Target, target_named
-from layoutlint.readers.elf import headers, packed
+from layoutlint.readers.elf import headers, kernel_image, packed
 from layoutlint.readers.elf.headers import Section
 from layoutlint.readers.elf.span import Span
 from layoutlint.readers.processes.guard import CHANGED, guard
@@ -385,7 +385,7 @@ def _read_image(path: str) -> Image:
             if size == 0:
                 raise ReadError(path, "the file is empty")
             mapped = _map_file(path, file.fileno(), size)
-            if mapped[:8].startswith(packed.STARTS):
+            if packed.is_packed(mapped[: kernel_image.HEAD]):
                 mapped.close()
                 mapped = packed.unpack(path, file, size)
         return Image(path, mapped)
