@@ -17,6 +17,13 @@ from layoutlint.errors import EXIT_UNKNOWN
     "--struct", "only", metavar="GLOB", help="List only allocations of structs with a matching name."
 )
 @click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Rule file with functions that allocate (default: the nearest layoutlint.toml).",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice(sorted(reports.ALLOCATIONS_FORMATS)),
@@ -33,19 +40,28 @@ from layoutlint.errors import EXIT_UNKNOWN
     "--progress/--no-progress", default=None, help="Show progress on stderr (default: on a terminal)."
 )
 def allocations(
-    inputs: tuple[str, ...], only: str | None, format_: str, jobs: int | None, progress: bool | None
+    inputs: tuple[str, ...],
+    only: str | None,
+    rule_paths: tuple[str, ...],
+    format_: str,
+    jobs: int | None,
+    progress: bool | None,
 ) -> NoReturn:
     """List the allocations of structs in C sources, as `placement` for rule files.
 
-    INPUT is a C source, or a folder of C sources, read as text without compiler flags. Found are slab caches,
-    kmalloc and related functions, per-CPU variables, and variables on lines of their own.
+    INPUT is a C source, or a folder of C sources, read as text without compiler flags. Found are malloc and
+    related functions, those of some libraries and of the rule file; in Linux slab caches, kmalloc and related
+    functions, per-CPU variables, and variables on lines of their own.
     """
-    from layoutlint.commands import terminal
+    from layoutlint.commands import packs, terminal
     from layoutlint.model.wanted import Wanted
     from layoutlint.readers.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
-    calls, unread = sources.read(inputs, wanted, jobs or 0, terminal.progress_on_stderr(progress))
+    rules = packs.load_packs(rule_paths or packs.discover_rule_file(), ())
+    declared = tuple(dict.fromkeys(allocator for pack in rules for allocator in pack.allocators))
+    progress_function = terminal.progress_on_stderr(progress)
+    calls, unread = sources.read(inputs, wanted, jobs or 0, progress_function, declared)
     listed = proposals.list_proposals(calls, unread, has_typedefs=only is not None)
     for chunk in reports.ALLOCATIONS_FORMATS[format_](listed):
         terminal.write(chunk)

@@ -51,6 +51,8 @@ class When(Record, frozen=True):
     """Names of targets (`x86_64`) or fnmatch patterns, any of which is enough."""
     kernel: Versions | None = None
     """The Linux versions to which it applies."""
+    outside_linux: bool = False
+    """Whether it applies to programs other than Linux kernels only."""
 
     @property
     def some_version(self) -> Version | None:
@@ -65,6 +67,8 @@ def exclusion_reason(when: When, reading: Reading) -> str | None:
     """Return why a rule does not apply to an input; None if it applies or the input does not
     state otherwise.
     """
+    if when.outside_linux and reading.is_kernel:
+        return "for programs other than Linux"
     if _matches_machine(when, reading.target) is False:
         return f"for {', '.join(when.arch)}, not {reading.target.name}"
     if when.kernel is not None and reading.kernel is not None and when.kernel.admits(reading.kernel) is False:

@@ -120,10 +120,15 @@ class Context(Record, frozen=True):
             arrays += self.finder.find_arrays(self.layout, types, only_own=self.is_one_of_many)
         return require_sizes(tuple(dict.fromkeys(arrays))) or self._refuse_no_type("array", types)
 
+    def is_array_of(self, array: Place, patterns: tuple[str, ...]) -> bool:
+        """Return whether the elements of an array are of one of some types (`@type:T`)."""
+        types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
+        return bool(types) and self.finder.matches(array.field, types)
+
     def element_fields(self, array: Place, element: Context, patterns: tuple[str, ...]) -> tuple[Place, ...]:
         """Return the fields of an element that matched a type; none if the whole element matched."""
         types = tuple(pattern for pattern in patterns if pattern.startswith(TYPE))
-        if not types or self.finder.matches(array.field, types):
+        if not types or self.is_array_of(array, types):
             return ()
         return tuple(self.finder.find_fields(element.layout, types))
 

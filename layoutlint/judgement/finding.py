@@ -83,6 +83,10 @@ class Coverage(Record, frozen=True):
     """Number of notes of the guessing packs, and number of them in the report."""
 
 
+MOST_ELEMENTS = 64
+"""The most elements of an array that count for its rank: more processors seldom use it at once."""
+
+
 class Rank(Record, frozen=True):
     """The rank of a note among all notes of the guessing packs (docs/generic.md)."""
 
@@ -94,11 +98,15 @@ class Rank(Record, frozen=True):
     """Number of structs with other names that contain the struct or a pointer to it."""
     share: float
     """Share of the placements in which the rule fails."""
+    elements: int | None = None
+    """Number of elements of an array in memory, which count instead of holders: 0 for an unknown
+    number, None for a struct."""
 
     @property
     def score(self) -> float:
         """The value by which notes are ranked."""
-        return self.holders * self.share
+        users = self.holders if self.elements is None else min(self.elements or MOST_ELEMENTS, MOST_ELEMENTS)
+        return users * self.share
 
 
 REPORT_SCHEMA = "layoutlint/report/1"

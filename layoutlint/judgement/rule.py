@@ -15,7 +15,7 @@ from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
-from layoutlint.model.storage import Storage
+from layoutlint.model.storage import Allocator, Storage
 from layoutlint.model.structs import Source, Struct
 
 VARIABLES = "(variables)"
@@ -216,6 +216,8 @@ class Pack(Record, frozen=True, dict=True):
     structs: tuple[StructIntent, ...] = ()
     variables: tuple[Access, ...] = ()
     """The accesses of variables; the paths begin with their names."""
+    allocators: tuple[Allocator, ...] = ()
+    """The functions of the project that allocate."""
     description: str = ""
     kernel: bool = False
     """Whether it is about Linux, and so active by default for a kernel input."""

@@ -50,6 +50,7 @@ class AccessApart(Record, frozen=True):
         Key("readers", "words", 'accesses that suffer; by default ["hot-read", "read-mostly"]'),
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
         NEIGHBOURS,
+        Key("elements", "boolean", "whether a field counts for itself in other elements; by default true"),
     )
     manual: ClassVar[Manual] = Manual(
         "Fields with an access in `readers` are compared with fields with one in `writers`, as in\n"
@@ -82,6 +83,7 @@ class AccessApart(Record, frozen=True):
     readers: tuple[str, ...] = ("hot-read", "read-mostly")
     writers: tuple[str, ...] = ("hot-write",)
     neighbours: bool | None = None
+    elements: bool = True
 
     def __post_init__(self) -> None:
         for key, words in (("readers", self.readers), ("writers", self.writers)):
@@ -104,7 +106,11 @@ class AccessApart(Record, frozen=True):
             context, ours, theirs, lambda a, b: self._disturb(uses[named_field[a]], uses[named_field[b]])
         )
         across = context.filter_crossing_pairs(opposed.across)
-        pairs = context.filter_own_pairs(list(opposed.pairs))
+        pairs = [
+            (a, b)
+            for a, b in context.filter_own_pairs(list(opposed.pairs))
+            if self.elements or named_field[opposed.named[a]] != named_field[opposed.named[b]]
+        ]
 
         def say(place: Place) -> str:
             words = ", ".join(

@@ -9,6 +9,7 @@ from math import gcd, prod
 from typing import ClassVar
 
 from layoutlint.geometry.allocators import COPY
+from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import (
     ASSUMED,
@@ -19,7 +20,7 @@ from layoutlint.geometry.placement import (
     element_starts,
 )
 from layoutlint.judgement.advice import first_few, separate_elements
-from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.context import SELECTOR, CannotTell, Context
 from layoutlint.judgement.line_sharing import UNKNOWN_NEIGHBOURS
 from layoutlint.judgement.parameters import need_distinct
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
@@ -60,7 +61,7 @@ class Stride(Record, frozen=True):
         Key(
             "variables",
             "paths",
-            "judge the elements of variables that are arrays; the rule names no `struct`",
+            "judge the elements of variables that are arrays, by name or by type; no `struct`",
         ),
     )
     manual: ClassVar[Manual] = Manual(
@@ -82,7 +83,9 @@ class Stride(Record, frozen=True):
         "arrays and arrays of one element are skipped.\n"
         "\n"
         "With `variables`, the rule names no `struct`. It judges elements of arrays that are variables\n"
-        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). The types come from DWARF.",
+        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). The types come from DWARF.\n"
+        "`@type:pthread_mutex_t` means all variables that are arrays of that type, or of structs that\n"
+        "contain it; also in C sources, whose variables start at any multiple of their alignment.",
         "Align the struct to the line: arrays and caches then keep each object on its own lines. If that is\n"
         "too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',
@@ -108,9 +111,14 @@ class Stride(Record, frozen=True):
     def __post_init__(self) -> None:
         if self.variables and (self.array is not None or self.arrays):
             raise ValueError("`variables` goes without `array` and `arrays`")
+        by_type = [path.startswith(TYPE) for path in self.variables]
+        if any(by_type) and not all(by_type):
+            raise ValueError("`variables` has either names or types (`@type:`), not both")
+        if any(by_type) and (self.fields or self.against):
+            raise ValueError("`variables` with types goes without `fields` and `against`")
         for path in self.variables:
-            if path.startswith("@"):
-                raise ValueError(f"`{path}`: variables go by their names here, and not by types or accesses")
+            if path.startswith(SELECTOR) and not path.startswith(TYPE):
+                raise ValueError(f"`{path}`: variables go by their names or types here, not by accesses")
         need_distinct(self.fields, "fields")
         need_distinct(self.against, "against")
         if self.array is not None and is_pattern(self.array):
@@ -127,8 +135,18 @@ class Stride(Record, frozen=True):
                 [self._judge_array(array, context) for array in context.arrays(self.arrays)], context
             )
         if self.variables:
-            arrays = neighbours.find_arrays(context, self.variables)
+            if self.variable_types:
+                arrays = list(context.arrays(self.variable_types))
+            else:
+                arrays = neighbours.find_arrays(context, self.variables)
             return _combine([self._judge_array(array, context) for array in arrays], context)
+        return self.judge_objects(context)
+
+    def judge_objects(self, context: Context, chosen: tuple[Place, ...] = ()) -> Verdict:
+        """Return the verdict on objects in a row; `chosen` are fields of one, compared with all of the next.
+
+        Raises CannotTell if nothing is known of the next object.
+        """
         rows = context.placements.rows
         if not rows:
             end = context.layout.open_end
@@ -137,7 +155,13 @@ class Stride(Record, frozen=True):
             )
         bases = tuple(sorted({base for row in rows for base in row.bases}))
         placements = replace(context.placements, bases=bases, why="", parts=(), rows=())
-        return self._judge_rows(context, placements, [(row, {at: {at} for at in row.bases}) for row in rows])
+        spreads = [(row, {at: {at} for at in row.bases}) for row in rows]
+        return self._judge_rows(context, placements, spreads, chosen=chosen)
+
+    @property
+    def variable_types(self) -> tuple[str, ...]:
+        """The types in `variables`, each with the prefix `@type:`."""
+        return tuple(path for path in self.variables if path.startswith(TYPE))
 
     @property
     def variable_paths(self) -> tuple[str, ...]:
@@ -150,7 +174,9 @@ class Stride(Record, frozen=True):
 
     def _judge_array(self, array: Place, context: Context) -> Verdict:
         """Return the verdict on the elements of an array, over the bases of the struct."""
-        element, step, count = _element_struct(array, context.layout.struct)
+        types = self.arrays or self.variable_types
+        is_opaque = array.field.aggregate == "union" and context.is_array_of(array, types)
+        element, step, count = _element_struct(array, context.layout.struct, is_opaque)
         placements, line = context.placements, context.placements.line_size
         if count < 2 or not step:
             message = f"{format_place(array)} has no two elements side by side"
@@ -159,7 +185,7 @@ class Stride(Record, frozen=True):
         at = {base: element_starts(start, step, count - 1, line) for base, start in starts.items()}
         row = Row(ELEMENT, step, tuple(sorted(set().union(*at.values()))))
         inside = Context(Layout(element), placements, finder=context.finder)
-        written = context.element_fields(array, inside, self.arrays)
+        written = context.element_fields(array, inside, types)
         return self._judge_rows(inside, placements, [(row, at)], array, written)
 
     def _judge_rows(
@@ -291,8 +317,10 @@ def _describe_field(place: Place) -> str:
     return f"'s {format_place(place)}" if place.path else f" at {place.extent}"
 
 
-def _element_struct(array: Place, struct: Struct) -> tuple[Struct, int, int]:
-    """Return the element of an array as a struct, its bytes, and the number of elements. Raises
+def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Struct, int, int]:
+    """Return the element of an array as a struct, its bytes, and the number of elements.
+
+    An opaque element is one field: the members of a lock that is a union mean nothing to readers. Raises
     CannotTell.
     """
     member = array.field
@@ -307,7 +335,7 @@ def _element_struct(array: Place, struct: Struct) -> tuple[Struct, int, int]:
     whole_element = replace(
         member, name="", bit_offset=0, bit_size=bits, dims=(), type=CType(member.type.left)
     )
-    fields = member.members or (whole_element,)
+    fields = (not is_opaque and member.members) or (replace(whole_element, members=()),)
     name, aggregate = f"{array.path}[]", member.aggregate or "struct"
     return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
 

@@ -14,7 +14,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Reading, no_progress
 from layoutlint.model.record import replace
-from layoutlint.model.storage import LINE, Storage
+from layoutlint.model.storage import LINE, Allocator, Storage
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations import proposals, sources
@@ -22,38 +22,49 @@ from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.proposals import Proposal, describe_call, keys
 
 
-def allocation_notes(inputs: list[JudgedInput], options: Options) -> list[tuple[str, ...]]:
+def allocation_notes(
+    inputs: list[JudgedInput], options: Options, failing: frozenset[str]
+) -> list[tuple[str, ...]]:
     """Return notes for each input: the allocations that change the placements of a struct.
 
     Allocations are searched in inputs that are C sources, and below the source directories of the options.
+    Structs that only guesses judge have notes if they are among the `failing`.
     """
-    unplaced = [_unplaced_structs(judged) for judged in inputs]
+    unplaced = [_unplaced_structs(judged, failing) for judged in inputs]
     names = frozenset(name for structs in unplaced for name in structs)
     if not names:
         return [()] * len(inputs)
-    shared = _read_allocations(options.read.sources, names)
+    declared = [tuple(a for pack in judged.packs for a in pack.allocators) for judged in inputs]
+    everywhere = tuple(dict.fromkeys(allocator for own in declared for allocator in own))
+    shared = _read_allocations(options.read.sources, names, everywhere)
     return [
-        tuple(_notes_on_input(judged.reading, structs, shared, options))
+        tuple(_notes_on_input(judged.reading, structs, shared, everywhere, options))
         for judged, structs in zip(inputs, unplaced, strict=True)
     ]
 
 
 def _notes_on_input(
-    reading: Reading, structs: dict[str, Struct], shared: list[Allocation], options: Options
+    reading: Reading,
+    structs: dict[str, Struct],
+    shared: list[Allocation],
+    declared: tuple[Allocator, ...],
+    options: Options,
 ) -> Iterator[str]:
     """Yield the notes on one input; `shared` are the allocations in source directories."""
-    own = _read_allocations(_sources(reading), frozenset(structs)) if structs else []
-    calls = own + [call for call in shared if call.struct in structs and call not in own]
+    own = _read_allocations(sources_of(reading), frozenset(structs), declared) if structs else []
+    calls = [call for call in (*own, *(c for c in shared if c not in own)) if call.struct in structs]
     by_tag = (replace(call, struct=structs[call.struct].name) for call in calls)
     for each in proposals.list_proposals(by_tag, has_typedefs=True).structs:
         yield from _notes_on_struct(structs[each.struct], each.proposals, options)
 
 
-def _read_allocations(paths: tuple[str, ...], names: frozenset[str]) -> list[Allocation]:
-    return sources.read(paths, Wanted(names), 0, no_progress)[0] if paths else []
+def _read_allocations(
+    paths: tuple[str, ...], names: frozenset[str], declared: tuple[Allocator, ...]
+) -> list[Allocation]:
+    return sources.read(paths, Wanted(names), 0, no_progress, declared)[0] if paths else []
 
 
-def _sources(reading: Reading) -> tuple[str, ...]:
+def sources_of(reading: Reading) -> tuple[str, ...]:
     """Return the C sources that an input is or names."""
     path = reading.path
     if reading.reader != "clang":
@@ -71,13 +82,15 @@ def _sources(reading: Reading) -> tuple[str, ...]:
     return tuple(unit for unit in dict.fromkeys(units) if os.path.isfile(unit))
 
 
-def _unplaced_structs(judged: JudgedInput) -> dict[str, Struct]:
+def _unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:
     """Return the structs that rules judge and for which no placement is declared, by tag and typedef."""
-    rules = StructMap((rule.struct, rule) for rule in judged.rules)
+    rules = StructMap((rule.struct, rule) for rule in judged.rules if not rule.guess)
     structs = [
         struct
         for struct in judged.reading.structs
-        if struct.bit_size is not None and rules.find(struct) and not _has_placement(struct, judged)
+        if struct.bit_size is not None
+        and (struct.name in failing or rules.find(struct))
+        and not _has_placement(struct, judged)
     ]
     return {name: struct for struct in structs for name in (*struct.aliases, struct.name)}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import Placements
 from layoutlint.judgement.context import Access, Context, NoDeclaredAccess
 from layoutlint.judgement.finding import Finding, Rank, Report
 from layoutlint.judgement.messages import finding_message
-from layoutlint.judgement.rule import Pack, Rule, StructIntent
+from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
@@ -97,7 +98,17 @@ def _rank_of(finding: Finding, holders: Mapping[str, set[str]]) -> Rank:
         share = verdict.orders.share
     names = (struct.name, *struct.aliases) if struct is not None else ()
     others = set[str]().union(*(holders.get(name, ()) for name in names)).difference(names)
-    return Rank(0, 0, len(others), share)
+    return Rank(0, 0, len(others), share, _element_count(finding))
+
+
+def _element_count(finding: Finding) -> int | None:
+    """Return the number of elements of an array in memory, 0 for an unknown one; None for a struct."""
+    if finding.rule.struct != VARIABLES:
+        return None
+    if not finding.verdict.evidence:
+        return 0  # an allocated array
+    dims = finding.verdict.evidence[0].field.dims
+    return prod(length or 0 for length in dims) if dims else None
 
 
 def _holders(readings: Iterable[Reading]) -> dict[str, set[str]]:
@@ -132,6 +143,18 @@ def _with_rank(rank: Rank, finding: Finding, pack: Pack) -> Finding:
 def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack) -> str:
     """Return what to write down, so that a guess becomes a rule."""
     annotations = list(_annotations(rule, struct, verdict.evidence, pack))
+    if rule.struct == VARIABLES and not verdict.evidence:
+        return (
+            f"to be certain, write a rule with `struct = \"{struct.name}\"` and `kind = \"stride\"`, and "
+            f"`[struct.{struct.name}]` with the `placement` and `array` that `layoutlint allocations "
+            f"--struct {struct.name}` lists, if many processors use the array"
+        )
+    if rule.struct == VARIABLES:
+        names = ", ".join(f'"{place.path}"' for place in verdict.evidence[:1])
+        return (
+            f'to be certain, write a rule with `kind = "{rule.kind.name}"`, `variables = [{names}]` if many '
+            "processors use it"
+        )
     if annotations:
         text = f"to be certain, write {' and '.join(annotations)} if they are used so"
     else:

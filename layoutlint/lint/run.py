@@ -85,6 +85,10 @@ def report(
     """Judge inputs that were read. Raises UsageError if no rule applies to them."""
     inputs, intents = _judged_inputs(read_result, packs, kernel_packs, options)
     rules = _applicable_rules(inputs, read_result, options)
+    if any(rule.guess for rule in rules):
+        from layoutlint.lint import allocated_arrays  # few runs guess
+
+        inputs = allocated_arrays.with_allocated_arrays(inputs, options)
     findings = judge_all(inputs, options, read_result.surroundings)
     idle: list[Suppression] = []
     dropped: tuple[Suppression, ...] = ()
@@ -199,7 +203,7 @@ def _report(
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else nothing_judged(rules, inputs, options))
     return Report(
-        readings=_readings_with_notes(inputs, options),
+        readings=_readings_with_notes(inputs, ordered, options),
         findings=tuple(f for f in ordered if f.verdict.outcome is not Outcome.KEPT),
         kept_findings=tuple(f for f in ordered if f.verdict.outcome is Outcome.KEPT),
         coverage=coverage,
@@ -209,13 +213,17 @@ def _report(
     )
 
 
-def _readings_with_notes(inputs: list[JudgedInput], options: Options) -> tuple[Reading, ...]:
+def _readings_with_notes(
+    inputs: list[JudgedInput], findings: list[Finding], options: Options
+) -> tuple[Reading, ...]:
     """Return the readings with the notes that judging them adds, and the name of the build."""
     added = [assumption_notes(each) for each in inputs]
     if options.read.sources or any(each.reading.reader == "clang" for each in inputs):
         from layoutlint.lint import allocation_notes
 
-        of_allocations = allocation_notes.allocation_notes(inputs, options)
+        structs = (finding.struct for finding in findings if finding.verdict.bases)
+        failing = frozenset(struct.name for struct in structs if struct is not None)
+        of_allocations = allocation_notes.allocation_notes(inputs, options, failing)
         added = [first + second for first, second in zip(of_allocations, added, strict=True)]
     return tuple(
         replace(each.reading, notes=each.reading.notes + notes, build=options.build)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import gcd
 from typing import Protocol, cast
 
-from layoutlint.geometry.layout import Layout
-from layoutlint.geometry.placement import Placements, pair_size
+from layoutlint.geometry.field_types import Finder
+from layoutlint.geometry.layout import Layout, Place, cached_layout
+from layoutlint.geometry.placement import Placements, pair_size, placements
+from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.rule import VARIABLES, Kind, Pack, Rule
 from layoutlint.judgement.verdict import Verdict, unknown
-from layoutlint.model.reading import Reading
+from layoutlint.kinds.stride import Stride
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import AllocatedArray, Reading
 from layoutlint.model.record import replace
-from layoutlint.model.structs import Struct
+from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 
 NEAR = 256
@@ -43,11 +48,26 @@ JudgePlacements = Callable[[Rule, Callable[[Context], Verdict], Context], Verdic
 def add_variables(wanted: Wanted, packs: Iterable[Pack]) -> Wanted:
     """Add the variables of packs with rules on variables to what is read."""
     names: set[str] = set()
+    near = wanted.near
+    whens: dict[When, None] = {}
     for pack in packs:
-        kinds = [rule.kind for rule in pack.rules if rule.struct == VARIABLES]
+        rules = [rule for rule in pack.rules if rule.struct == VARIABLES]
+        whens.update((rule.when, None) for rule in rules if _types(rule))
+        kinds = [rule.kind for rule in rules if not _types(rule)]
         names.update(path for kind in kinds for path in _variables_of(cast("VariableKind", kind)))
         names.update(access.path for access in pack.variables if kinds)
-    return replace(wanted, variables=tuple(sorted(names)), near=NEAR)
+        near = NEAR if kinds else near
+    arrays = partial(_is_any_applicable, tuple(whens)) if whens else None
+    return replace(wanted, variables=tuple(sorted(names)), near=near, arrays=arrays)
+
+
+def _is_any_applicable(whens: tuple[When, ...], reading: Reading) -> bool:
+    return any(exclusion_reason(when, reading) is None for when in whens)
+
+
+def _types(rule: Rule) -> tuple[str, ...]:
+    """Return the types by which a rule chooses variables; none if it names them."""
+    return rule.kind.variable_types if isinstance(rule.kind, Stride) else ()
 
 
 def judge_variables(
@@ -55,6 +75,9 @@ def judge_variables(
 ) -> Iterator[Finding]:
     """Judge a rule on variables in all data of one input that have such a variable."""
     kind = cast("VariableKind", rule.kind)
+    if _types(rule):
+        yield from _judge_arrays(rule, reading, line_size, judge_placements)
+        return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
     if reading.data is None:
@@ -85,6 +108,60 @@ def judge_variables(
     if not is_judged and not missing:
         message = f"{reading.path}: it has no variable that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _judge_arrays(
+    rule: Rule, reading: Reading, line_size: int | None, judge_placements: JudgePlacements
+) -> Iterator[Finding]:
+    """Judge a rule on variables of some types in each array that has them."""
+    if rule.line_pairs:
+        line_size = pair_size(line_size, reading.target)
+    finder, is_judged = Finder(), False
+    for data in reading.arrays:
+        context = _context(data, (), line_size, rule.line_pairs)
+        context = replace(context, finder=finder, is_one_of_many=True)
+        verdict = judge_placements(rule, rule.kind.check, context)
+        if data.problem is not None and not verdict.is_missing_field:
+            verdict = unknown(f"the layout of {data.label} is unreliable: {data.problem}")
+        if verdict.is_missing_field:  # an array of another type
+            continue
+        is_judged = True
+        yield Finding(rule, data, verdict, data.origin)
+    for array in reading.allocated:
+        found = _judge_allocated(rule, array, reading, line_size, finder, judge_placements)
+        is_judged = is_judged or found is not None
+        yield from () if found is None else (found,)
+    if not is_judged and not rule.shipped:
+        message = f"{reading.path}: no variable of a known type is an array that the rule is about"
+        yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _judge_allocated(
+    rule: Rule,
+    array: AllocatedArray,
+    reading: Reading,
+    line_size: int | None,
+    finder: Finder,
+    judge_placements: JudgePlacements,
+) -> Finding | None:
+    """Judge the elements of an allocated array; None if they are of other types than the rule is about."""
+    struct, types = array.struct, _types(rule)
+    chosen: tuple[Place, ...] = ()
+    names = struct.name, f"{struct.aggregate} {struct.name}"
+    if any(finder.matches(Field(None, CType(name), 0, 0), types) for name in names):
+        # The members of a lock mean nothing to readers.
+        whole = Field("", CType(struct.name), 0, struct.bit_size, align=struct.align)
+        struct = replace(struct, fields=(whole,))
+    else:
+        chosen = tuple(finder.find_fields(cached_layout(struct), types))
+        if not chosen:
+            return None
+    layout = cached_layout(struct)
+    placed = placements(layout, line_size, None, array.storage)
+    context = Context(layout, replace(placed, in_pairs=rule.line_pairs), finder=finder)
+    verdict = judge_placements(rule, lambda placed: Stride().judge_objects(placed, chosen), context)
+    # The call is the place to look at, not the definition of the elements.
+    return Finding(rule, struct, replace(verdict, evidence=()), reading.path)
 
 
 def _merge_sizes(largest: Verdict, least: Verdict) -> Verdict:
@@ -122,5 +199,6 @@ def _context(data: Struct, accesses: tuple[Access, ...], line_size: int | None, 
     else:
         align = data.align or 1
         bases = tuple(range(0, line, gcd(align, line)))
-        placements = Placements(line, bases, f"the section is aligned to {align}, and not linked yet")
+        what = "it" if data.label else "the section"
+        placements = Placements(line, bases, f"{what} is aligned to {align}, and not linked yet")
     return Context(Layout(data), replace(placements, in_pairs=in_pairs), accesses)

@@ -8,6 +8,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import Record
+from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Field, Stray, Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
@@ -45,6 +46,14 @@ class Omission(Record, frozen=True):
     """Whether rules have nothing to judge in it, so that it is only reported."""
     is_shared: bool = True
     """Whether several processors can access its objects; guesses judge no others."""
+
+
+class AllocatedArray(Record, frozen=True):
+    """An array that a call in a C source allocates."""
+
+    struct: Struct
+    """The type of its elements; `source` is the call."""
+    storage: Storage
 
 
 class MissingVariable(Record, frozen=True):
@@ -95,6 +104,10 @@ class Reading(Record, frozen=True):
     distribution's own."""
     data: tuple[Struct, ...] | None = None
     """Data in memory with the requested variables; None if the input states none."""
+    arrays: tuple[Struct, ...] = ()
+    """Variables that are arrays, each as data of its own, if they were requested."""
+    allocated: tuple[AllocatedArray, ...] = ()
+    """The arrays that its sources allocate, if they were searched."""
     least_data: tuple[Struct, ...] = ()
     """The same data with one byte for each variable, if sizes are unknown and `data` has the largest."""
     misplaced: tuple[Field, ...] = ()

@@ -39,3 +39,20 @@ class Storage(Record, frozen=True):
         """The text of `placement` in a rule file: `slab:64`."""
         word = self.word or "array"
         return word if self.align is None else f"{word}:{self.align}"
+
+
+class Allocator(Record, frozen=True):
+    """A function or macro of a project that allocates, as a rule file declares it. Arguments count from 0."""
+
+    name: str
+    size_at: int = 0
+    """The argument with the size of an object, or of all objects."""
+    count_at: int | None = None
+    """The argument with the number of objects."""
+    align_at: int | None = None
+    """The argument with their alignment."""
+    type_at: int | None = None
+    """The argument with their type, instead of their size."""
+    word: str = "malloc"
+    """Where its memory starts: one of WORDS."""
+    align: int | None = None

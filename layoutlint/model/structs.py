@@ -186,6 +186,8 @@ class Struct(Record, frozen=True):
     """The annotations of its use: of the struct first, then in the order of its fields."""
     address: int | None = None
     """For data in memory, whose fields are sections with variables, its address; else None."""
+    label: str = ""
+    """For data that is one variable or one allocated array, what messages call it: `variable locks`."""
     unstated: Unstated = Unstated.NOTHING
     """The facts that decide its alignment and are missing in the input."""
     possible: int = 0

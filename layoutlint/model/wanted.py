@@ -30,6 +30,8 @@ class Wanted(Record, frozen=True):
     near: int = 0
     """The distance in bytes around the variables in `variables` (names and patterns) that is requested; 0 for
     none."""
+    arrays: Callable[[Reading], bool] | None = None
+    """Returns whether all variables that are arrays are requested, for a reading; None for never."""
     misplaced: frozenset[tuple[int, int]] = frozenset()
     """Sizes and alignments of structs in bytes: variables of that size at other addresses are requested."""
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
@@ -51,6 +53,10 @@ class Wanted(Record, frozen=True):
             or self.matches(struct.name)
             or not self.names.isdisjoint(struct.aliases)
         )
+
+    def wants_arrays(self, reading: Reading) -> bool:
+        """Return whether the variables that are arrays are requested from an input."""
+        return self.arrays is not None and self.arrays(reading)
 
     def is_declared_in(self, file: str) -> bool:
         """Return whether a file, as an input names it, is one of `files`."""

@@ -122,7 +122,7 @@ def _with_variables(
     reading: Reading, images: tuple[Image, ...], wanted: Wanted, options: ReadOptions
 ) -> Reading:
     """Return a reading with the requested variables, from the first file with a symbol table."""
-    if not wanted.near and not wanted.misplaced:
+    if not wanted.near and not wanted.misplaced and not wanted.wants_arrays(reading):
         return reading
     from layoutlint.readers import variables
 
@@ -130,7 +130,7 @@ def _with_variables(
         return variables.add_misplaced(reading, images[0], wanted, options)
     for image in images:
         reading = variables.add(reading, image, wanted, options)
-        if reading.data is not None:
+        if reading.data is not None or reading.arrays:
             break
     return reading
 

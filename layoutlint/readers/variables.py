@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
+from math import prod
 from typing import Final
 
 from layoutlint.errors import ReadError, did_you_mean
@@ -60,6 +61,10 @@ class Symbol(Record, frozen=True):
 def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return a reading with the requested variables. Raises ReadError for a damaged symbol table."""
     symbols = _symbols(image)
+    if symbols is not None and wanted.wants_arrays(reading):
+        reading = replace(reading, arrays=tuple(_arrays(image, symbols, options)))
+    if not wanted.near:
+        return reading
     if symbols is not None:
         return _with_symbols(reading, image, symbols, wanted, options)
     symbol_map = system_map.of_image(image) if reading.is_kernel and not image.is_relocatable else None
@@ -280,6 +285,31 @@ def _areas(
             origin=image.path,
             address=None if image.is_relocatable else start,
         )
+
+
+def _arrays(image: Image, symbols: list[Symbol], options: ReadOptions) -> Iterator[Struct]:
+    """Yield the variables that are arrays of several elements, each as data of its own."""
+    objects = [symbol for symbol in symbols if symbol.has_type and symbol.size]
+    fields = _fields(objects, image, options)
+    for symbol in sorted(fields, key=lambda s: (s.section, s.address, s.name)):
+        variable, header = fields[symbol], image.headers[symbol.section]
+        if prod(length or 0 for length in variable.dims) > 1:
+            start = 0 if image.is_relocatable else symbol.address
+            moved = replace(variable, bit_offset=(symbol.address - start) * 8)
+            size = (symbol.end - start) * 8
+            part = Field(None, CType(header.name), 0, size, aggregate="struct", members=(moved,))
+            yield Struct(
+                symbol.name,
+                "struct",
+                size,
+                header.align or 1,
+                (part,),
+                image.target,
+                variable.source,
+                image.path,
+                address=None if image.is_relocatable else start,
+                label=f"variable {symbol.name}",
+            )
 
 
 def _part(header: Section, variables: list[Field], start: int) -> Field:

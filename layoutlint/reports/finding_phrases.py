@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from layoutlint import phrases
-from layoutlint.judgement.finding import Finding, Rank, Report, SkippedRule, Unresolved
+from layoutlint.judgement.finding import MOST_ELEMENTS, Finding, Rank, Report, SkippedRule, Unresolved
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import UNUSED, VARIABLES
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
@@ -22,7 +22,9 @@ def struct_name(finding: Finding) -> str:
 def subject(finding: Finding) -> str:
     """Return what a finding is about: `struct pcpu_chunk`, `struct inode around i_rwsem`."""
     if finding.rule.struct == VARIABLES:
-        return "the rule on variables" if finding.struct is None else f"data in {finding.struct.name}"
+        if finding.struct is None:
+            return "the rule on variables"
+        return finding.struct.label or f"data in {finding.struct.name}"
     if finding.rule.kind.traits.is_built_in:
         return f"the {finding.rule.origin}"
     aggregate = "struct" if finding.struct is None else finding.struct.aggregate
@@ -56,12 +58,21 @@ def share(verdict: Verdict) -> str:
 
 def rank_reason(rank: Rank) -> str:
     """Return the rank of a guess, with its score and the reason."""
-    verb = "embeds it or points to it" if rank.holders == 1 else "embed it or point to it"
-    holders = f"{phrases.quantity(rank.holders, 'struct')} {verb}"
     return (
-        f"{rank.place:,} of {rank.total:,} guesses, score {rank.score:,.1f}: {holders}, times "
+        f"{rank.place:,} of {rank.total:,} guesses, score {rank.score:,.1f}: {_users(rank)}, times "
         f"{phrases.percent(rank.share)} of placements that fail"
     )
+
+
+def _users(rank: Rank) -> str:
+    """Return what counts as the users of a struct or an array."""
+    if rank.elements is None:
+        verb = "embeds it or points to it" if rank.holders == 1 else "embed it or point to it"
+        return f"{phrases.quantity(rank.holders, 'struct')} {verb}"
+    if not rank.elements:
+        return f"an array of unknown length, which counts as {MOST_ELEMENTS} elements"
+    most = f", of which {MOST_ELEMENTS} count" if rank.elements > MOST_ELEMENTS else ""
+    return f"an array of {phrases.quantity(rank.elements, 'element')}{most}"
 
 
 def order(finding: Finding) -> str:

@@ -24,6 +24,10 @@ def when_of(rule: Table) -> When:
         if f"!{option}" in config:
             when.report(f"`config` cannot hold: `{option}` is wanted on and off", "config")
     arch = when.get("arch", list_of(_arch, "targets"))
+    if when.data.get("kernel") is False:
+        if config:
+            when.report("`config` needs a Linux kernel, and `kernel = false` leaves kernels out", "config")
+        return When((), arch or (), outside_linux=True)
     return When(config, arch or (), when.get("kernel", _versions))
 
 
@@ -37,6 +41,8 @@ def _arch(value: object) -> str:
 
 def _versions(value: object) -> Versions:
     """Return a range of versions: `>=6.8`, `<6.12`, or both, separated by a comma."""
+    if value is True:
+        raise Misfit("must be a range of versions (`>=6.8`), or false for programs other than Linux")
     spelling = text(value)
     bounds: dict[str, Version] = {}
     for bound in spelling.split(","):

@@ -14,7 +14,7 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.conditions import when_of
 from layoutlint.intent.toml.converters import Misfit
-from layoutlint.intent.toml.storage import STORAGE_KEYS, read_storage
+from layoutlint.intent.toml.storage import STORAGE_KEYS, read_allocator, read_storage
 from layoutlint.intent.toml.surroundings import around_of
 from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.context import Access
@@ -27,6 +27,7 @@ from layoutlint.kinds import (
     names_of_pairable_kinds,
 )
 from layoutlint.model.record import Record, replace
+from layoutlint.model.storage import Allocator
 from layoutlint.model.structs import Source
 
 CASES = ".cases.toml"
@@ -247,7 +248,8 @@ class _Reader:
 
     def pack(self) -> Pack:
         """Return the pack of the whole file."""
-        self._top.allow_only(("pack", "struct", "variables", "rule", "override", COMPILE_COMMANDS), _top_key)
+        keys = ("pack", "struct", "variables", "allocators", "rule", "override", COMPILE_COMMANDS)
+        self._top.allow_only(keys, _top_key)
         self._top.get(COMPILE_COMMANDS, converters.text)
         self._header.allow_only(PACK_KEYS)
         return Pack(
@@ -256,6 +258,7 @@ class _Reader:
             rules=tuple(self._rules()),
             structs=tuple(self._structs()),
             variables=tuple(self._variables()),
+            allocators=tuple(self._allocators()),
             description=self._header.get("description", converters.text) or "",
             kernel=self._header.get("for", converters.choice(("linux",))) == "linux",
             guesses=self._guesses,
@@ -309,6 +312,13 @@ class _Reader:
                 variables.report(f"`{name}`: variables are matched by name, not by type", name)
             else:
                 yield from self._field(variables, name)
+
+    def _allocators(self) -> Iterator[Allocator]:
+        tables = self._top.table("allocators", "[allocators]")
+        for name in tables.data:
+            allocator = read_allocator(tables.table(name, f"[allocators.{name}]"), name)
+            if allocator is not None:
+                yield allocator
 
     def _fields(self, name: str, struct: Table) -> Iterator[Access]:
         fields = struct.table("fields", f"[struct.{name}.fields]")

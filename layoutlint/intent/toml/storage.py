@@ -6,11 +6,21 @@ import re
 
 from layoutlint.intent.toml.converters import Misfit, boolean, integer, text
 from layoutlint.intent.toml.table import Table
-from layoutlint.model.storage import ALIGNED, ANY, EMBEDDED, TAKE_ALIGNMENT, WORDS, Storage
+from layoutlint.model.storage import (
+    ALIGNED,
+    ANY,
+    EMBEDDED,
+    TAKE_ALIGNMENT,
+    WORDS,
+    Allocator,
+    Storage,
+)
 from layoutlint.model.structs import Source
 from layoutlint.phrases import name_hint
 
 STORAGE_KEYS = ("placement", "stride", "constructor", "red_zone", "array")
+_FUNCTION = re.compile(r"[A-Za-z_]\w{0,99}")
+_MOST_ARGUMENTS = 100
 _ALIGNMENT = re.compile(r"[0-9]{1,9}")
 
 
@@ -45,6 +55,37 @@ def read_storage(struct: Table, path: str) -> Storage | None:
         return None
     line = struct.notes.document.line((*struct.path, "array" if word is None else "placement"))
     return Storage(word, Source(path, line), align, stride, array, bool(constructor), bool(red_zone))
+
+
+ALLOCATOR_KEYS = ("size", "count", "align", "type", "placement")
+
+
+def read_allocator(table: Table, name: str) -> Allocator | None:
+    """Return the function of an `[allocators.NAME]` table; None for a mistake (which is noted)."""
+    table.allow_only(ALLOCATOR_KEYS)
+    mistakes = len(table.notes.mistakes)
+    if not _FUNCTION.fullmatch(name):
+        table.report(f"the name of a function cannot be `{name}`")
+    positions = {key: table.get(key, _argument) for key in ("size", "count", "align", "type")}
+    if positions["type"] is not None and (positions["size"] is not None or positions["align"] is not None):
+        table.report("`type` goes without `size` and `align`: the argument names the type", "type")
+    word, align = table.get("placement", _placement) or ("malloc", None)
+    if positions["align"] is not None and "placement" in table.data:
+        table.report("`placement` has no effect with `align`, the argument that decides", "placement")
+    if word == EMBEDDED:
+        table.report("`placement` cannot be `embedded`: a call allocates objects of their own", "placement")
+    if len(table.notes.mistakes) > mistakes:
+        return None
+    size, count, align_at, type_at = (positions[key] for key in ("size", "count", "align", "type"))
+    return Allocator(name, size or 0, count, align_at, type_at, word, align)
+
+
+def _argument(value: object) -> int:
+    """Return the index of an argument, which users count from 1."""
+    number = _positive(value)
+    if number > _MOST_ARGUMENTS:
+        raise Misfit(f"must be at most {_MOST_ARGUMENTS}, not {number}: the number of an argument")
+    return number - 1
 
 
 def _placement(value: object) -> tuple[str, int | None]:

@@ -1,5 +1,5 @@
 """The kernel's functions and macros for allocation, Linux 2.6.22 to 7.2, and what each makes of its
-arguments.
+arguments. `user_space` has those of other programs.
 """
 
 from __future__ import annotations
@@ -70,10 +70,13 @@ Maker = Callable[[Arguments], Making | None]
 """Returns None for a call that makes no object of a type."""
 
 
-def _sized_call(
+def sized_call(
     word: str, at: int, *, align: int | None = None, count: int | None = None, length: int = 0
 ) -> Maker:
-    """Return the Maker of a function that takes a size, and perhaps a count."""
+    """Return the Maker of a function that takes a size, and perhaps a count, at some positions.
+
+    Calls with fewer than `length` arguments are of another function.
+    """
 
     def make(arguments: Arguments) -> Making | None:
         if len(arguments) < max(length, at + 1):
@@ -84,14 +87,14 @@ def _sized_call(
     return make
 
 
-def _objects(word: str, *, count: int | None = None) -> Maker:
+def objects(word: str, at: int = 0, *, align: int | None = None, count: int | None = None) -> Maker:
     """Return the Maker of a macro that takes a type or an expression of it, and perhaps a count."""
 
     def make(arguments: Arguments) -> Making | None:
-        if not arguments.values or (count is not None and len(arguments) <= count):
+        if len(arguments) <= max(at, count or 0):
             return None
         length = None if count is None else number(arguments[count]) or ANY
-        return Making(_size_of_type(arguments[0], length), word)
+        return Making(_size_of_type(arguments[at], None if length == 1 else length), word, align)
 
     return make
 
@@ -265,18 +268,18 @@ MAKERS: dict[str, Maker] = {
     "KMEM_CACHE": _cache, "KMEM_CACHE_USERCOPY": _cache,
     "kmem_cache_create": _cache_create, "kmem_cache_create_usercopy": _cache_create,
     "kmem_cache_create_rcu": _cache_create_rcu,
-    **{f"{kv}{z}alloc{node}": _sized_call("kmalloc", 0, length=2)
+    **{f"{kv}{z}alloc{node}": sized_call("kmalloc", 0, length=2)
        for kv in ("k", "kv") for z in ("m", "z") for node in ("", "_node")},
-    **{f"{kv}{name}{node}": _sized_call("kmalloc", 1, count=0, length=3)
+    **{f"{kv}{name}{node}": sized_call("kmalloc", 1, count=0, length=3)
        for kv in ("k", "kv") for name in ("malloc_array", "calloc") for node in ("", "_node")},
-    "kmemdup": _sized_call("kmalloc", 1, length=3), "krealloc": _sized_call("kmalloc", 1, length=3),
-    "krealloc_array": _sized_call("kmalloc", 2, count=1, length=4),
-    **{f"{kv}{z}alloc_{name}": _objects("kmalloc", count=1 if name == "objs" else None)
+    "kmemdup": sized_call("kmalloc", 1, length=3), "krealloc": sized_call("kmalloc", 1, length=3),
+    "krealloc_array": sized_call("kmalloc", 2, count=1, length=4),
+    **{f"{kv}{z}alloc_{name}": objects("kmalloc", count=1 if name == "objs" else None)
        for kv in ("k", "kv") for z in ("m", "z") for name in ("obj", "objs", "flex")},
-    "vmalloc": _sized_call("aligned", 0, align=PAGE), "vzalloc": _sized_call("aligned", 0, align=PAGE),
+    "vmalloc": sized_call("aligned", 0, align=PAGE), "vzalloc": sized_call("aligned", 0, align=PAGE),
     "devm_kzalloc": _unknown(1, _DEVRES), "devm_kmalloc": _unknown(1, _DEVRES),
     "devm_kcalloc": _unknown(2, _DEVRES),
-    "alloc_percpu": _objects("percpu"), "alloc_percpu_gfp": _objects("percpu"),
+    "alloc_percpu": objects("percpu"), "alloc_percpu_gfp": objects("percpu"),
     "DEFINE_PER_CPU": _variable("percpu"), "DEFINE_PER_CPU_READ_MOSTLY": _variable("percpu"),
     "DEFINE_PER_CPU_FIRST": _variable("percpu"), "DEFINE_PER_CPU_DECRYPTED": _variable("percpu"),
     "DEFINE_PER_CPU_CACHE_HOT": _variable("percpu"), "DEFINE_PER_CPU_PAGE_ALIGNED": _variable("percpu", PAGE),

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from layoutlint.model.storage import ANY, Storage
+from layoutlint.model.storage import ANY, Allocator, Storage
 from layoutlint.model.structs import Source
+from layoutlint.readers.allocations import allocators, user_space
 from layoutlint.readers.allocations.allocation import Allocation
-from layoutlint.readers.allocations.allocators import MAKERS, Arguments, Making
+from layoutlint.readers.allocations.allocators import Arguments, Maker, Making
 from layoutlint.readers.allocations.declarations import Names, Unclear
 from layoutlint.readers.allocations.expressions import Size, arguments, number, tokens
 from layoutlint.readers.c_tokens import blank_out
 
-_HINTS = ("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup")
+_MAKERS = {**allocators.MAKERS, **user_space.MAKERS}
+_HINTS = (
+    *("alloc", "KMEM_CACHE", "kmem_cache_create", "PER_CPU", "kmemdup"),
+    *("memalign", "g_new", "g_try_new", "g_renew", "g_slice_new", "Alloc", "ShmemInitStruct"),
+)
 """The name of every call contains one of these, which `str.find` locates fast."""
 _ALIGNED = "cacheline"
 _WORD = re.compile(r"\w+")
@@ -28,15 +33,26 @@ _VARIABLE = re.compile(
 )
 
 
-def find(text: str, file: str, wanted: Callable[[str], bool] | None = None) -> list[Allocation]:
-    """Return the allocations of a source in their order, limited to those of `wanted` structs if given."""
-    if not _call_names(text) and _ALIGNED not in text:
+def find(
+    text: str,
+    file: str,
+    wanted: Callable[[str], bool] | None = None,
+    declared: tuple[Allocator, ...] = (),
+) -> list[Allocation]:
+    """Return the allocations of a source in their order, limited to those of `wanted` structs if given.
+
+    `declared` are functions of the project that allocate.
+    """
+    makers = {**_MAKERS, **user_space.makers_of(declared)} if declared else _MAKERS
+    hints = _HINTS + tuple(f.name for f in declared if not any(hint in f.name for hint in _HINTS))
+    if not _call_names(text, makers, hints) and _ALIGNED not in text:
         return []
     code = blank_out(text)
     allocations: list[Allocation] = []
     names = Names(code)
     line, previous = 1, 0
-    for at, call, making in sorted((*_calls(code), *_variables(code)), key=lambda candidate: candidate[0]):
+    candidates = (*_calls(code, makers, hints), *_variables(code))
+    for at, call, making in sorted(candidates, key=lambda candidate: candidate[0]):
         line, previous = line + text.count("\n", previous, at), at
         allocation = _allocation(at, call, making, names, Source(file, line))
         if allocation is not None and (wanted is None or wanted(allocation.struct)):
@@ -48,10 +64,10 @@ _Candidate = tuple[int, str, Making]
 """Offset of a call, its name, and what it makes."""
 
 
-def _call_names(text: str) -> list[tuple[int, str]]:
+def _call_names(text: str, makers: Mapping[str, Maker], hints: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return offsets and names of calls that can allocate."""
     names: dict[int, str] = {}
-    for hint in _HINTS:
+    for hint in hints:
         at = text.find(hint)
         while at >= 0:
             start, end = at, at + len(hint)
@@ -59,17 +75,17 @@ def _call_names(text: str) -> list[tuple[int, str]]:
                 start -= 1
             word = _WORD.match(text, start)
             end = word.end() if word is not None else end
-            if text[start:end] in MAKERS:
+            if text[start:end] in makers:
                 names[start] = text[start:end]
             at = text.find(hint, end)
     return list(names.items())
 
 
-def _calls(code: str) -> Iterator[_Candidate]:
-    for at, name in _call_names(code):
+def _calls(code: str, makers: Mapping[str, Maker], hints: tuple[str, ...]) -> Iterator[_Candidate]:
+    for at, name in _call_names(code, makers, hints):
         parenthesis = _OPEN.match(code, at + len(name))
         parsed = arguments(code, parenthesis.end() - 1) if parenthesis is not None else None
-        making = MAKERS[name](Arguments(parsed[0], code, at)) if parsed is not None else None
+        making = makers[name](Arguments(parsed[0], code, at)) if parsed is not None else None
         if making is not None:
             yield at, name, making
 

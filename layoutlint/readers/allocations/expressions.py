@@ -88,9 +88,12 @@ def size(argument: Tokens, count: Tokens | None = None) -> Size | None:
     result = _size_macro(argument) or _product(argument)
     if result is None:
         return compound_size(argument) if {"sizeof", "struct_size"} & set(argument) else None
-    if count is not None and result.count is None:
-        return Size(result.operand, number(count) or 0, result.problem)
-    return Size(result.operand, 0, result.problem) if count is not None else result
+    if count is None or (result.count is not None and number(count) == 1):
+        return result
+    if result.count is None:
+        length = number(count)
+        return Size(result.operand, None if length == 1 else length or 0, result.problem)
+    return Size(result.operand, 0, result.problem)
 
 
 def compound_size(argument: Tokens) -> Size:

@@ -9,9 +9,12 @@ from functools import partial
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Progress, Unread
+from layoutlint.model.record import replace
+from layoutlint.model.storage import Allocator
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.calls import find
+from layoutlint.readers.allocations.typedefs import struct_typedefs
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import map_ordered, processors
 
@@ -21,29 +24,49 @@ _CHUNK = 100
 _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 Results = tuple[list[Allocation], list[Unread]]
+_Found = tuple[list[Allocation], list[Unread], dict[str, str]]
+"""Allocations, failures, and typedefs of structs with the tags of the structs."""
 
 
-def read(paths: tuple[str, ...], wanted: Wanted | None, jobs: int, progress: Progress) -> Results:
+def read(
+    paths: tuple[str, ...],
+    wanted: Wanted | None,
+    jobs: int,
+    progress: Progress,
+    declared: tuple[Allocator, ...] = (),
+) -> Results:
     """Return the allocations in some files and in all C sources below some folders, sorted by file name.
 
-    Raises ReadError for a missing path.
+    `declared` are functions of the project that allocate. Raises ReadError for a missing path.
     """
     unread: list[Unread] = []
     paths_found = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
     chunks = [paths_found[at : at + _CHUNK] for at in range(0, len(paths_found), _CHUNK)]
     allocations: list[Allocation] = []
-    for number, (chunk_allocations, chunk_failures) in enumerate(
-        _search_chunks(partial(_search_files, wanted=wanted), chunks, jobs, len(paths_found))
+    typedefs: dict[str, str] = {}
+    for number, (chunk_allocations, chunk_failures, chunk_typedefs) in enumerate(
+        _search_chunks(
+            partial(_search_files, wanted=wanted, declared=declared), chunks, jobs, len(paths_found)
+        )
     ):
         progress("sources", min((number + 1) * _CHUNK, len(paths_found)), len(paths_found))
         allocations += chunk_allocations
         unread += chunk_failures
-    return allocations, unread
+        typedefs.update(chunk_typedefs)
+    return [_with_tag(allocation, typedefs) for allocation in allocations], unread
+
+
+def _with_tag(allocation: Allocation, typedefs: dict[str, str]) -> Allocation:
+    """Return an allocation with the struct that its typedef refers to, if the sources show it."""
+    name = allocation.struct
+    if not allocation.is_typedef or name not in typedefs:
+        return allocation
+    return replace(allocation, struct=typedefs[name] or name, is_typedef=False)
 
 
 def _search_chunks(
-    work: Callable[[list[str]], Results], chunks: list[list[str]], jobs: int, file_count: int
-) -> Iterator[Results]:
+    work: Callable[[list[str]], _Found], chunks: list[list[str]], jobs: int, file_count: int
+) -> Iterator[_Found]:
     number = jobs or (processors() if file_count >= _MANY else 1)
     try:
         yield from map_ordered(work, chunks, number)
@@ -52,9 +75,10 @@ def _search_chunks(
         raise ReadError(path, f"the process that read it and files beside it {lost.how}") from lost
 
 
-def _search_files(paths: list[str], wanted: Wanted | None) -> Results:
+def _search_files(paths: list[str], wanted: Wanted | None, declared: tuple[Allocator, ...]) -> _Found:
     allocations: list[Allocation] = []
     unread: list[Unread] = []
+    typedefs: dict[str, str] = {}
     names = wanted.names if wanted is not None and not wanted.patterns else frozenset()
     for path in paths:
         try:
@@ -62,13 +86,14 @@ def _search_files(paths: list[str], wanted: Wanted | None) -> Results:
         except OSError as error:
             unread.append(Unread(path, files.error_reason(error)))
             continue
+        typedefs.update(struct_typedefs(text))
         if names and not any(name in text for name in names):
             continue
-        in_file = find(text, path, None if wanted is None else wanted.matches)
+        in_file = find(text, path, None if wanted is None else wanted.matches, declared)
         if not in_file and "\0" in text:
             unread.append(Unread(path, "has bytes of value 0, and so is no C text"))
         allocations += in_file
-    return allocations, unread
+    return allocations, unread, typedefs
 
 
 def _files(path: str, unread: list[Unread]) -> Iterator[str]:

@@ -194,8 +194,11 @@ def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Uni
 def _select_commands(commands: tuple[Command, ...], wanted: Wanted) -> Iterator[Command]:
     """Yield the commands whose file, or a header of it, seems to define a requested struct.
 
-    If the search takes too long, yield all remaining ones.
+    If the search takes too long, yield all remaining ones; if arrays are requested, all.
     """
+    if wanted.arrays is not None:
+        yield from commands
+        return
     graph = IncludeGraph(lambda text: bool(text_search.wanted_in(text, wanted)), _MOST_TRIED)
     for command in commands:
         files_read = graph.files(command.file, command.directory, command.words)

@@ -19,6 +19,8 @@ from layoutlint.errors import ReadError
 
 # enum CXCursorKind
 STRUCT, UNION, ENUM, FIELD, VARIABLE, TYPEDEF = 2, 3, 5, 6, 9, 20
+EXTERN = 2
+"""CX_SC_Extern."""
 TYPE_REF, DECL_REF = 43, 101
 UNEXPOSED_ATTRIBUTE, ANNOTATE, PACKED, ALIGNED = 400, 406, 408, 441
 _TERSE = 24
@@ -118,6 +120,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "clang_getFileName": (String, c_void_p),
     "clang_getFileContents": (c_void_p, c_void_p, c_void_p, POINTER(c_size_t)),
     "clang_Cursor_isAnonymous": (c_uint, Cursor),
+    "clang_Cursor_getStorageClass": (c_int, Cursor),
     "clang_Cursor_hasAttrs": (c_uint, Cursor),
     "clang_Cursor_isBitField": (c_uint, Cursor),
     "clang_getFieldDeclBitWidth": (c_int, Cursor),

@@ -168,11 +168,24 @@ def reading(
         unread=units_with_errors(outcome, structs, wanted),
         notes=tuple(dict.fromkeys(notes)),
         declared=_merge_declarations(outcome.parsed),
+        arrays=_merge_arrays(outcome.parsed),
         names=frozenset[str]().union(*(parsed.names for parsed in outcome.parsed)),
         omissions=tuple(
             report_hidden((struct for parsed in outcome.parsed for struct in parsed.hidden), is_configured)
         ),
     )
+
+
+def _merge_arrays(parsed: tuple[ParsedUnit, ...]) -> tuple[Struct, ...]:
+    """Return the arrays of several units, each once; declarations only of those that no unit defines."""
+    defined = {array.name for unit in parsed for array in unit.arrays if array.name not in unit.externs}
+    arrays = (
+        array
+        for unit in parsed
+        for array in unit.arrays
+        if not (array.name in unit.externs and array.name in defined)
+    )
+    return tuple({(array.name, array.source): array for array in arrays}.values())
 
 
 def _merge_declarations(parsed: Iterable[ParsedUnit]) -> frozenset[StructDeclaration] | None:

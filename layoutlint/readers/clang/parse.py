@@ -6,10 +6,12 @@ import ctypes
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from layoutlint import files
 from layoutlint.errors import ReadError
+from layoutlint.model.ctype import CType
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import Aggregate, Field, Struct
@@ -91,6 +93,10 @@ class ParsedUnit(Record, frozen=True):
     """Requested structs in its text that were not parsed, if these were searched for."""
     cause: str | None = None
     """The first of its errors that probably causes those after it; None if none does."""
+    arrays: tuple[Struct, ...] = ()
+    """Its variables outside of functions that are arrays, if requested."""
+    externs: frozenset[str] = frozenset()
+    """The arrays that another unit defines."""
 
 
 def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUnit:
@@ -119,6 +125,8 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
         )
         taker = _Taker(listing, types, problems, unit, target)
         structs = tuple(taker.structs())
+        arrays = tuple(taker.arrays()) if wanted.arrays is not None else ()
+        externs = frozenset(taker.externs)
         blamed = problems.error_origins() if found_diagnostics else ()
         declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
@@ -137,8 +145,9 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
     errors_in_order = (*beforehand, *messages)
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
-        unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause
-    )
+        unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
+        arrays, externs,
+    )  # fmt: skip
 
 
 def _without_consequences(
@@ -344,6 +353,8 @@ class _Taker(Record):
     target: Target
     damaged: list[Struct] = field(default_factory=list)
     """Definitions with errors in their own text."""
+    externs: set[str] = field(default_factory=set)
+    """The arrays that the text only declares."""
 
     def structs(self) -> Iterator[Struct]:
         """Yield definitions in the order of the text, then requested names that are only declared."""
@@ -361,6 +372,41 @@ class _Taker(Record):
             elif name in self.listing.wanted.names or aliases:
                 declared.setdefault(name, self._declaration(record, name, aliases))
         yield from (struct for name, struct in declared.items() if name not in defined)
+
+    def arrays(self) -> Iterator[Struct]:
+        """Yield the variables that are arrays of several elements, each as data of its own.
+
+        Declarations with `extern` count only if the text has no other one.
+        """
+        lib, declared = self.listing.lib, dict[str, Struct]()
+        for cursor in sorted(self.listing.variables, key=self._is_extern):
+            element, dims = self.types.element(lib, lib.clang_getCursorType(cursor))
+            if prod(length or 0 for length in dims) > 1:
+                array = self._array(cursor, element)
+                if array.name not in declared and self._is_extern(cursor):
+                    self.externs.add(array.name)
+                declared.setdefault(array.name, array)
+        yield from declared.values()
+
+    def _is_extern(self, variable: Cursor) -> bool:
+        is_extern: bool = self.listing.lib.clang_Cursor_getStorageClass(variable) == libclang.EXTERN
+        return is_extern
+
+    def _array(self, cursor: Cursor, element: Type) -> Struct:
+        lib, variable = self.listing.lib, self.types.variable(cursor)
+        name, problem = variable.name or "", self.unit.problem
+        atomic = _element(lib, lib.clang_getCursorType(cursor))
+        if element.kind == RECORD:
+            record = lib.clang_getTypeDeclaration(element)
+            problem = problem or self.problems.problem_of(record)
+            problem = problem or self._compiler_difference(record, variable.members)
+        if atomic.kind == ATOMIC and self._is_disputed(atomic):
+            problem = problem or f"gcc and clang lay out `{name}`, of an atomic type, differently"
+        part = Field(None, CType(""), 0, variable.bit_size, aggregate="struct", members=(variable,))
+        return Struct(
+            name, "struct", variable.bit_size, variable.align, (part,), self.target, variable.source,
+            self.unit.origin, problem=problem, label=f"variable {name}",
+        )  # fmt: skip
 
     def _name(self, record: Cursor, typedefs_of: _TypedefsByStruct) -> tuple[str, tuple[str, ...]] | None:
         """Return the name of a requested struct and its requested typedefs; None for others."""

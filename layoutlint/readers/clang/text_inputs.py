@@ -57,6 +57,8 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         )
     files_by_name = text_search.definitions(paths, wanted, stop_when_found=False)
     selected = sorted({file for files in files_by_name.values() for file in files})
+    if wanted.arrays is not None:
+        selected = sorted({*selected, *(path for path in paths if path.endswith(SOURCES))})
     if not selected:
         # Parse one unit anyway: it shows the target, and that nothing was found.
         selected = paths[:1]

@@ -304,6 +304,22 @@ class Types(Record):
     def _member_type(self, member: Cursor, ctype: Type) -> CType:
         is_invalid = self.has_errors and self.lib.clang_isInvalidDeclaration(member)
         return UNKNOWN if is_invalid else self.spell(ctype)
+    def variable(self, cursor: Cursor) -> Field:
+        """Return a variable as a field at offset 0."""
+        lib, ctype = self.lib, self.lib.clang_getCursorType(cursor)
+        shape = self.shape(ctype)
+        return Field(
+            name=libclang.spelling(lib, cursor),
+            type=self.spell(ctype),
+            bit_offset=0,
+            bit_size=shape.bit_size,
+            aggregate=shape.aggregate,
+            dims=shape.dims,
+            members=shape.members,
+            align=self._member_alignment(cursor, shape.align),
+            source=self.places.source(cursor),
+            underlying_types=self._underlying_types(ctype, cursor),
+        )
 
     def _member_alignment(self, member: Cursor, of_type: int | None) -> int | None:
         """Return the alignment of a member other than a bit-field: its type's, or its own by `aligned`."""

@@ -155,7 +155,13 @@ def _surroundings(around: EmbeddedPlace | None) -> dict[str, Any] | None:
 def _rank(rank: Rank | None) -> dict[str, Any] | None:
     if rank is None:
         return None
-    return {"place": rank.place, "of": rank.total, "score": round(rank.score, 3), "holders": rank.holders}
+    return {
+        "place": rank.place,
+        "of": rank.total,
+        "score": round(rank.score, 3),
+        "holders": rank.holders,
+        "elements": rank.elements,
+    }
 
 
 def _field(place: Place) -> dict[str, Any]:

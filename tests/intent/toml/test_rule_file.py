@@ -17,7 +17,7 @@ from layoutlint.judgement.condition import Versions, When
 from layoutlint.judgement.context import Access
 from layoutlint.judgement.rule import Severity, Source, StructIntent
 from layoutlint.kinds.separate import Separate
-from layoutlint.model.storage import WORDS, Storage
+from layoutlint.model.storage import WORDS, Allocator, Storage
 from tests.harness.command import ROOT, run
 
 RULE = '[[rule]]\nid = "r"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "because"\n'
@@ -325,6 +325,22 @@ MISTAKES = [
     )),
     *((f"end {end}", RULE + f'when = {{ kernel = "{end}6.8" }}\n',
        [f"7: `kernel` cannot be `{end}6.8`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]) for end in (">", "<=", "=", "==", "~")),
+    ("kernel is true", RULE + "when = { kernel = true }\n",
+     ["7: `kernel` must be a range of versions (`>=6.8`), or false for programs other than Linux"]),
+    ("options of what is no kernel", RULE + 'when = { kernel = false, config = ["SMP"] }\n',
+     ["7: `config` needs a Linux kernel, and `kernel = false` leaves kernels out"]),
+    ("no argument", "[allocators.zmalloc]\nsize = 0\n", ["2: `size` must be at least 1, not 0"]),
+    ("a far argument", "[allocators.zmalloc]\nsize = 101\n", ["2: `size` must be at most 100, not 101: the number of an argument"]),
+    ("a key of no allocator", "[allocators.zmalloc]\nsise = 1\n",
+     ["2: unknown key `sise` in [allocators.zmalloc] (did you mean `size`?)"]),
+    ("no function", '[allocators."a-b"]\n', ["1: the name of a function cannot be `a-b`"]),
+    ("no table", "[allocators]\nzmalloc = 1\n", ["2: `zmalloc` must be a table, not an integer"]),
+    ("type and size", "[allocators.new]\ntype = 1\nsize = 2\n",
+     ["2: `type` goes without `size` and `align`: the argument names the type"]),
+    ("two alignments", '[allocators.new]\nalign = 1\nplacement = "line"\n',
+     ["3: `placement` has no effect with `align`, the argument that decides"]),
+    ("embedded blocks", '[allocators.new]\nplacement = "embedded"\n',
+     ["2: `placement` cannot be `embedded`: a call allocates objects of their own"]),
     ("two ends", RULE + 'when = { kernel = "<6.8, <6.9" }\n',
      ["7: `kernel` cannot be `<6.8, <6.9`: write `>=6.8`, `<6.12` or `>=6.8, <6.12`"]),
     ("case", "[[case]]\n", ["1: unknown key `case` in a rule file (cases go to a separate file, `*.cases.toml`)"]),
@@ -438,7 +454,7 @@ def test_the_mistakes_of_all_files_come_together(tmp_path):
         rule_file.load([one, two, three, four, five, str(empty)])
     assert caught.value.messages == (
         f"{three}:1: not UTF-8 (byte 0xe9)",
-        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, rule, override, compile_commands)",
+        f"{four}:1: unknown key `x` in a rule file (known: pack, struct, variables, allocators, rule, override, compile_commands)",
         f"{five}: no such file or directory",
         f"{empty}: there is no *.toml in this folder",
         f"{two}:2: `id` `r` is already used by the rule at {one}:1",
@@ -493,3 +509,17 @@ def test_every_key_is_in_the_manual(keys):
 @pytest.mark.parametrize("words", [WHEN_KEYS, rule_file.ACCESSES, WORDS], ids=lambda words: words[0])
 def test_every_word_is_in_the_manual(words):
     assert [word for word in words if f"`{word}`" not in DOCUMENT and f'"{word}"' not in DOCUMENT] == []
+
+
+def test_functions_that_allocate():
+    text = "[allocators.zmalloc]\n[allocators.get]\ncount = 2\nsize = 3\nplacement = 'aligned:128'\n[allocators.new]\ntype = 1\n"
+    assert rule_file.parse(text, "my.toml").allocators == (
+        Allocator("zmalloc"),
+        Allocator("get", 2, 1, word="aligned", align=128),
+        Allocator("new", type_at=0),
+    )
+
+
+def test_for_what_is_no_kernel():
+    (rule,) = rule_file.parse(RULE + "when = { kernel = false }\n", "my.toml").rules
+    assert rule.when == When(outside_linux=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutlint.model.storage import ANY
+from layoutlint.model.storage import ANY, Allocator
 from layoutlint.readers.allocations.allocation import Allocation
 from layoutlint.readers.allocations.calls import find
 from layoutlint.readers.allocations.proposals import keys
@@ -116,6 +116,59 @@ CALLS = [
     ("x = f(n * p, (n) * p); kmalloc(sizeof(*p), 0)", ": ?? what `*p` is, no declaration before it tells"),
     ("struct other *p = x; if (p) { struct ring *p; kmalloc(sizeof(*p), 0); }", ": ?? `p` has several declarations before it"),
     ("struct ring *p; if (p) { a->p = 0; b(c, p); d = n * p; } kmalloc(sizeof(*p), 0)", 'ring: placement = "kmalloc"'),
+    # the C library
+    ("malloc(sizeof(struct ring))", 'ring: placement = "malloc"'),
+    ("malloc(sizeof *given)", 'ring: placement = "malloc"'),
+    ("malloc(n * sizeof(*given))", 'ring: placement = "malloc", array = true'),
+    ("calloc(1, sizeof(*given))", 'ring: placement = "malloc"'),
+    ("calloc(n, sizeof(struct ring))", 'ring: placement = "malloc", array = true'),
+    ("calloc(1, 8 * sizeof(struct ring))", 'ring: placement = "malloc", array = 8'),
+    ("calloc(n, 8 * sizeof(struct ring))", 'ring: placement = "malloc", array = true'),
+    ("realloc(given, sizeof(*given) * (n + 1))", 'ring: placement = "malloc", array = true'),
+    ("reallocarray(given, n, sizeof(*given))", 'ring: placement = "malloc", array = true'),
+    ("struct ring *p = malloc(sizeof *p)", 'ring: placement = "malloc"'),
+    ("aligned_alloc(64, sizeof(struct ring))", 'ring: placement = "aligned:64"'),
+    ("aligned_alloc(CACHE_LINE_SIZE, 4 * sizeof(struct ring))", 'ring: placement = "line", array = 4 (aligned to a line)'),
+    ("aligned_alloc(48, sizeof(struct ring))", "ring: ?? what alignment `48` is, is not known"),
+    ("aligned_alloc(alignof(struct ring), sizeof(struct ring))",
+     "ring: ?? what alignment `alignof(struct ring)` is, is not known"),
+    ("posix_memalign((void **)&given, 128, sizeof(*given))", 'ring: placement = "aligned:128"'),
+    ("posix_memalign(&p, sizeof(void *), sizeof(*given))", 'ring: placement = "malloc"'),
+    ("posix_memalign(&p, sysconf(_SC_LEVEL1_DCACHE_LINESIZE), n * sizeof(*given))",
+     'ring: placement = "line", array = true (aligned to a line)'),
+    ("memalign(getpagesize(), sizeof(*given))", 'ring: placement = "aligned:4096"'),
+    ("memalign(CACHELINE * LINES_OF_CACHE_LINE, sizeof(*given))",
+     "ring: ?? what alignment `CACHELINE * LINES_OF_CACHE_LINE` is, is not known"),
+    ("valloc(sizeof(*given))", 'ring: placement = "aligned:4096"'),
+    ("malloc(sizeof(*given) + n)", ": ?? the size is `sizeof(*given) + n`"),
+    ("malloc(n)", None),
+    # jemalloc
+    ("mallocx(sizeof(*given), 0)", 'ring: placement = "malloc"'),
+    ("mallocx(sizeof(*given), MALLOCX_ALIGN(64) | MALLOCX_ZERO)", 'ring: placement = "aligned:64"'),
+    ("rallocx(given, n * sizeof(*given), MALLOCX_ALIGN(align))", "ring: ?? what alignment `align` is, is not known"),
+    ("je_calloc(n, sizeof(*given))", 'ring: placement = "malloc", array = true'),
+    # GLib
+    ("g_malloc0(sizeof(struct ring))", 'ring: placement = "malloc"'),
+    ("g_new0(struct ring, 1)", 'ring: placement = "malloc"'),
+    ("g_new(struct ring, n)", 'ring: placement = "malloc", array = true'),
+    ("g_renew(struct ring, given, n)", 'ring: placement = "malloc", array = true'),
+    ("g_slice_new(struct ring)", 'ring: placement = "malloc"'),
+    ("g_malloc_n(n, sizeof(struct ring))", 'ring: placement = "malloc", array = true'),
+    ("g_aligned_alloc(n, sizeof(struct ring), 64)", 'ring: placement = "aligned:64", array = true'),
+    # DPDK
+    ('rte_zmalloc("ring", sizeof(*given), 0)', 'ring: placement = "line"'),
+    ("rte_malloc(NULL, n * sizeof(*given), RTE_CACHE_LINE_SIZE)", 'ring: placement = "line", array = true (aligned to a line)'),
+    ("rte_malloc(NULL, sizeof(*given), 8)", 'ring: placement = "line"'),
+    ("rte_malloc(NULL, sizeof(*given), 128)", 'ring: placement = "aligned:128"'),
+    ("rte_zmalloc_socket(NULL, sizeof(*given), 0, node)", 'ring: placement = "line"'),
+    ("rte_calloc(NULL, 8, sizeof(*given), 0)", 'ring: placement = "line", array = 8'),
+    ("rte_malloc(sizeof(*given))", None),
+    # PostgreSQL
+    ("palloc0(sizeof(struct ring))", 'ring: placement = "aligned:8"'),
+    ("palloc_array(struct ring, n)", 'ring: placement = "aligned:8", array = true'),
+    ("MemoryContextAlloc(context, sizeof(*given))", 'ring: placement = "aligned:8"'),
+    ('ShmemInitStruct("ring", sizeof(struct ring), &there)', 'ring: placement = "line"'),
+    ("ShmemAlloc(n * sizeof(struct ring))", 'ring: placement = "line", array = true'),
     # per CPU
     ("alloc_percpu(struct ring)", 'ring: placement = "percpu"'),
     ("alloc_percpu_gfp(struct ring, GFP_KERNEL)", 'ring: placement = "percpu"'),
@@ -174,6 +227,24 @@ def test_outside_of_functions(text, expected):
 def test_a_word_can_be_a_typedef():
     text = "int f(int n)\n{\n\tring_t *p = kmalloc(sizeof(*p), 0);\n\tq = kmalloc(sizeof(ring_t), 0);\n}\n"
     assert [(call.struct, call.is_typedef) for call in find(text, "f.c")] == [("ring_t", True)] * 2
+
+
+DECLARED = [
+    # what the rule file declares, a call, what it makes
+    (Allocator("zmalloc"), "zmalloc(sizeof(*given))", ['ring: placement = "malloc"']),
+    (Allocator("get", 2, 1), "get(pool, n, sizeof(struct ring))", ['ring: placement = "malloc", array = true']),
+    (Allocator("get", 1, align_at=0), "get(64, sizeof(struct ring))", ['ring: placement = "aligned:64"']),
+    (Allocator("NEW", type_at=0, word="line"), "NEW(struct ring)", ['ring: placement = "line"']),
+    (Allocator("NEW", type_at=1, count_at=0, word="aligned", align=32), "NEW(4, *given)", ['ring: placement = "aligned:32", array = 4']),
+    (Allocator("malloc", word="line"), "malloc(sizeof(*given))", ['ring: placement = "line"']),
+    (Allocator("get", 2), "get(sizeof(struct ring))", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("declared", "body", "expected"), DECLARED)
+def test_functions_of_the_project(declared, body, expected):
+    text = f"int f(struct ring *given, int n)\n{{\n{body};\n}}\n"
+    assert [told(call) for call in find(text, "f.c", None, (declared,))] == expected
 
 
 def test_lines_are_counted_from_the_beginning():

@@ -54,12 +54,12 @@ def _narrow(wanted: Wanted, reading: Reading) -> Wanted:
     """Return the request without names that are unnecessary for a tree, whose other facts `reading` has."""
     left_out = {name for name, is_left_out in wanted.unless if is_left_out(reading)}
     patterns = tuple(pattern for pattern in wanted.patterns if pattern not in left_out)
-    return replace(wanted, names=wanted.names - left_out, patterns=patterns)
+    return replace(wanted, names=wanted.names - left_out, patterns=patterns, arrays=None)
 
 
 def read_file(tree: Tree, file: str, path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return the requested structs of one kernel header or source, with the flags of its tree."""
-    reader = _KernelReader(tree, wanted, options)
+    reader = _KernelReader(tree, replace(wanted, arrays=None), options)
     reader.run([reader.unit_of(os.path.abspath(file))])
     return reader.reading(path)
 

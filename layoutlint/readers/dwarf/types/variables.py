@@ -25,6 +25,8 @@ _ORIGIN: Final = attribute("abstract_origin")
 _ADDR_BASE: Final = attribute("addr_base")
 _ADDR, _ADDRX = 0x03, 0xA1  # DW_OP_addr, DW_OP_addrx
 _MOST_ORIGINS: Final = 8
+_MANY: Final = 100
+"""The number of addresses above which locations are compared with a set of them."""
 
 
 def find_variables(
@@ -77,10 +79,17 @@ def _address_pattern(addresses: set[int], image: Image) -> bytes:
 def _direct_hits(image: Image, content: Data, addresses: set[int]) -> Iterator[_Hit]:
     """Yield the locations that hold the address itself."""
     order: Literal["little", "big"] = "little" if image.little_endian else "big"
-    head = bytes((1 + image.bits // 8, _ADDR))
-    for match in re.finditer(re.escape(head) + _address_pattern(addresses, image), content):
-        location = match.group()[1:]
-        yield _Hit(match.start(), location, int.from_bytes(location[1:], order))
+    width = image.bits // 8
+    head = re.escape(bytes((1 + width, _ADDR)))
+    if len(addresses) > _MANY:  # every alternative of a pattern is tried in turn
+        pattern = head + b"(?=[\x00-\xff]{%d})" % width
+    else:
+        pattern = head + b"(?=" + _address_pattern(addresses, image) + b")"
+    for match in re.finditer(pattern, content):
+        location = bytes(content[match.start() + 1 : match.end() + width])
+        address = int.from_bytes(location[1:], order)
+        if address in addresses:
+            yield _Hit(match.start(), location, address)
 
 
 def _indexed_hits(image: Image, index: Index, content: Data, addresses: set[int]) -> Iterator[_Hit]:
