@@ -58,7 +58,8 @@ def allocations(
     from layoutlint.readers.allocations import proposals, sources
 
     wanted = Wanted(patterns=(only,)) if only is not None else None
-    rules = packs.load_packs(rule_paths or packs.discover_rule_file(), ())
+    rule_paths = rule_paths or packs.discover_rule_file()
+    rules = packs.load_packs(rule_paths, ()) if rule_paths else ()
     declared = tuple(dict.fromkeys(allocator for pack in rules for allocator in pack.allocators))
     progress_function = terminal.progress_on_stderr(progress)
     calls, unread = sources.read(inputs, wanted, jobs or 0, progress_function, declared)

@@ -182,8 +182,11 @@ class Context(Record, frozen=True):
         }
         if not by_side and all(access.path.startswith(TYPE) for access in words):
             self._refuse_no_type("field", tuple(access.path for access in words))
+        by_type = {place.path for (place, _), access in by_side.items() if access.path.startswith(TYPE)}
         uses: dict[Place, tuple[Access, ...]] = {}
         for (place, _), access in by_side.items():
+            if access.path.startswith(TYPE) and _is_inside_any(place.path, by_type):
+                continue  # matching fields are not searched inside
             uses[place] = (*uses.get(place, ()), access)
         return uses
 
@@ -284,6 +287,16 @@ class Context(Record, frozen=True):
 
 _FEW = 3
 """Maximum number of types in a message."""
+
+
+def _is_inside_any(path: str, paths: set[str]) -> bool:
+    """Return whether a path leads into one of some others."""
+    end = path.rfind(".")
+    while end > 0:
+        if path[:end] in paths:
+            return True
+        end = path.rfind(".", 0, end)
+    return False
 
 
 def _merge_types(patterns: tuple[str, ...], first: str) -> tuple[str, ...]:

@@ -99,14 +99,20 @@ class Rank(Record, frozen=True):
     share: float
     """Share of the placements in which the rule fails."""
     elements: int | None = None
-    """Number of elements of an array in memory, which count instead of holders: 0 for an unknown
-    number, None for a struct."""
+    """Outside Linux, number of elements of an array, which count if there are more than holders: 0 for an
+    unknown number, None for a note on other fields."""
+    counts_variables: bool = False
+    """Whether variables that contain the struct or a pointer to it are among the holders."""
 
     @property
     def score(self) -> float:
         """The value by which notes are ranked."""
-        users = self.holders if self.elements is None else min(self.elements or MOST_ELEMENTS, MOST_ELEMENTS)
-        return users * self.share
+        return max(self.holders, self.counted_elements) * self.share
+
+    @property
+    def counted_elements(self) -> int:
+        """The number of elements that counts."""
+        return 0 if self.elements is None else min(self.elements or MOST_ELEMENTS, MOST_ELEMENTS)
 
 
 REPORT_SCHEMA = "layoutlint/report/1"

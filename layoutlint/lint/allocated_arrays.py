@@ -15,6 +15,7 @@ from layoutlint.model.record import replace
 from layoutlint.model.structs import Struct
 from layoutlint.readers.allocations import sources
 from layoutlint.readers.allocations.allocation import Allocation
+from layoutlint.readers.allocations.user_space import PRIVATE
 
 
 def with_allocated_arrays(inputs: list[JudgedInput], options: Options) -> list[JudgedInput]:
@@ -60,7 +61,7 @@ def _arrays(reading: Reading, calls: Iterable[Allocation]) -> Iterator[Allocated
     """Yield the arrays of structs that an input defines; each call that allocates one."""
     structs = Structs(reading.structs)
     for call in calls:
-        if call.storage is None or call.storage.array is None or not call.struct:
+        if call.storage is None or call.storage.array is None or not call.struct or call.call in PRIVATE:
             continue
         definitions = [s for s in structs.find(call.struct) if s.bit_size and s.problem is None]
         for struct in definitions[:1]:

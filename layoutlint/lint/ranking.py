@@ -13,11 +13,12 @@ from layoutlint.judgement.finding import Finding, Rank, Report
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.kinds.stride import Stride
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import replace
 from layoutlint.model.storage import EMBEDDED
-from layoutlint.model.structs import Struct, fields_in_braces
+from layoutlint.model.structs import Field, Struct, fields_in_braces
 from layoutlint.phrases import first_few, quantity
 
 _FEW = 4
@@ -39,7 +40,9 @@ def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
-    scored = sorted(((_rank_of(finding, holders), finding) for finding in notes), key=_sort_key)
+    kernels = {reading.path for reading in report.readings if reading.is_kernel}
+    ranks = (_rank_of(finding, holders, finding.input not in kernels) for finding in notes)
+    scored = sorted(zip(ranks, notes, strict=True), key=_sort_key)
     shown = [
         _with_rank(replace(rank, place=place, total=len(scored)), finding, pack_of[finding.rule])
         for place, (rank, finding) in enumerate(scored[:most], 1)
@@ -91,40 +94,48 @@ def _sort_key(scored: tuple[Rank, Finding]) -> tuple[float, str, str, str]:
     return -rank.score, name, finding.rule.id, finding_message(finding)
 
 
-def _rank_of(finding: Finding, holders: Mapping[str, set[str]]) -> Rank:
+def _rank_of(finding: Finding, holders: Mapping[str, set[str]], is_user_space: bool) -> Rank:
     verdict, struct = finding.verdict, finding.struct
     share = len(verdict.bases) / verdict.total if verdict.total else 1.0
     if verdict.orders is not None:
         share = verdict.orders.share
     names = (struct.name, *struct.aliases) if struct is not None else ()
     others = set[str]().union(*(holders.get(name, ()) for name in names)).difference(names)
-    return Rank(0, 0, len(others), share, _element_count(finding))
+    return Rank(0, 0, len(others), share, _element_count(finding) if is_user_space else None, is_user_space)
 
 
 def _element_count(finding: Finding) -> int | None:
-    """Return the number of elements of an array in memory, 0 for an unknown one; None for a struct."""
-    if finding.rule.struct != VARIABLES:
+    """Return the number of elements of an array, 0 for an unknown one; None for a note on other fields."""
+    if finding.rule.kind.name != Stride.name:
         return None
     if not finding.verdict.evidence:
-        return 0  # an allocated array
+        return 0 if finding.rule.struct == VARIABLES else None  # an allocated array
     dims = finding.verdict.evidence[0].field.dims
     return prod(length or 0 for length in dims) if dims else None
 
 
 def _holders(readings: Iterable[Reading]) -> dict[str, set[str]]:
-    """Return the structs that embed or point to another struct, by the other's tag or typedef."""
+    """Return the structs and variables that contain or point to a struct, by its tag or typedef."""
     holders: dict[str, set[str]] = {}
     names: dict[CType, str | None] = {}
+    for holder, member in _members(readings):
+        for ctype in (member.type, *member.underlying_types):
+            if ctype not in names:
+                names[ctype] = _struct_name(ctype)
+            name = names[ctype]
+            if name is not None:
+                holders.setdefault(name, set()).add(holder)
+    return holders
+
+
+def _members(readings: Iterable[Reading]) -> Iterator[tuple[str, Field]]:
+    """Yield the fields of all structs with the name of their struct, and all variables with their own."""
     for reading in readings:
         for struct in reading.structs:
             for _, member in fields_in_braces(struct.fields):
-                for ctype in (member.type, *member.underlying_types):
-                    if ctype not in names:
-                        names[ctype] = _struct_name(ctype)
-                    name = names[ctype]
-                    if name is not None:
-                        holders.setdefault(name, set()).add(struct.name)
-    return holders
+                yield struct.name, member
+        for variable in reading.variables:
+            yield f"variable {variable.name}", variable
 
 
 def _struct_name(ctype: CType) -> str | None:

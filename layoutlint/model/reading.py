@@ -106,6 +106,8 @@ class Reading(Record, frozen=True):
     """Data in memory with the requested variables; None if the input states none."""
     arrays: tuple[Struct, ...] = ()
     """Variables that are arrays, each as data of its own, if they were requested."""
+    variables: tuple[Field, ...] = ()
+    """All variables, without their members, if arrays were requested."""
     allocated: tuple[AllocatedArray, ...] = ()
     """The arrays that its sources allocate, if they were searched."""
     least_data: tuple[Struct, ...] = ()

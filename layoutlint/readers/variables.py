@@ -62,7 +62,10 @@ def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) ->
     """Return a reading with the requested variables. Raises ReadError for a damaged symbol table."""
     symbols = _symbols(image)
     if symbols is not None and wanted.wants_arrays(reading):
-        reading = replace(reading, arrays=tuple(_arrays(image, symbols, options)))
+        objects = [symbol for symbol in symbols if symbol.has_type and symbol.size]
+        fields = _fields(objects, image, options)
+        shallow = tuple(replace(field, members=()) for field in fields.values() if field.source is not None)
+        reading = replace(reading, arrays=tuple(_arrays(image, fields)), variables=shallow)
     if not wanted.near:
         return reading
     if symbols is not None:
@@ -287,10 +290,8 @@ def _areas(
         )
 
 
-def _arrays(image: Image, symbols: list[Symbol], options: ReadOptions) -> Iterator[Struct]:
+def _arrays(image: Image, fields: dict[Symbol, Field]) -> Iterator[Struct]:
     """Yield the variables that are arrays of several elements, each as data of its own."""
-    objects = [symbol for symbol in symbols if symbol.has_type and symbol.size]
-    fields = _fields(objects, image, options)
     for symbol in sorted(fields, key=lambda s: (s.section, s.address, s.name)):
         variable, header = fields[symbol], image.headers[symbol.section]
         if prod(length or 0 for length in variable.dims) > 1:

@@ -66,9 +66,12 @@ def rank_reason(rank: Rank) -> str:
 
 def _users(rank: Rank) -> str:
     """Return what counts as the users of a struct or an array."""
-    if rank.elements is None:
+    if rank.elements is None or rank.holders > rank.counted_elements:
         verb = "embeds it or points to it" if rank.holders == 1 else "embed it or point to it"
-        return f"{phrases.quantity(rank.holders, 'struct')} {verb}"
+        noun = "struct or variable" if rank.counts_variables and rank.holders == 1 else "struct"
+        if rank.counts_variables and rank.holders != 1:
+            return f"{rank.holders:,} structs and variables {verb}"
+        return f"{phrases.quantity(rank.holders, noun)} {verb}"
     if not rank.elements:
         return f"an array of unknown length, which counts as {MOST_ELEMENTS} elements"
     most = f", of which {MOST_ELEMENTS} count" if rank.elements > MOST_ELEMENTS else ""

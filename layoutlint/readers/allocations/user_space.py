@@ -122,7 +122,7 @@ _DPDK: dict[str, Maker] = {
 }  # fmt: skip
 # Chunks of memory contexts are multiples of MAXIMUM_ALIGNOF, 8 (src/backend/utils/mmgr/aset.c); shared memory
 # starts on lines (ShmemAllocRaw() in src/backend/storage/ipc/shmem.c, PostgreSQL 15).
-_POSTGRESQL: dict[str, Maker] = {
+_PALLOC: dict[str, Maker] = {
     **_fixed("aligned", 8, "palloc", "palloc0", "palloc_extended"),
     **{name: sized_call("aligned", 1, align=8)
        for name in ("MemoryContextAlloc", "MemoryContextAllocZero", "MemoryContextAllocExtended",
@@ -131,10 +131,14 @@ _POSTGRESQL: dict[str, Maker] = {
     **{name: objects("aligned", align=8, count=1)
        for name in ("palloc_array", "palloc0_array")},
     "palloc_aligned": _aligned_call(1, 0),
+}  # fmt: skip
+_SHARED: dict[str, Maker] = {
     **_fixed("line", None, "ShmemAlloc", "ShmemAllocNoError"),
     "ShmemInitStruct": sized_call("line", 1, length=3),
 }  # fmt: skip
-MAKERS: dict[str, Maker] = {**_C_LIBRARY, **_GLIB, **_DPDK, **_POSTGRESQL}
+PRIVATE = frozenset(_PALLOC)
+"""Functions whose memory belongs to one thread or process."""
+MAKERS: dict[str, Maker] = {**_C_LIBRARY, **_GLIB, **_DPDK, **_PALLOC, **_SHARED}
 """By the name of a function or macro: what a call of it makes."""
 
 

@@ -169,6 +169,9 @@ def reading(
         notes=tuple(dict.fromkeys(notes)),
         declared=_merge_declarations(outcome.parsed),
         arrays=_merge_arrays(outcome.parsed),
+        variables=tuple(
+            {(each.name, each.type): each for unit in outcome.parsed for each in unit.variables}.values()
+        ),
         names=frozenset[str]().union(*(parsed.names for parsed in outcome.parsed)),
         omissions=tuple(
             report_hidden((struct for parsed in outcome.parsed for struct in parsed.hidden), is_configured)

@@ -97,6 +97,8 @@ class ParsedUnit(Record, frozen=True):
     """Its variables outside of functions that are arrays, if requested."""
     externs: frozenset[str] = frozenset()
     """The arrays that another unit defines."""
+    variables: tuple[Field, ...] = ()
+    """All its variables outside of functions, without their members, if arrays were requested."""
 
 
 def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUnit:
@@ -127,6 +129,7 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
         structs = tuple(taker.structs())
         arrays = tuple(taker.arrays()) if wanted.arrays is not None else ()
         externs = frozenset(taker.externs)
+        variables = tuple(taker.variables()) if wanted.arrays is not None else ()
         blamed = problems.error_origins() if found_diagnostics else ()
         declared = declarations.declarations_by_name(types, listing.typedefs) if unit.with_marks else None
         lost = () if annotations is None else tuple(annotations.possible_losses(found_diagnostics))
@@ -146,7 +149,7 @@ def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUn
     lost = (*beforehand, *_without_consequences(lost, errors_in_order, cause)) if wanted.annotated else lost
     return ParsedUnit(
         unit, target, structs, errors_in_order, blamed, declared, lost, names, hidden_tuple, cause,
-        arrays, externs,
+        arrays, externs, variables,
     )  # fmt: skip
 
 
@@ -387,6 +390,12 @@ class _Taker(Record):
                     self.externs.add(array.name)
                 declared.setdefault(array.name, array)
         yield from declared.values()
+
+    def variables(self) -> Iterator[Field]:
+        """Yield all variables, without their members, as references to their types."""
+        for cursor in self.listing.variables:
+            variable = self.types.variable(cursor)
+            yield replace(variable, members=())
 
     def _is_extern(self, variable: Cursor) -> bool:
         is_extern: bool = self.listing.lib.clang_Cursor_getStorageClass(variable) == libclang.EXTERN

@@ -226,6 +226,7 @@ class _MergedFolder:
             files=len(readings),
             data=_data(readings),
             arrays=_arrays(readings),
+            variables=tuple(variable for reading in readings for variable in reading.variables),
             least_data=_least_data(readings),
             misplaced=tuple(variable for reading in readings for variable in reading.misplaced),
             missing_variables=_missing_variables(readings),
