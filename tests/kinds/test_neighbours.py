@@ -366,7 +366,9 @@ def test_stride_without_types_is_unknown(tmp_path):
 @pytest.mark.parametrize(("keys", "message"), [
     ('variables = ["locks"]\nstruct = "s"', "kind `stride` with `variables` is about variables, and takes no `struct`"),
     ('variables = ["locks"]\narray = "a"', "`variables` goes without `array` and `arrays`"),
-    ('variables = ["@type:lock_t"]', "variables go by their names"),
+    ('variables = ["@hot-write"]', "variables go by their names or types here, not by accesses"),
+    ('variables = ["@type:lock_t", "locks"]', "`variables` has either names or types (`@type:`), not both"),
+    ('variables = ["@type:lock_t"]\nfields = ["a"]', "`variables` with types goes without `fields` and `against`"),
     ("", "`struct`"),
 ])  # fmt: skip
 def test_mistakes_of_stride(keys, message):

@@ -132,7 +132,7 @@ RARE = {
 FILES = {
     "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
     "db.json": '[{"file": "calls.c", "arguments": ["cc", "-include", "locks.h", "calls.c"]}]',
-    "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2]; };\n",
+    "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2], other; };\n",
 }  # fmt: skip
 RANDOM = ("--randstruct", "gcc-full", "--randomized")
 RUNS = {
