@@ -41,7 +41,11 @@ def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
     kernels = {reading.path for reading in report.readings if reading.is_kernel}
-    ranks = (_rank_of(finding, holders, finding.input not in kernels) for finding in notes)
+    has_variables = any(reading.variables for reading in report.readings)
+    ranks = (
+        replace(_rank_of(finding, holders, finding.input not in kernels), counts_variables=has_variables)
+        for finding in notes
+    )
     scored = sorted(zip(ranks, notes, strict=True), key=_sort_key)
     shown = [
         _with_rank(replace(rank, place=place, total=len(scored)), finding, pack_of[finding.rule])
@@ -101,7 +105,7 @@ def _rank_of(finding: Finding, holders: Mapping[str, set[str]], is_user_space: b
         share = verdict.orders.share
     names = (struct.name, *struct.aliases) if struct is not None else ()
     others = set[str]().union(*(holders.get(name, ()) for name in names)).difference(names)
-    return Rank(0, 0, len(others), share, _element_count(finding) if is_user_space else None, is_user_space)
+    return Rank(0, 0, len(others), share, _element_count(finding) if is_user_space else None)
 
 
 def _element_count(finding: Finding) -> int | None:
