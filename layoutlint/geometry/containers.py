@@ -13,13 +13,13 @@ from math import prod
 
 from layoutlint.errors import LayoutlintError
 from layoutlint.geometry.definitions import ANY, Definitions, Node, element_bits, filter_by_size
+from layoutlint.model.ctype import UNTAGGED
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct, Unstated
 
 MOST_CONTAINERS = 1 << 18
 """The maximum number of paths into one struct that are listed."""
 _WORDS = re.compile(r"(?:(?:const|volatile|restrict|_Atomic) )*(struct |union )?(.*)", re.DOTALL)
-_NO_TAG = "{...}"
 
 
 class TooManyContainers(LayoutlintError):
@@ -222,7 +222,7 @@ class Index:
     def _resolve_type(self, member: Field, holder: Struct) -> Node | None:
         """Return the definition of a field's type; None if it is ambiguous or has no members."""
         keyword, name = _split_type_name(member)
-        if name == _NO_TAG:
+        if name == UNTAGGED:
             # gcc omits the typedef of a struct in an atomic type: in DWARF 4, and in 5 if
             # the size raises its alignment. BTF keeps the typedef, and merges equal structs.
             is_atomic = bool(holder.unstated & Unstated.ATOMIC) or "_Atomic" in member.type.left

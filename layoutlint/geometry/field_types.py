@@ -23,7 +23,7 @@ _Patterns = tuple[str, ...]
 
 def is_unnamed(member: Field) -> bool:
     """Return whether a member's type has neither tag nor typedef: no rule can name it."""
-    return member.type.left.endswith("{...}") and not member.underlying_types
+    return member.type.is_untagged and not member.underlying_types
 
 
 class Finder(Record, frozen=True):

@@ -17,7 +17,6 @@ MOST_SPOTS = 1 << 12
 """Maximum number of array elements in one container that are judged one by one."""
 _ENDLESS = 1 << 40
 """Number of elements assumed for an array without a length."""
-_NO_TAG = "{...}"
 
 
 class TooManySpots(Exception):
@@ -44,7 +43,7 @@ class Step(Record, frozen=True):
     @property
     def is_end_of_own(self) -> bool:
         """Whether the next members belong to another struct: the type of this member has a name."""
-        return self.on.name is not None and not self.on.type.left.endswith(_NO_TAG)
+        return self.on.name is not None and not self.on.type.is_untagged
 
     def siblings(self, low: int, high: int) -> Iterator[Place]:
         """Yield the other members and elements that reach into bits [low, high).

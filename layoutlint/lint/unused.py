@@ -172,11 +172,10 @@ def _stray_annotations(inputs: list[JudgedInput]) -> Iterator[Finding]:
     for stray in dict.fromkeys(stray for reading in readings for stray in reading.strays):
         if stray.source in attached:
             continue
-        text = stray.text.partition(" -- ")[0]
         at = f"no field of struct {stray.struct}" if stray.struct else "no struct and no field"
         advice = "move it to the declaration that it is about, or remove it"
-        verdict = judge_once(False, f"`{text}` is attached to {at}", (), advice)
-        yield _finding("annotation", stray.struct or _NO_STRUCT, text, stray.source, verdict)
+        verdict = judge_once(False, f"`{stray.text}` is attached to {at}", (), advice)
+        yield _finding("annotation", stray.struct or _NO_STRUCT, stray.text, stray.source, verdict)
 
 
 def _unused_accesses(inputs: list[JudgedInput]) -> Iterator[Finding]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+UNTAGGED = "{...}"
+"""Stands for the members of a struct or union without a tag: `struct {...}`."""
+
 
 class CType(NamedTuple):
     """The spelling of a C type, split where a declared name would stand: `int (*` name `)(void)`.
@@ -17,6 +20,16 @@ class CType(NamedTuple):
 
     def __str__(self) -> str:
         return self.left + self.right
+
+    @property
+    def is_untagged(self) -> bool:
+        """Whether it, or the element of an array, is a struct or union without a tag."""
+        return self.left.endswith(UNTAGGED)
+
+    @property
+    def head(self) -> str:
+        """For a struct or union without a tag, its text before the members: `const struct {`."""
+        return self.left.removesuffix(UNTAGGED) + "{"
 
     def declare(self, name: str) -> str:
         """Return the declaration of `name` with this type, without the semicolon."""

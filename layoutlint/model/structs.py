@@ -123,7 +123,7 @@ def fields_in_braces(fields: tuple[Field, ...], prefix: str = "") -> Iterator[tu
         path = prefix + (member.name or "")
         if member.name is not None:
             yield path, member
-        if member.type.left.endswith("{...}"):
+        if member.type.is_untagged:
             yield from fields_in_braces(member.members, f"{path}." if member.name else prefix)
 
 
@@ -146,7 +146,7 @@ class Stray(Record, frozen=True):
     """An annotation in a comment that belongs to nothing in the input."""
 
     text: str
-    """The text after ANNOTATION."""
+    """The text after ANNOTATION, without its reason."""
     source: Source
     struct: str | None
     """The struct around it; None outside of the structs that were read."""

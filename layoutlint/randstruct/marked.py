@@ -99,12 +99,12 @@ def _find_positions(
         positions = (*outer, position)
         if field.name is None:
             result = _find_positions(field.members, path, positions)
-        elif field.name != path[0] or (len(path) > 1 and not field.type.left.endswith("{...}")):
+        elif field.name != path[0] or (len(path) > 1 and not field.type.is_untagged):
             continue
         elif len(path) > 1:
             result = _find_positions(field.members, path[1:], positions)
         else:
-            result = positions if field.type.left.endswith("{...}") else outer
+            result = positions if field.type.is_untagged else outer
         if result:
             return result
     return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutlint.errors import ReadError, UsageError
+from layoutlint.model.ctype import UNTAGGED
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Field, Struct
@@ -253,7 +254,7 @@ _PACKED = "taken as not packed, which this input does not show and on which rand
 def _type_name(field: Field) -> str | None:
     """Return the tag or typedef of a field's type; None for an unnamed type."""
     words = [word for word in field.type.left.split() if word not in ("const", "volatile", "_Atomic")]
-    return None if not words or words[-1] == "{...}" else words[-1]
+    return None if not words or words[-1] == UNTAGGED else words[-1]
 
 
 class _Definitions:

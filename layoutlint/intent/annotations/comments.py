@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from layoutlint import files
+from layoutlint.intent.annotations.syntax import without_reason
 from layoutlint.intent.c_comments import AttachedComment, Text
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, field, replace
@@ -194,7 +195,7 @@ def _strays(
                 continue
             if comment.line in inner or not only_inside:
                 for match in _ANNOTATION.finditer(comment.text):
-                    yield Stray(match[1].strip(), source, inner.get(comment.line))
+                    yield Stray(without_reason(match[1].strip()), source, inner.get(comment.line))
 
 
 def _unattached(reading: Reading, located: list[_CommentedStruct], sources: Sources) -> Iterator[Unread]:

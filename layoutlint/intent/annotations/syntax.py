@@ -57,6 +57,11 @@ def parse(text: str) -> Meaning:
     return Meaning(terms, None, why)
 
 
+def without_reason(text: str) -> str:
+    """Return an annotation without the reason after ` -- `."""
+    return _split_reason(text)[0]
+
+
 def _split_reason(text: str) -> tuple[str, str, str]:
     """Return the text before ` -- `, the separator, and the reason after it."""
     match = _WHY.search(text)

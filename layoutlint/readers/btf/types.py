@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from layoutlint.model import possible_alignments
-from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.ctype import UNTAGGED, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Aggregate, Field, Unstated
 from layoutlint.model.target import Target
@@ -267,7 +267,7 @@ class Decoder:
         record = self._blob.record(type_id)
         kind = record.kind
         if kind in _KEYWORDS:
-            return CType(f"{_keyword(record)} {record.name or '{...}'}")
+            return CType(f"{_keyword(record)} {record.name or UNTAGGED}")
         if kind in (blob.INT, blob.FLOAT):
             return CType(scalars.GCC_NAMES.get(record.name, record.name or "??"))
         if kind == blob.TYPEDEF:

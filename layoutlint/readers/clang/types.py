@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from layoutlint.errors import ReadError
-from layoutlint.model.ctype import UNKNOWN, CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.ctype import UNKNOWN, UNTAGGED, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.declared import Member, StructDeclaration
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Aggregate, Field
@@ -132,7 +132,7 @@ class Types(Record):
             return libclang.spelling(self.lib, declaration)
         word = {libclang.STRUCT: "struct", libclang.UNION: "union"}.get(declaration.kind, "enum")
         name = self.tag(declaration)
-        return f"{word} {name}" if name else f"{word} {{...}}"
+        return f"{word} {name}" if name else f"{word} {UNTAGGED}"
 
     def tag(self, declaration: Cursor) -> str:
         """Return the tag of a struct, union or enum; empty if it has none, even if a typedef names it."""

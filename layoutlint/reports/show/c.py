@@ -112,8 +112,8 @@ class _Printer(Record):
     def _member(self, member: Member, depth: int, base: int) -> Iterator[str]:
         field, tabs, width = member.field, "\t" * depth, self._width(depth)
         forced = f" __attribute__((__aligned__({member.forced})))" if member.forced else ""
-        if field.aggregate and field.type.left.endswith("{...}"):
-            yield f"{tabs}{field.type.left.replace('{...}', '{')}"
+        if field.aggregate and field.type.is_untagged:
+            yield f"{tabs}{field.type.head}"
             is_union = field.aggregate == "union"
             inside = self.open(field.members, None if field.dims else field.bit_size, is_union)
             yield from self.body(inside, depth + 1, base + member.start, is_union)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from layoutlint.model.ctype import CType, add_qualifier, array_of, function_of, pointer_to
+from layoutlint.model.ctype import UNTAGGED, CType, add_qualifier, array_of, function_of, pointer_to
 from layoutlint.model.structs import Aggregate, Field
 from layoutlint.readers import scalars
 from layoutlint.readers.dwarf.format import type_recipe
@@ -72,7 +72,7 @@ _BASES: Final = {
 
 def spell_tag(keyword: str, name: str | None) -> CType:
     """Return the spelling of a struct, union or enum."""
-    return CType(f"{keyword} {name}" if name is not None else keyword + " {...}")
+    return CType(f"{keyword} {name}" if name is not None else f"{keyword} {UNTAGGED}")
 
 
 def dimensions(unit: Unit, plan: Plan, end: int) -> tuple[int | None, ...]:
