@@ -346,7 +346,8 @@ def parse_outputs(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
         name, equals, path = text.partition("=")
         if not equals or not path or name not in reports.FORMATS:
             raise click.UsageError(
-                f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))}"
+                f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))} "
+                "(for example sarif=report.sarif)"
             )
         files.append((name, path))
     return files

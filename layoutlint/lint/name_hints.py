@@ -49,7 +49,8 @@ def nothing_judged(rules: tuple[Rule, ...], judged: list[JudgedInput], options: 
     if options.build is None and options.only is not None and not is_pattern(options.only):
         return Unread("--struct", f"nothing was judged: {_why_not_selected(options.only, judged, options)}")
     if not rules:
-        return Unread(RULES, f"nothing was judged: no rule is about a struct that matches {options.only}")
+        matching = "" if options.only is None else f" about a struct that matches {options.only}"
+        return Unread(RULES, f"nothing was judged: there is no rule{matching}")
     names = first_few(tuple(dict.fromkeys(rule.struct for rule in rules)))
     return Unread(RULES, f"nothing was judged: no input has a struct that the rules name ({names})")
 

@@ -17,13 +17,23 @@ if TYPE_CHECKING:
 
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
 _SNIFFED = 4096
-_PERF = (b"PERFILE2", b"2ELIFREP", b"PERFFILE")
-"""First bytes of perf.data (tools/perf/Documentation/perf.data-file-format.txt of Linux)."""
 _PERF_HINT = (
     "is a profile of perf, not an input: give the program that it is about (vmlinux). "
     "`perf report -s type,typeoff --stdio -i FILE` prints offsets in structs, and "
     "`layoutlint show PROGRAM STRUCT --at OFFSET` the fields there"
 )
+
+_ARCHIVE_HINT = "is an archive of objects; take them out with `ar x`, and give one, or the linked program"
+_UTF16_HINT = "is text in UTF-16; write it in UTF-8 (`iconv -f UTF-16 -t UTF-8`)"
+_OTHERS = {
+    b"PERFILE2": _PERF_HINT,
+    b"2ELIFREP": _PERF_HINT,
+    b"!<arch>\n": _ARCHIVE_HINT,
+    b"!<thin>\n": _ARCHIVE_HINT,
+    b"\xff\xfe": _UTF16_HINT,
+    b"\xfe\xff": _UTF16_HINT,
+}
+"""Files that are given by mistake, by their first bytes (perf.data-file-format.txt of Linux, ar(5))."""
 
 
 def sniff(path: str) -> str:
@@ -45,13 +55,24 @@ def sniff(path: str) -> str:
         return "elf"
     if head.startswith(_BTF_MAGIC):
         return "btf"
-    if head.startswith(_PERF):
-        raise ReadError(path, _PERF_HINT)
-    if reason := kernel_image.refusal(head):
+    reason = _refusal(path, head)
+    if reason is not None:
         raise ReadError(path, reason)
-    if b"\0" in head:
-        raise ReadError(path, f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})")
     return "clang"
+
+
+def _refusal(path: str, head: bytes) -> str | None:
+    """Return why a file that starts like this is no input, and what to give instead; None for text."""
+    if path.endswith(".toml"):
+        return f"is a rule file, not an input: `--rules {path}`"
+    for start, reason in _OTHERS.items():
+        if head.startswith(start):
+            return reason
+    if (image := kernel_image.refusal(head)) is not None:
+        return image
+    if b"\0" in head:
+        return f"neither ELF, BTF nor C text (it starts with the bytes {head[:4].hex(' ')})"
+    return None
 
 
 def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

@@ -209,7 +209,7 @@ mine.toml:2: unknown key `nmae` in [pack] (did you mean `name`?)
 mine.toml:5: unknown key `headers` in [struct.ring] (did you mean `header`?)
 mine.toml:7: `access` cannot be `hot-wirte` (did you mean `hot-write`?)
 mine.toml:12: `kind` cannot be `seperate` (did you mean `separate`?)
-mine.toml:19: `fields`[0] must be a list of field paths, not a string
+mine.toml:19: `fields`[0] must be a list of field paths, not a string (write ["head"])
 mine.toml:20: `severity` cannot be `fatal` (known: error, warning, note)
 mine.toml:23: rule `one` has no `struct`
 mine.toml:24: `id` `one` is already used by the rule at mine.toml:9

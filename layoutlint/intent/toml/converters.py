@@ -176,4 +176,12 @@ def declarable(value: object) -> str:
 
 words = list_of(text, "strings")
 field_paths = list_of(selection, "field paths")
-groups = list_of(field_paths, "lists of field paths")
+
+
+def _group(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise Misfit(f'must be a list of field paths, not a string (write ["{value}"])')
+    return field_paths(value)
+
+
+groups = list_of(_group, "lists of field paths")

@@ -73,6 +73,10 @@ def parse(text: str, path: str) -> Document:
     return Document(data, _Walk(tokens).lines)
 
 
+_BARE_WORD = re.compile(r"""^[^"'=]*=\s*(?!true\b|false\b|inf\b|nan\b)[A-Za-z_]""")
+_OTHER_SUFFIXES = (".json", ".yaml", ".yml", ".h", ".c")
+
+
 def _not_toml(reason: str, text: str, path: str) -> str:
     place = _AT_LINE.search(reason)
     if place is None:  # int() refuses thousands of digits
@@ -81,7 +85,11 @@ def _not_toml(reason: str, text: str, path: str) -> str:
         return f"{path}:{line}: not TOML: a number is too long"
     line = int(place[1]) if place[1] else text.rstrip("\n").count("\n") + 1
     message = _KEYS.sub(_as_table, reason[: place.start()])
-    return f"{path}:{line}: not TOML: {message[:1].lower()}{message[1:]}"
+    row = text.split("\n")[line - 1] if line <= text.count("\n") + 1 else ""
+    hint = ' (strings need quotes: "...")' if _BARE_WORD.search(row) else ""
+    if path.endswith(_OTHER_SUFFIXES):
+        hint = " (rule files are TOML, and are named *.toml)"
+    return f"{path}:{line}: not TOML: {message[:1].lower()}{message[1:]}{hint}"
 
 
 def _as_table(keys: re.Match[str]) -> str:

@@ -270,7 +270,7 @@ MISTAKES = [
     ("empty fields", RULE.replace('[["a"], ["b"]]', "[]"), ["5: `fields` is empty"]),
     ("empty group", RULE.replace('["b"]', "[]"), ["5: `fields`[1] is empty"]),
     ("one group", RULE.replace(', ["b"]', ""), ["1: rule `r`: `fields` needs at least two groups to keep apart"]),
-    ("paths for groups", RULE.replace('["b"]', '"b"'), ["5: `fields`[1] must be a list of field paths, not a string"]),
+    ("paths for groups", RULE.replace('["b"]', '"b"'), ['5: `fields`[1] must be a list of field paths, not a string (write ["b"])']),
     ("element's own line", RULE.replace('["b"]', '["b",\n 7]'), ["6: `fields`[1][1] must be a string, not an integer"]),
     ("arrow", RULE.replace('"b"', '"b->c"'), ["5: `fields`[1][0] cannot be `b->c`: not a field path (write `.` for `->`)"]),
     ("open bracket", RULE.replace('"b"', '"b[a-"'),
