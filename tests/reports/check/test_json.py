@@ -16,7 +16,7 @@ FINDING = [
 KEYS = [
     # where, keys in order
     ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
-    (["inputs", 0], ["path", "build", "reader", "target", "build_id", "structs", "files", "notes"]),
+    (["inputs", 0], ["path", "build", "reader", "target", "build_id", "structs", "files", "compile_commands", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
