@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
+import subprocess
 
 import pytest
 
@@ -339,3 +341,29 @@ def test_an_installed_kernel_package_has_no_note(tmp_path):
     tree(tmp_path / "own", {**OWN, "Makefile": f"include {tmp_path}/common/Makefile\n"})
     (tmp_path / "link").symlink_to("own")
     assert [size_of_q(tmp_path, name, "q") for name in ("own", "link")] == [(1, [])] * 2
+
+
+def test_headers_of_a_folder_are_read_through_sources_too(tmp_path):
+    folder = tree(tmp_path, {**THROUGH, "rules.toml": RULE})
+    report = report_on(folder, "src", "-Iinc")
+    assert [finding["outcome"] for finding in report["kept"]] == ["kept"]
+    [given] = report["inputs"]
+    assert given["notes"] == ["1 header read through sources, because of errors without them: src/bare.h (in src/q.c)"]
+
+
+def git(folder, *words):
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_under_a_policy_the_commit_names_the_database(tmp_path):
+    rules = 'compile_commands = "a.json"\n' + RULE.replace("max = 100", "max = 5")
+    databases = {f"{name}.json": [entry("src/q.c", width(size), directory=".")] for name, size in (("a", 7), ("b", 3))}
+    folder = tree(tmp_path, {"src/q.h": WIDE, "src/q.c": SOURCE, "layoutlint.toml": rules, **databases})
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "base")
+    (folder / "layoutlint.toml").write_text(rules.replace("a.json", "b.json"))
+    outcomes = [run("check", "src/q.h", *words, cwd=folder).returncode for words in ((), ("--policy-from", "HEAD"))]
+    assert outcomes == [0, 1]
