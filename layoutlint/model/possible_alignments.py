@@ -35,6 +35,10 @@ ANY = 511
 """The alignments that a typedef can have: up to the longest cache line of any target, whatever the size."""
 _UNNAMED = 15
 """The alignments that unnamed bit-fields can cause: up to that of `long long`."""
+_LARGEST_INTEGER = 8
+"""The size in bytes of the largest integer of which every target aligns the mode to its size."""
+_LARGEST_MODE = 256
+"""The size in bytes of the largest vector that can be in registers."""
 _STRICT = frozenset(
     ("arm", "armeb", "riscv64", "riscv32", "sparc64", "mips", "mipsel", "mips64", "mips64el", "loongarch64")
 )
@@ -193,8 +197,8 @@ def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: 
     if unstated & _ALIGNED:
         return fits
     alignments = 0
-    if unstated & _AS_LARGE and size & -size == size <= 2 * target.pointer_size:
-        alignments |= size
+    if unstated & _AS_LARGE and size & -size == size and _has_machine_mode(fields, size, target):
+        alignments |= (2 * size - 1) & -min(size, _LARGEST_INTEGER)
     if unstated & _WITHOUT_NAME:  # their types can be `aligned` themselves
         return fits
     if target.name in _ALIGNED_BY_UNNAMED:
@@ -211,6 +215,17 @@ def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: 
                     ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
                 )
     return alignments & fits
+
+
+def _has_machine_mode(fields: Sequence[Field], size: int, target: Target) -> bool:
+    """Return whether gcc may hold a struct of some bytes in a register (compute_record_mode()).
+
+    It does for the sizes of integers, and if one member of another kind, like a vector or a complex number,
+    fills the struct.
+    """
+    if size <= 2 * target.pointer_size:
+        return True
+    return size <= _LARGEST_MODE and any(not f.bit_offset and f.bit_size == size * 8 for f in fields)
 
 
 def may_be_whole(member: Field) -> bool:

@@ -157,7 +157,7 @@ CASES = {
 
 @cache
 def _tools() -> set[str]:
-    return {tool for tool in ("gcc-12", "clang-14", "clang-22", "pahole") if shutil.which(tool)}
+    return {tool for tool in ("gcc-12", "clang-14", "clang-22", "mips-linux-gnu-gcc", "pahole") if shutil.which(tool)}
 
 
 def _object(folder: Path, build: str, source: Path) -> Path:
@@ -315,6 +315,15 @@ SHAPES = {
         ("gcc-12", "-m32"), "struct s", 16,
         "typedef int u __attribute__((aligned(32)));\n"
         "#pragma pack(16)\nstruct s { void *a[2]; u b : 32; } __attribute__((ms_struct));"),
+    "gcc, a scalar that the attribute ms_struct aligns to its size": (
+        ("gcc-12", "-m32"), "struct s", 8, "struct s { int a; long long b; } __attribute__((ms_struct));"),
+    "gcc, an enumeration that it aligns to its size": (
+        ("gcc-12", "-m32"), "struct s", 8,
+        "enum huge { A = 1ll << 32 }; struct s { enum huge b; int a[2]; } __attribute__((ms_struct));"),
+    "gcc, a packed vector in a struct that is aligned to a part of it": (
+        ("mips-linux-gnu-gcc",), "struct s", 8,
+        "typedef int u __attribute__((vector_size(16))) __attribute__((aligned(2)));\n"
+        "struct s { u m; } __attribute__((packed, aligned(8)));"),
     "clang, the same, and a bit-field without a name in a packed struct": (
         ("clang-22", "-mms-bitfields"), "struct s", 4, "struct __attribute__((packed)) s { unsigned : 1; };"),
     "clang with DWARF 4, an atomic typedef": (
@@ -337,7 +346,7 @@ SHAPES = {
 def _shown(folder: Path, words: tuple[str, ...], code: str, name: str) -> dict[str, Any]:
     """A struct of compiled code, as `show` has it."""
     compiler, *flags = (word for word in words if word != "pahole")
-    if {compiler, *words} & {"gcc-12", "clang-14", "clang-22", "pahole"} - _tools():
+    if {compiler, *words} & {"gcc-12", "clang-14", "clang-22", "mips-linux-gnu-gcc", "pahole"} - _tools():
         pytest.skip(f"needs {', '.join(words)}")
     (folder / "x.c").write_text(code + "\n")
     subprocess.run([compiler, "-g", *flags, "-c", "x.c"], cwd=folder, check=True)

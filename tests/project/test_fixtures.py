@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
@@ -53,7 +54,7 @@ def test_what_it_says_is_found(path, monkeypatch, tmp_path):
     given = str(compiled(path, tmp_path)) if "check-compiled" in text else path
     report = check([given], packs(path, text), (), Options(read=ReadOptions(flags=("--target=x86_64-linux-gnu",))))
     found = [
-        f"{finding.rule.id} {finding.verdict.outcome.value} {finding.verdict.message}"
+        f"{finding.rule.id} {finding.verdict.outcome.value} {finding_message(finding)}"
         for finding in (*report.findings, *report.kept_findings)
         if finding.struct is not None
     ]

@@ -395,7 +395,8 @@ class Decoder:
 
     def _natural_alignment(self, size: int, encoding: object, ctype: CType) -> tuple[int, int]:
         """Return the alignment of a scalar in a struct, and the possible ones."""
-        is_wide = None if self.unstated & _WIDE or self.hides_atomics else False
+        # An `ms_struct` aligns 8-byte scalars to 8 on i386 as well; nothing states it.
+        is_wide = None if self.unstated & _WIDE or self.has_atomics else False
         if "_BitInt" in ctype.left:
             return scalars.bit_int(self.target, size, is_wide)
         if encoding == _COMPLEX or (encoding == _VENDOR and ctype.left.startswith("complex")):
