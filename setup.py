@@ -50,6 +50,12 @@ def modules() -> list[Path]:
     return [source for source in sources if (ROOT / source).exists()]
 
 
+def named_sources() -> dict[str, list[str]]:
+    """The sources by the names of the modules to compile; the shared one has none."""
+    named = {".".join(source.with_suffix("").parts): [str(source)] for source in modules()}
+    return named | ({SHARED: []} if named else {})
+
+
 def mark(*sources: Path) -> str:
     """What a compiled module contains to say which source, declarations and directives it was made of."""
     digest = hashlib.sha256()
@@ -73,6 +79,24 @@ def optimisation(name: str) -> list[str]:
     if "-O" in os.environ.get("CFLAGS", ""):
         return []
     return ["-O2" if name.rpartition(".")[2] in OFTEN else "-O1"]
+
+
+def translate(name: str, sources: list[str], made_of: str, folder: str) -> str:
+    """The path of the C that Cython makes of a source (the shared one has none); raises CompileError."""
+    try:
+        from Cython.Build import cythonize
+
+        made = cythonize(
+            [Extension(name, sources)], build_dir=folder, compiler_directives=DIRECTIVES if sources else {},
+            shared_utility_qualified_name=SHARED, force=True, quiet=True,
+        )[0].sources[0]  # fmt: skip
+        with open(made, "r+", encoding="utf-8") as c:  # an error in the shared module raises nothing
+            c.seek(0, os.SEEK_END)
+            c.write("\nextern const char layoutlint_source[];\n")
+            c.write(f'const char layoutlint_source[] = "{made_of}";\n')
+    except Exception as error:  # Cython's errors have no class in common
+        raise CompileError(f"{name}: {type(error).__name__}: {error}") from error
+    return made
 
 
 class Build(build_ext):
@@ -113,24 +137,9 @@ class Build(build_ext):
         super().build_extension(ext)
 
     def translate(self, ext: Extension, made_of: str) -> str:
-        """The path of the C that Cython makes of a source (the shared one has none); raises CompileError."""
-        try:
-            from Cython.Build import cythonize
-
-            module = Extension(ext.name, list(ext.sources))
-            directives = DIRECTIVES if ext.sources else {}
-            with self.translating:
-                made = cythonize(
-                    [module], build_dir=self.build_temp, compiler_directives=directives,
-                    shared_utility_qualified_name=SHARED, force=True, quiet=True,
-                )[0].sources[0]  # fmt: skip
-            with open(made, "r+", encoding="utf-8") as c:  # an error in the shared module raises nothing
-                c.seek(0, os.SEEK_END)
-                c.write("\nextern const char layoutlint_source[];\n")
-                c.write(f'const char layoutlint_source[] = "{made_of}";\n')
-        except Exception as error:  # Cython's errors have no class in common
-            raise CompileError(f"{ext.name}: {type(error).__name__}: {error}") from error
-        return made
+        """The path of the C that Cython makes of a source; raises CompileError."""
+        with self.translating:
+            return translate(ext.name, list(ext.sources), made_of, self.build_temp)
 
 
 def extensions() -> list[Extension]:
@@ -140,9 +149,7 @@ def extensions() -> list[Extension]:
         raise SystemExit(f"LAYOUTLINT_COMPILE={choice}: give never or must, or leave it out")
     if choice == "never":
         return []
-    named = {".".join(source.with_suffix("").parts): [str(source)] for source in modules()}
-    shared = {SHARED: []} if named else {}
-    return [Extension(name, sources, optional=choice != "must") for name, sources in (named | shared).items()]
+    return [Extension(name, sources, optional=choice != "must") for name, sources in named_sources().items()]
 
 
 if __name__ == "__main__":  # tests load this file for `modules`, `mark` and `SHARED`
