@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from layoutlint import escapes
+from layoutlint.commands import version
 from layoutlint.model.reading import Progress, no_progress
+
+_PATIENCE = 3.0
+"""Seconds of reading after which a scanner that is interpreted is mentioned."""
+
+_NOTED = float("-inf")
+_SLOW = (
+    "note: the DWARF scanner runs interpreted, which takes more than ten times as long: "
+    "install a wheel for this Python, or a C compiler, and install layoutlint again"
+)
 
 
 def progress_on_stderr(choice: bool | None) -> Progress:
@@ -18,9 +29,16 @@ def progress_on_stderr(choice: bool | None) -> Progress:
     if not (is_terminal if choice is None else choice):
         return no_progress
     shown = -1
+    begun: float | None = None
 
     def progress(task: str, done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal shown, begun
+        if task == "reading DWARF" and begun != _NOTED:
+            begun = time.monotonic() if begun is None else begun
+            if time.monotonic() - begun > _PATIENCE:
+                begun = _NOTED
+                if version.state() != "compiled":
+                    complain(_SLOW)
         percent = 100 if done >= total else done * 100 // total
         if percent == shown or (not is_terminal and percent % 10):
             return
