@@ -7,7 +7,6 @@ import sys
 import time
 
 from layoutlint import escapes
-from layoutlint.commands import version
 from layoutlint.model.reading import Progress, no_progress
 
 _PATIENCE = 3.0
@@ -37,6 +36,8 @@ def progress_on_stderr(choice: bool | None) -> Progress:
             begun = time.monotonic() if begun is None else begun
             if time.monotonic() - begun > _PATIENCE:
                 begun = _NOTED
+                from layoutlint.commands import version  # few runs take so long
+
                 if version.state() != "compiled":
                     complain(_SLOW)
         percent = 100 if done >= total else done * 100 // total
