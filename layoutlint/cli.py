@@ -15,6 +15,7 @@ import click
 
 from layoutlint import __version__, escapes
 from layoutlint.commands.allocations import allocations
+from layoutlint.commands.cache import cache_group
 from layoutlint.commands.check import check
 from layoutlint.commands.completion import VARIABLE, completion
 from layoutlint.commands.containers import containers
@@ -132,6 +133,7 @@ def app() -> None:
 
 for command in (check, show, containers, allocations, explain, schema, rules_group, init, completion):
     app.add_command(command)
+app.add_command(cache_group)
 for command in (rules_import, rules_asserts):
     rules_group.add_command(command)
 

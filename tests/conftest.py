@@ -7,6 +7,7 @@ Examples are the same in every run, however busy the machine; `pytest --hypothes
 from __future__ import annotations
 
 import compileall
+import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Generator
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.harness import tools
-from tests.harness.command import ROOT
+from tests.harness.command import ROOT, WITHOUT_CACHE
 
 SAME = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", SAME)
@@ -32,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package to bytecode, as installing it does: Python may be forbidden to, and each command that a
     test starts would then do it again."""
+    os.environ |= WITHOUT_CACHE
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
 

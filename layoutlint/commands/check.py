@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from layoutlint import reports
+from layoutlint import accesses, reports
+from layoutlint.commands import replay
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
@@ -149,9 +151,7 @@ def check(
     reading: ReadingOptions,
 ) -> NoReturn:
     """Judge the structs of INPUT by rules."""
-    from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
-    from layoutlint.lint import run
+    from layoutlint.commands import terminal
 
     if not inputs and own.matrix_path is None:
         raise click.MissingParameter(
@@ -159,6 +159,48 @@ def check(
         )
     _refuse_without_effect(own)
     files = parse_outputs(own.outputs)
+    arguments = _Arguments(flags, inputs, own, randomising, placement, reading)
+    memory = None
+    if replay.is_on(reading.no_cache) and not files and own.policy_from is None:
+        memory = replay.memory_for("check", reading.color, reading.width, *_deciding(arguments))
+    kept = None if memory is None else replay.recall(memory)
+    if kept is not None:
+        terminal.write(kept.text)
+        sys.exit(kept.status)
+    with accesses.recording() if memory is not None else nullcontext(None) as log:
+        report = _run(arguments, files)
+        _write(files, report, own, reading)
+        text = _text(report, own, reading)
+    terminal.write(text)
+    sys.stdout.flush()
+    if memory is not None and log is not None:
+        replay.keep(memory, log, replay.Output(text, report.exit_status))
+    sys.exit(report.exit_status)
+
+
+class _Arguments(NamedTuple):
+    """The command line of `check`."""
+
+    flags: tuple[str, ...]
+    inputs: tuple[str, ...]
+    own: CheckOptions
+    randomising: RandomisingOptions
+    placement: PlacementOptions
+    reading: ReadingOptions
+
+
+def _deciding(arguments: _Arguments) -> _Arguments:
+    """Return the command line without options on which the output does not depend."""
+    return arguments._replace(reading=arguments.reading._replace(jobs=None, progress=None, color=""))
+
+
+def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
+    """Return the report on the inputs; raises UsageError for outputs that must not be written."""
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import run
+
+    flags, inputs, own, randomising, placement, reading = arguments
     read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)
     randomising_paths = (*randomising.randomized, randomising.seed, randomising.kernel_version)
     _refuse_outputs(files, filter(None, (*read_paths, *randomising_paths)))
@@ -174,15 +216,11 @@ def check(
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
     options = _options(flags, inputs, policy, own, randomising, placement, reading)
-    if builds:
-        from layoutlint.lint import matrix
+    if not builds:
+        return run.check(inputs, packs, kernel_packs, options)
+    from layoutlint.lint import matrix
 
-        report = matrix.check(builds, packs, kernel_packs, options)
-    else:
-        report = run.check(inputs, packs, kernel_packs, options)
-    _write(files, report, own, reading)
-    _print(report, own, reading)
-    sys.exit(report.exit_status)
+    return matrix.check(builds, packs, kernel_packs, options)
 
 
 def _options(
@@ -225,13 +263,14 @@ def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, read
         output_files.write_whole(path, text)
 
 
-def _print(report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
+def _text(report: Report, own: CheckOptions, reading: ReadingOptions) -> str:
+    """Return what is printed on stdout."""
     from layoutlint.commands import terminal
 
     options = _format_options(own.format_, own, terminal.width(reading.width))
     if own.format_ == "text":
         options["color"] = terminal.has_color(reading.color)
-    terminal.write(reports.FORMATS[own.format_](report, **options))
+    return reports.FORMATS[own.format_](report, **options)
 
 
 def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str, Any]:

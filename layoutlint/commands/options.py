@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from layoutlint import reports
+from layoutlint import files, reports
 from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
@@ -53,6 +52,7 @@ class ReadingOptions(NamedTuple):
     progress: bool | None
     color: str
     width: int | None
+    no_cache: bool
 
 
 def collect(
@@ -177,7 +177,7 @@ def _refuse_without_mode(randomising: RandomisingOptions, needs_seed: bool) -> N
 def kernel_version(randomising: RandomisingOptions) -> Version | None:
     """Return the version of Linux that the options state; None if they state none, or name a source."""
     text = randomising.kernel_version
-    if text is None or os.path.isdir(text):
+    if text is None or files.is_folder(text):
         return None
     from layoutlint.readers.linux import version
 
@@ -242,6 +242,9 @@ def reading_options(command: Command) -> Command:
         ),
         "color": color_option,
         "width": width_option,
+        "no_cache": click.option(
+            "--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none for later ones."
+        ),
     }
     return _add_group(command, ReadingOptions, "reading", options)
 
@@ -278,7 +281,7 @@ def read_options(
     policy: Policy | None = None,
 ) -> ReadOptions:
     """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
-    from layoutlint.commands import terminal
+    from layoutlint.commands import replay, terminal
     from layoutlint.model.reading import DEBUG_DIR, ReadOptions
 
     _refuse_missing_folders(sources)
@@ -292,6 +295,7 @@ def read_options(
         btf_base=reading.btf_base,
         debug_dirs=reading.debug_dirs or (DEBUG_DIR,),
         sources=sources,
+        cache=replay.is_on(reading.no_cache),
     )
 
 
@@ -316,7 +320,7 @@ def _compile_commands(reading: ReadingOptions, policy: Policy | None) -> str | N
         from layoutlint.commands.packs import stated_compile_commands
 
         path, by = stated_compile_commands(policy)
-    if path is not None and not os.path.isfile(path):
+    if path is not None and not files.is_file(path):
         raise click.UsageError(f"{by} {path!r}: no such file")
     return path
 
@@ -335,13 +339,13 @@ def split_flags(quoted: str) -> tuple[str, ...]:
 
 def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
     for path in sources:
-        if not os.path.isdir(path):
+        if not files.is_folder(path):
             raise click.UsageError(f"--sources {path!r}: no such folder")
 
 
 def parse_outputs(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return format and path of `--output F=FILE`; raise click.UsageError if one of them is missing."""
-    files = []
+    paths = []
     for text in outputs:
         name, equals, path = text.partition("=")
         if not equals or not path or name not in reports.FORMATS:
@@ -349,5 +353,5 @@ def parse_outputs(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
                 f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))} "
                 "(for example sarif=report.sarif)"
             )
-        files.append((name, path))
-    return files
+        paths.append((name, path))
+    return paths

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from layoutlint import files
 from layoutlint.errors import did_you_mean
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ def discover_rule_file() -> tuple[str, ...]:
     folder = os.getcwd()
     while True:
         path = os.path.join(folder, _DISCOVERED)
-        if os.path.isfile(path):
+        if files.is_file(path):
             return (os.path.relpath(path),)
         parent = os.path.dirname(folder)
-        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+        if parent == folder or files.exists(os.path.join(folder, ".git")):
             return ()
         folder = parent

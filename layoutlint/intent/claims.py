@@ -152,12 +152,12 @@ def _read_texts(tops: Iterable[tuple[str, Iterable[str]]]) -> _Texts:
 def _files(folders: Iterable[str]) -> Iterator[str]:
     visited: set[str] = set()
     for start in folders:
-        if os.path.isfile(start):
+        if files.is_file(start):
             yield start
-        for folder, subfolders, names in os.walk(start):
+        for folder, subfolders, names in files.walk(start):
             subfolders.sort()
             paths = (os.path.join(folder, name) for name in sorted(names) if name.endswith(_SUFFIXES))
-            fresh = [path for path in paths if path not in visited and os.path.isfile(path)]
+            fresh = [path for path in paths if path not in visited and files.is_file(path)]
             visited.update(fresh)
             yield from fresh
 

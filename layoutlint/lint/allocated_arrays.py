@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from layoutlint import files
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import VARIABLES
 from layoutlint.lint.allocation_notes import sources_of
@@ -51,7 +52,7 @@ def _headers_beside(paths: Iterable[str]) -> Iterator[str]:
     """Yield the headers in the folders of C files: they have the typedefs that calls name."""
     for folder in dict.fromkeys(os.path.dirname(path) for path in paths if path.endswith(".c")):
         try:
-            names = sorted(os.listdir(folder or "."))
+            names = files.names_in(folder or ".")
         except OSError:
             continue
         yield from (os.path.join(folder, name) for name in names if name.endswith(".h"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.geometry import placement, slab_pages
 from layoutlint.geometry.allocators import contradiction
@@ -70,16 +71,16 @@ def sources_of(reading: Reading) -> tuple[str, ...]:
     if reading.reader != "clang":
         return ()
     if path.endswith((".c", ".h")):
-        return (path,) if os.path.isfile(path) else ()
+        return (path,) if files.is_file(path) else ()
     from layoutlint.readers.clang import compdb
 
-    database = os.path.join(path, compdb.NAME) if os.path.isdir(path) else path
+    database = os.path.join(path, compdb.NAME) if files.is_folder(path) else path
     try:
         commands = compdb.load(database)
     except ReadError:  # a folder without one; a whole kernel is too large to search
-        return (path,) if os.path.isdir(path) and not reading.is_kernel else ()
+        return (path,) if files.is_folder(path) and not reading.is_kernel else ()
     units = (os.path.join(command.directory, command.file) for command in commands)
-    return tuple(unit for unit in dict.fromkeys(units) if os.path.isfile(unit))
+    return tuple(unit for unit in dict.fromkeys(units) if files.is_file(unit))
 
 
 def _unplaced_structs(judged: JudgedInput, failing: frozenset[str]) -> dict[str, Struct]:

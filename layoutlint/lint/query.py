@@ -70,9 +70,9 @@ def _structs_of_rules(packs: tuple[Pack, ...], selection: Selection) -> Wanted:
 
 def _conditions(rules: Iterable[Rule]) -> Iterator[tuple[str, Callable[[Reading], bool]]]:
     """Yield structs whose rules all have a `when`, with a test whether none of them holds for an input."""
-    conditions: dict[str, set[When]] = {}
+    conditions: dict[str, dict[When, None]] = {}  # in a fixed order, since the cache compares requests
     for rule in rules:
-        conditions.setdefault(rule.struct, set()).add(rule.when)
+        conditions.setdefault(rule.struct, {})[rule.when] = None
     for struct, whens in sorted(conditions.items()):
         if ALWAYS not in whens:
             yield struct, partial(_are_all_excluded, tuple(whens))

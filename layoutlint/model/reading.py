@@ -166,6 +166,8 @@ class ReadOptions(Record, frozen=True):
     """The compilation database to use for C files; None for those around each."""
     finds_omissions: bool = False
     """Whether to search inputs for parts that are not read."""
+    cache: bool = False
+    """Whether results of earlier runs may be used, and are kept for later ones."""
 
     def refuse_other(self, reading: Reading) -> None:
         """Raise ReadError for an input of another machine or configuration, whatever its structs."""

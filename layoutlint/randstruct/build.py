@@ -57,7 +57,7 @@ class Build(Record, frozen=True):
         of_plugin = os.path.join(self.folder, SEEDS[1])
         if (
             self.mode != "clang"
-            and os.path.isfile(of_plugin)
+            and files.is_file(of_plugin)
             and seed.read_seed(of_plugin).words != own.words
         ):
             raise UsageError(
@@ -88,7 +88,7 @@ def find_build(folder: str) -> Build | None:
         return None
     mode = "gcc-performance" if option.endswith("PERFORMANCE") else "gcc-full"
     mode = "clang" if "CC_IS_CLANG" in on else mode
-    file = next(path for path in (os.path.join(folder, name) for name in SEEDS) if os.path.isfile(path))
+    file = next(path for path in (os.path.join(folder, name) for name in SEEDS) if files.is_file(path))
     return Build(folder, f"CONFIG_{option}", mode, file, _find_plugin(folder))
 
 

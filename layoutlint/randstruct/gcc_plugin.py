@@ -119,7 +119,7 @@ def _matching_behaviours(possibilities: Mapping[str, tuple[bool, ...]]) -> tuple
 def plugin_of_source(tree: str) -> Plugin | None:
     """Return the plugin whose source a kernel tree contains; None for another folder. Raises UsageError."""
     path = os.path.join(tree, PLUGIN)
-    if not os.path.isfile(path):
+    if not files.is_file(path):
         return None
     try:
         content = files.read_start(path, _LARGEST).decode("latin-1")

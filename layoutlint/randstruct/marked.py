@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -127,7 +126,7 @@ def read_names(texts: Iterable[str], option: str = "--randomized") -> Names:
 
 
 def _read_text(text: str, option: str) -> Iterator[Name]:
-    if not os.path.exists(text) or os.path.isdir(text):
+    if not files.exists(text) or files.is_folder(text):
         for word in filter(None, (part.strip() for part in text.split(","))):
             yield _parse_name(word, option)
         return

@@ -4,8 +4,7 @@ the inputs.
 
 from __future__ import annotations
 
-import os
-
+from layoutlint import files
 from layoutlint.errors import UsageError
 from layoutlint.model.record import Record
 from layoutlint.randstruct import gcc_plugin, kernel_tree, seed
@@ -60,7 +59,7 @@ def _find_plugin(text: str | None, paths: tuple[str, ...], option: str) -> gcc_p
     if text is None:
         text = kernel_tree.find_folder(paths, (kernel_tree.PLUGIN,))
         return gcc_plugin.ANY if text is None else gcc_plugin.plugin_of_source(text) or gcc_plugin.ANY
-    is_source = os.path.isdir(text)
+    is_source = files.is_folder(text)
     plugin = gcc_plugin.plugin_of_source(text) if is_source else gcc_plugin.plugin_of_version(text, option)
     if plugin is None:
         raise UsageError(f"{option} {text}: has no {kernel_tree.PLUGIN}")

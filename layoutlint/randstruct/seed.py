@@ -47,7 +47,7 @@ def read_seed(text: str, option: str = "--seed") -> Seed:
     Accepts the files of a kernel build: `randstruct.seed` and `randomize_layout_seed.h`. Raises UsageError,
     with file and line, for an invalid seed.
     """
-    if os.path.exists(text):
+    if files.exists(text):
         return _from_file(text)
     if os.sep in text or "." in text:
         raise UsageError(f"{text}: no such file", option)

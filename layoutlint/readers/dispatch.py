@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from layoutlint import files
@@ -42,9 +41,9 @@ def sniff(path: str) -> str:
     Raises ReadError for a file that no reader supports.
     """
     try:
-        if os.path.isdir(path):
+        if files.is_folder(path):
             return "clang"
-        if os.path.exists(path) and not os.path.isfile(path):
+        if files.exists(path) and not files.is_file(path):
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
         head = files.read_start(path, _SNIFFED)
     except OSError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
 from layoutlint.model.record import replace
@@ -31,9 +31,12 @@ def read_each(inputs: tuple[str, ...], names: Wanted, options: ReadOptions) -> l
         if isinstance(run, list):
             results += _read_files(run, names, options)
         else:
+            from layoutlint.readers.cache.readings import recall_or_read
             from layoutlint.readers.modules import merge  # not needed for single files
 
-            results += merge.read(run, names, options)
+            results += recall_or_read(
+                (run,), names, options, partial(merge.read, run, names, options)
+            )
     return [_with_config(result, options) for result in results]
 
 
@@ -68,18 +71,18 @@ def _with_config(result: Reading | Unread, options: ReadOptions) -> Reading | Un
 
 def _runs(inputs: tuple[str, ...]) -> Iterator[Folder | list[str]]:
     """Yield folders of modules, and lists of the files between them."""
-    files: list[str] = []
+    single: list[str] = []
     for path in inputs:
-        folder = _folder(path) if os.path.isdir(path) else None
+        folder = _folder(path) if files.is_folder(path) else None
         if folder is None:
-            files.append(path)
+            single.append(path)
             continue
-        if files:
-            yield files
-        files = []
+        if single:
+            yield single
+        single = []
         yield folder
-    if files:
-        yield files
+    if single:
+        yield single
 
 
 def _folder(path: str) -> Folder | None:
@@ -90,11 +93,20 @@ def _folder(path: str) -> Folder | None:
 
 def _read_files(paths: list[str], names: Wanted, options: ReadOptions) -> list[Reading | Unread]:
     if options.jobs < 2 or len(paths) < 2:
-        return [dispatch.attempt(path, names, options) for path in paths]
+        return [_read_file(path, names, options) for path in paths]
     quiet = replace(options, progress=no_progress, jobs=max(1, options.jobs // len(paths)))
-    work = partial(dispatch.attempt, wanted=names, options=quiet)
+    work = partial(_read_file, names=names, options=quiet)
     try:
         return list(map_ordered(work, paths, options.jobs))
     except Lost as lost:
         path = "an input" if lost.part is None else paths[lost.part]
         raise ReadError(path, f"the process that read it {lost.how}; `--jobs 1` needs less memory") from lost
+
+
+def _read_file(path: str, names: Wanted, options: ReadOptions) -> Reading | Unread:
+    if not options.cache:
+        return dispatch.attempt(path, names, options)
+    from layoutlint.readers.cache.readings import recall_or_read
+
+    (result,) = recall_or_read((path,), names, options, lambda: [dispatch.attempt(path, names, options)])
+    return result

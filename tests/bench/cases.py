@@ -89,7 +89,12 @@ def cases(inputs: Inputs) -> tuple[Case, ...]:
 def layoutlint(*arguments: str, shows: str, folder: Path = ROOT) -> Command:
     """The command line of the package in a folder, by the interpreter that runs the bench."""
     statuses = FINDINGS if arguments[0] == "check" else (0,)
-    return Command((sys.executable, "-m", "layoutlint", *arguments), shows, statuses, folder)
+    return Command((sys.executable, "-m", "layoutlint", *_uncached(arguments)), shows, statuses, folder)
+
+
+def _uncached(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments of a run that reads its input, whatever ran before; only commands with inputs have the option."""
+    return arguments if arguments[0].startswith("-") else (arguments[0], "--no-cache", *arguments[1:])
 
 
 def check(vmlinux: Path, inputs: Inputs, folder: Path = ROOT) -> Command:

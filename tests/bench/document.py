@@ -152,8 +152,8 @@ The same vmlinux, with its units and their abbreviation tables repeated; 8 x is 
 _METHOD = """\
 ## How it is measured
 
-- Every command is a process of its own and runs once in each round. Every second round is in reverse order. A share
-  compares two commands of one round, so other work on the machine affects both.
+- Every command is a process of its own and runs once in each round, without results of earlier runs (`--no-cache`). Every
+  second round is in reverse order. A share compares two commands of one round, so other work on the machine affects both.
 - Before the first round, each command runs up to three times, untimed. Its output is checked for the struct that was asked
   for, so a tool that fails does not count as fast. Python's bytecode is written before.
 - Memory is read from `/proc` a thousand times a second. It is wrong by less than a megabyte, because the kernel batches its

@@ -15,16 +15,22 @@ from tests.harness.forks import Forks
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 _KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")
+WITHOUT_CACHE = {"LAYOUTLINT_NO_CACHE": "1"}
+"""The environment of runs that neither use nor change the cache of whoever runs the tests."""
 
 
 def run(
     *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour or locale gets in.
+    """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour, locale or cache gets in.
+
+    With XDG_CACHE_HOME in the environment, the run uses the cache there.
 
     What it prints as JSON is held against the schema that layoutlint publishes for it.
     """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if "XDG_CACHE_HOME" not in environment:
+        kept |= WITHOUT_CACHE
     words = [os.fsdecode(argument) for argument in arguments]
     if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
         return _valid(_started(words, cwd, {**kept, **environment}, seconds))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutlint import kinds
-from tests.harness.command import ROOT
+from tests.harness.command import ROOT, WITHOUT_CACHE
 from tests.harness.tools import fault, need
 from tests.readers.btf.btf_blob import INT, STRUCT, blob, record
 
@@ -85,7 +85,7 @@ finally:
 
 def imported(code: str) -> tuple[str, set[str]]:
     """What some Python says on stderr, and the modules that it names in the last line of it."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | WITHOUT_CACHE
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     said, _, names = done.stderr.rpartition("modules:")
     return said, set(names.split())

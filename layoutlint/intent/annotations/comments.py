@@ -40,15 +40,15 @@ class Sources(Record):
         else:  # the folder of the compilation can be elsewhere on this machine
             steps = file.strip("/").split("/")
             tails = ["/".join(steps[number:]) for number in range(len(steps))]
-            if os.path.isfile(file) and not self.folders:
+            if files.is_file(file) and not self.folders:
                 return file
         places = (os.path.join(folder, tail) for tail in tails for folder in self.folders)
-        return next((place for place in places if os.path.isfile(place)), None)
+        return next((place for place in places if files.is_file(place)), None)
 
     def annotated_files(self) -> Iterator[str]:
         """Yield the files with annotations, relative to their folder, sorted in each."""
         for top in self.folders:
-            for folder, subfolders, names in os.walk(top):
+            for folder, subfolders, names in files.walk(top):
                 subfolders.sort()
                 for name in sorted(names):
                     path = os.path.join(folder, name)
@@ -106,7 +106,7 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
 
 def _is_newer(source: str, binary: str) -> bool:
     try:
-        return os.stat(source).st_mtime > os.stat(binary).st_mtime
+        return files.status_of(source).st_mtime > files.status_of(binary).st_mtime
     except OSError:
         return False
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 
+from layoutlint import files
 from layoutlint.errors import RuleFileError, did_you_mean
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.converters import Misfit
@@ -45,7 +45,7 @@ def load(pack: Pack, file: str) -> tuple[Case, ...]:
     Raises RuleFileError with all mistakes.
     """
     path = path_beside(file)
-    if not os.path.exists(path):
+    if not files.exists(path):
         return ()
     text = document.read_text(path)
     return parse(text, path_beside(pack.path), pack)

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypedDict, TypeVar
 
+from layoutlint import files
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.converters import Misfit
@@ -172,7 +173,7 @@ class _Reader(Record):
         if word is None:
             return None
         path = self._resolve(word)
-        if os.path.exists(path) or "/" in word:
+        if files.exists(path) or "/" in word:
             return path if os.sep in path else os.path.join(os.curdir, path)
         return word
 
@@ -224,7 +225,7 @@ class _Reader(Record):
             self._value("randomized", lambda part: part.randomized, defaults, parts),
         )
         kernel = None
-        if randomised.kernel is not None and not os.path.isdir(randomised.kernel):
+        if randomised.kernel is not None and not files.is_folder(randomised.kernel):
             kernel = version.of_release(randomised.kernel.removeprefix("v"))
             if kernel is None:
                 self._report_once(

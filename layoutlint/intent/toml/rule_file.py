@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from typing import cast
 
+from layoutlint import accesses, files
 from layoutlint.errors import RuleFileError, UsageError, did_you_mean
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
@@ -35,6 +35,8 @@ CASES = ".cases.toml"
 _SHIPPED = "rules/"
 STDIN = "/dev/stdin"
 """The file that `-` stands for."""
+_MOST_BYTES = 1 << 20
+"""The most bytes of a shipped rule file."""
 
 COMPILE_COMMANDS = "compile_commands"
 """The key at the top that names the compilation database of C files, from the folder of the rule file."""
@@ -108,16 +110,16 @@ def parse_all(texts: Iterable[tuple[str, str]]) -> tuple[Pack, ...]:
     return _packs([_part(text, path, shipped=False) for path, text in texts])
 
 
-@cache
+@accesses.remembered(1)
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that come with layoutlint, sorted by path."""
     top = _shipped_folder()
-    files = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+    paths = (os.path.join(folder, name) for folder, _, names in files.walk(top) for name in names)
     parts = []
-    for path in sorted(file for file in files if file.endswith(".toml") and not file.endswith(CASES)):
-        with open(path, encoding="utf-8") as file:
-            name = os.path.relpath(path, top).replace(os.sep, "/")
-            parts.append(_part(file.read(), f"{_SHIPPED}{name}", shipped=True))
+    for path in sorted(file for file in paths if file.endswith(".toml") and not file.endswith(CASES)):
+        name = os.path.relpath(path, top).replace(os.sep, "/")
+        text = files.read_all(path, _MOST_BYTES).decode()
+        parts.append(_part(text, f"{_SHIPPED}{name}", shipped=True))
     return _packs(parts)
 
 
@@ -190,24 +192,25 @@ def _packs(parts: list[_Part]) -> tuple[Pack, ...]:
 
 def _read_path(path: str) -> Iterator[_Part]:
     path = STDIN if path == "-" else path
-    if not os.path.isdir(path):
+    if not files.is_folder(path):
         yield _read_file(path, through_pipe=True)
         return
     from pathlib import Path  # most rules are given as files
 
-    paths = sorted(str(file) for file in Path(path).rglob("*.toml"))
-    files = [file for file in paths if not file.endswith(CASES)]
-    if not files:
+    entries = ((folder, name) for folder, below, names in files.walk(path) for name in (*below, *names))
+    paths = sorted(str(Path(folder, name)) for folder, name in entries if name.endswith(".toml"))
+    rule_files = [file for file in paths if not file.endswith(CASES)]
+    if not rule_files:
         yield _Part(path, None, (f"{path}: there is no *.toml in this folder",))
-    yield from map(_read_file, files)
+    yield from map(_read_file, rule_files)
     for file in paths:
         rules = f"{file.removesuffix(CASES)}.toml"
-        if file.endswith(CASES) and rules not in files:
+        if file.endswith(CASES) and rules not in rule_files:
             yield _Part(file, None, (f"{file}: has the cases of {rules}, which is missing",))
 
 
 def _read_file(path: str, through_pipe: bool = False) -> _Part:
-    identity = os.path.realpath(path)
+    identity = files.real_path(path)
     if path.endswith(CASES):
         rules = f"{path.removesuffix(CASES)}.toml"
         return _Part(identity, None, (f"{path}: has the cases of {rules} (see `layoutlint rules test`)",))

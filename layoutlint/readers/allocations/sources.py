@@ -97,8 +97,8 @@ def _search_files(paths: list[str], wanted: Wanted | None, declared: tuple[Alloc
 
 
 def _files(path: str, unread: list[Unread]) -> Iterator[str]:
-    if not os.path.isdir(path):
-        if not os.path.exists(path):
+    if not files.is_folder(path):
+        if not files.exists(path):
             raise ReadError(path, "no such file or directory")
         yield path
         return
@@ -107,7 +107,7 @@ def _files(path: str, unread: list[Unread]) -> Iterator[str]:
         unread.append(Unread(error.filename, files.error_reason(error)))
 
     paths: list[str] = []
-    for folder, folders, names in os.walk(path, onerror=add_failure):
+    for folder, folders, names in files.walk(path, onerror=add_failure):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += (os.path.join(folder, name) for name in names if name.endswith((".c", ".h")))
     if not paths:

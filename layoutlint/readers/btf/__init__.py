@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layoutlint import files
+from layoutlint import accesses, files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.target import Target
@@ -119,14 +119,14 @@ def _blob(path: str, data: Data, base: Blob | None = None, what: str = "BTF") ->
 def _base(path: str) -> Blob:
     """Return the base of modules, read once for all that build on it. Raises ReadError."""
     try:
-        status = os.stat(path)
+        state = files.content_state(path)
     except OSError as error:
         raise ReadError(path, files.error_reason(error)) from error
-    return _base_as_of(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    return _base_as_of(path, state)
 
 
-@lru_cache(maxsize=2)
-def _base_as_of(path: str, *version: int) -> Blob:
+@accesses.remembered(2)
+def _base_as_of(path: str, state: accesses.State) -> Blob:
     source = _blob(path, _elf_section(path) if _is_elf(path) else _content(path))
     if source.is_split:
         raise ReadError(path, "is split BTF itself, and so cannot be the base of a module's")
@@ -164,7 +164,7 @@ def _content(path: str) -> bytes:
 def _sibling_vmlinux(path: str) -> str | None:
     """Return `vmlinux` in the same folder, as in /sys/kernel/btf; None if there is none."""
     base = os.path.join(os.path.dirname(path), "vmlinux")
-    return base if os.path.basename(path) != "vmlinux" and os.path.isfile(base) else None
+    return base if os.path.basename(path) != "vmlinux" and files.is_file(base) else None
 
 
 def _shared_types_note(base: str | None) -> tuple[str, ...]:

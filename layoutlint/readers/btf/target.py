@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from layoutlint import files
 from layoutlint.model.target import TARGETS, Target, target_named
 from layoutlint.readers.btf import blob
 from layoutlint.readers.btf.blob import Blob
@@ -25,7 +26,7 @@ def choose_target(path: str, source: Blob, requested: str | None = None) -> tupl
     pointer, notes = _pointer_size(source.base or source)
     if requested is not None and _fits(target_named(requested), pointer, source.little_endian):
         return target_named(requested), notes
-    if os.path.realpath(path).startswith(_RUNNING):
+    if files.real_path(path).startswith(_RUNNING):
         running = _running_machine(pointer, source.little_endian)
         if running is not None:
             return running, notes

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
@@ -26,12 +27,12 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     """
     build, flags = kernel.build_folder(response_files.expand(options.flags, os.getcwd()))
     options = replace(options, flags=flags)
-    if os.path.isdir(path):
+    if files.is_folder(path):
         reading = _read_folder(path, build, wanted, options)
         return replace(reading, names=_names_below(path)) if wanted.names_only else reading
     if path.endswith(_JSON):
         return compdb.read(path, wanted.outside_kernels(), options)
-    if not os.path.isfile(path):
+    if not files.is_file(path):
         raise ReadError(path, "no such file or directory")
     enclosing = tree.enclosing_tree(path)
     if enclosing is not None and not flags:
@@ -52,6 +53,6 @@ def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOpti
     if kernel_tree is not None:
         return kernel.read(kernel_tree, path, wanted, options)
     database = os.path.join(path, compdb.NAME)
-    if os.path.isfile(database):
+    if files.is_file(database):
         return replace(compdb.read(database, wanted.outside_kernels(), options), path=path)
     return text_inputs.read_folder(path, wanted.outside_kernels(), options)

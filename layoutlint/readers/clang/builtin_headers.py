@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-from functools import cache
 
+from layoutlint import accesses, files
 from layoutlint.readers.clang import libclang
 
 _PLACES = (
@@ -21,7 +20,7 @@ _PLACES = (
 )
 
 
-@cache
+@accesses.remembered(1)
 def flags() -> tuple[str, ...] | None:
     """Return the flags for the system's builtin headers; None if this machine has none.
 
@@ -30,7 +29,7 @@ def flags() -> tuple[str, ...] | None:
     """
     for pattern, is_clang in _PLACES:
         folders = [
-            folder for folder in glob.glob(pattern) if os.path.exists(os.path.join(folder, "stddef.h"))
+            folder for folder in files.expand(pattern) if files.exists(os.path.join(folder, "stddef.h"))
         ]
         if folders:
             folder_used = _nearest(folders) if is_clang else max(folders, key=_version)

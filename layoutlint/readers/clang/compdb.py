@@ -75,7 +75,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 def _missing_sources(commands: tuple[Command, ...]) -> Iterator[Omission]:
     """Yield an omission for the sources that a database names and that do not exist."""
     paths = (os.path.join(command.directory, command.file) for command in commands)
-    missing = [path for path in dict.fromkeys(paths) if not os.path.exists(path)]
+    missing = [path for path in dict.fromkeys(paths) if not files.exists(path)]
     if missing:
         count = (
             "1 source that it names is"
@@ -122,7 +122,7 @@ def load_entries(path: str) -> list[dict[str, Any]]:
 
 def base_folder(path: str) -> str:
     """Return the folder at which relative folders of a database start: where it was written, not a link."""
-    return os.path.dirname(os.path.realpath(path))
+    return os.path.dirname(files.real_path(path))
 
 
 def _refuse_crowded(path: str, text: bytes) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 
+from layoutlint import files
 from layoutlint.readers.clang import flags
 
 _TRIPLES = {
@@ -53,7 +54,7 @@ def lacks_library(words: tuple[str, ...]) -> bool:
         return False
     multiarch = "-".join(part for part in triple.split("-") if part not in _VENDORS)
     places = (f"/usr/include/{multiarch}/bits", f"/usr/{multiarch}/include", f"/usr/{triple}/include")
-    return not any(map(os.path.isdir, places))
+    return not any(map(files.is_folder, places))
 
 
 _OWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "freestanding")

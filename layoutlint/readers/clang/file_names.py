@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Source
 from layoutlint.readers.clang import libclang
@@ -30,7 +31,7 @@ class Places(Record):
     def real_path(self, file: int) -> str:
         """Return the real path of a file by its libclang handle."""
         name = libclang.text(self.lib, self.lib.clang_getFileName(file))
-        return os.path.realpath(os.path.join(self.directory, name))
+        return files.real_path(os.path.join(self.directory, name))
 
     def relative(self, name: str) -> str:
         """Return a file name relative to the first root that contains it, else absolute."""

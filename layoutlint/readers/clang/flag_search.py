@@ -12,6 +12,8 @@ from itertools import takewhile
 from operator import eq
 from typing import Any
 
+from layoutlint import files
+from layoutlint.accesses import SharedLog
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field
@@ -90,8 +92,8 @@ def search(path: str, options: ReadOptions) -> Search | None:
         paths = [options.compile_commands]
     else:
         paths = list(_paths_around(path))
-        if not paths and os.path.islink(path):
-            paths = list(_paths_around(os.path.realpath(path)))
+        if not paths and files.is_link(path):
+            paths = list(_paths_around(files.real_path(path)))
     databases = tuple(_database(at, *_state(at)) for at in paths)
     return Search(databases) if databases else None
 
@@ -100,7 +102,7 @@ def _paths_around(path: str) -> Iterator[str]:
     for folder in project.folders_around(path):
         for place in PLACES:
             at = os.path.join(folder, place)
-            if os.path.isfile(at):
+            if files.is_file(at):
                 yield _shown(at)
 
 
@@ -112,10 +114,10 @@ def _shown(path: str) -> str:
 
 def _state(path: str) -> tuple[int, int]:
     try:
-        status = os.stat(path)
+        state = files.content_state(path)
     except OSError:
         return 0, 0
-    return status.st_mtime_ns, status.st_size
+    return state[3], state[2]
 
 
 @lru_cache(maxsize=4)
@@ -142,6 +144,7 @@ class Database(Record):
     _reads: dict[int, int] = field(default_factory=dict)
     """By the position of an entry, a bit for each file that its unit reads."""
     _visited: int = 0
+    _log: SharedLog = field(default_factory=SharedLog)
 
     def _load(self) -> None:
         """Read the entries once. Raises ReadError with the option that leaves the database out."""
@@ -159,11 +162,15 @@ class Database(Record):
 
     def own(self, path: str) -> Match | None:
         """Return the first entry for a file; None if it has none. Raises ReadError."""
+        with self._log.recording():
+            return self._own(path)
+
+    def _own(self, path: str) -> Match | None:
         self._load()
-        real = os.path.realpath(path)
+        real = files.real_path(path)
         names = dict.fromkeys(map(os.path.basename, (os.path.abspath(path), real)))
         candidates = (number for name in names for number in self._numbers.get(name, ()))
-        numbers = sorted(number for number in candidates if os.path.realpath(self._files[number]) == real)
+        numbers = sorted(number for number in candidates if files.real_path(self._files[number]) == real)
         if not numbers:
             return None
         command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
@@ -175,14 +182,18 @@ class Database(Record):
 
     def including(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""
+        with self._log.recording():
+            return self._including(path)
+
+    def _including(self, path: str) -> Match | None:
         self._load()
         near = _Nearness(os.path.abspath(path))
         numbers = range(min(len(self._files), _MOST_ENTRIES))
         if len(self._reads) < len(numbers):
             nearest = sorted(numbers, key=lambda number: near.rank(self._files[number], number))
-            number = next((number for number in nearest if self.is_reading(number, path)), None)
+            number = next((number for number in nearest if self._is_reading(number, path)), None)
         else:
-            readers = (number for number in numbers if self.is_reading(number, path))
+            readers = (number for number in numbers if self._is_reading(number, path))
             number = min(readers, key=lambda number: near.rank(self._files[number], number), default=None)
         command = None if number is None else self._command(number)
         if number is None or command is None:
@@ -193,9 +204,13 @@ class Database(Record):
 
     def is_reading(self, number: int, path: str) -> bool:
         """Return whether the unit of an entry seems to read a file."""
+        with self._log.recording():
+            return self._is_reading(number, path)
+
+    def _is_reading(self, number: int, path: str) -> bool:
         if number not in self._reads:
             self._reads[number] = sum(1 << bit for bit in self._files_read(number))
-        bit = self._bits.get(os.path.realpath(path))
+        bit = self._bits.get(files.real_path(path))
         return bit is not None and bool(self._reads[number] >> bit & 1)
 
     def _files_read(self, number: int) -> set[int]:
@@ -207,7 +222,7 @@ class Database(Record):
         for file, _ in self._graph.files(command.file, command.directory, command.words):
             self._visited += 1
             if file not in self._bits_of_names:
-                bit = self._bits.setdefault(os.path.realpath(file), len(self._bits))
+                bit = self._bits.setdefault(files.real_path(file), len(self._bits))
                 self._bits_of_names[file] = bit
             read.add(self._bits_of_names[file])
         return read
@@ -216,7 +231,7 @@ class Database(Record):
         """Return the command of an existing C source; None for others, and where it cannot be read."""
         if number not in self._commands:
             is_c = not self._files[number].endswith(c_units.CPLUSPLUS + c_units.ASSEMBLER)
-            exists = is_c and os.path.isfile(self._files[number])
+            exists = is_c and files.is_file(self._files[number])
             self._commands[number] = self._read_command(number) if exists else None
         return self._commands[number]
 

@@ -69,7 +69,7 @@ class Flags(Record, frozen=True):
     @property
     def includes(self) -> tuple[str, ...]:
         """The headers that are read before the text."""
-        return tuple(value for option, value in _pairs(self.passed) if option in ("-include", "-imacros"))
+        return headers_in_front(self.passed)
 
 
 def make_absolute(words: Iterable[str], folder: str) -> tuple[str, ...]:
@@ -127,6 +127,11 @@ def normalise(words: tuple[str, ...]) -> Flags:
     if len(features) < len(main.sanitizers):
         doubts[Doubt(f"-fsanitize={','.join(main.sanitizers)}", option_table.SANITIZER_NAMES)] = None
     return Flags((*passed, *features), problem, main.language, refusal, tuple(doubts))
+
+
+def headers_in_front(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the headers that flags have read before the text."""
+    return tuple(value for option, value in _pairs(words) if option in ("-include", "-imacros"))
 
 
 def too_many(words: Sequence[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from layoutlint import files
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
@@ -101,9 +102,9 @@ class GivenFiles(Record):
     def _through(self, header: Unit, source: str, match: Match | None) -> Unit:
         unit = self._unit_with(source, match)
         graph = IncludeGraph(lambda text: False, _MOST_TRIED)
-        files = graph.files(header.main, unit.directory, unit.flags)
-        only = frozenset(os.path.realpath(file) for file, _ in files)
-        return replace(unit, subject=os.path.realpath(header.main), only=only)
+        files_read = graph.files(header.main, unit.directory, unit.flags)
+        only = frozenset(files.real_path(file) for file, _ in files_read)
+        return replace(unit, subject=files.real_path(header.main), only=only)
 
 
 def _count_errors(parsed: ParsedUnit) -> int:

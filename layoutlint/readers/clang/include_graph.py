@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import flags, text_search
 
@@ -72,5 +73,5 @@ class IncludeGraph(Record):
             places = (folder, *folders) if is_quoted else folders
             self.tried += len(places)
             candidates = (os.path.normpath(os.path.join(place, name)) for place in places)
-            self._resolved[key] = next((at for at in candidates if os.path.isfile(at)), None)
+            self._resolved[key] = next((at for at in candidates if files.is_file(at)), None)
         return self._resolved[key]

@@ -15,6 +15,7 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_longlong, c_siz
 from functools import cache, partial
 from typing import Any
 
+from layoutlint import accesses
 from layoutlint.errors import ReadError
 
 # enum CXCursorKind
@@ -153,6 +154,7 @@ def library() -> Any:
     try:
         from clang.cindex import LibclangError, conf
     except ImportError as error:
+        accesses.refuse("no libclang")
         raise ReadError("libclang", "is not installed (pip install libclang)") from error
     try:
         lib = _load(conf.get_filename())
@@ -160,6 +162,7 @@ def library() -> Any:
             function = getattr(lib, name)
             function.restype, function.argtypes = result, parameters
     except (LibclangError, OSError, AttributeError) as error:
+        accesses.refuse("no libclang")
         raise ReadError("libclang", f"cannot be used: {error}") from error
     return lib
 

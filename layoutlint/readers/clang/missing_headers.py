@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import cross_target, project
 
@@ -46,7 +47,7 @@ class Remedies(Record):
             return f"it is not in the sysroot {sysroot}; add its folder with `-I DIR`"
         if cross_target.ALONE[0] in self.words and cross_target.lacks_library(self._own_words()):
             return "no C library for the target is known; name one with `--sysroot DIR`"
-        if not os.path.exists(_C_LIBRARY):
+        if not files.exists(_C_LIBRARY):
             return "this machine has no C library headers; install them (libc6-dev), or use `--sysroot DIR`"
         return "add its folder with `-I DIR`, or install the package that has it"
 
@@ -79,7 +80,7 @@ def find_folder(name: str, main: str) -> str | None:
 
 def _paths_below(top: str, left_out: str, name: str, budget: list[int]) -> Iterator[str]:
     """Yield the files of a name below a folder, without hidden folders and the one that was searched."""
-    for folder, below, names in os.walk(top):
+    for folder, below, names in files.walk(top):
         budget[0] -= len(below) + len(names)
         if budget[0] <= 0:
             return

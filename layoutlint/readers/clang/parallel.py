@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from layoutlint import accesses
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
 from layoutlint.model.reading import Reading, ReadOptions, Unread
@@ -13,6 +14,7 @@ from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import libclang, parse
+from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.omissions import report_hidden
 from layoutlint.readers.clang.parse import ParsedUnit, Unit
 from layoutlint.readers.processes import confinement, sandbox
@@ -71,6 +73,7 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
 
 
 def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUnit | Unread:
+    printed = Messages() if accesses.active() is not None else None
     if HAS_PROCESSES:
         # After some crashes libclang would continue without the declaration that crashed it.
         os.putenv("LIBCLANG_DISABLE_CRASH_RECOVERY", "1")
@@ -79,8 +82,9 @@ def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUni
             os.unsetenv(name)
         confinement.refuse_calls()
     try:
-        return parse.read(unit, wanted, looks_for_hidden)
+        return parse.read(unit, wanted, looks_for_hidden, printed)
     except ReadError as error:
+        accesses.refuse(error.reason)
         return Unread(error.path, error.reason)
 
 

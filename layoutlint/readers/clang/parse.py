@@ -18,12 +18,21 @@ from layoutlint.model.structs import Aggregate, Field, Struct
 from layoutlint.model.target import Target, target_named
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import scalars
-from layoutlint.readers.clang import compiler_macros, cplusplus, declarations, diagnostics, flags, libclang
+from layoutlint.readers.clang import (
+    compiler_macros,
+    cplusplus,
+    declarations,
+    diagnostics,
+    flags,
+    libclang,
+    lookups,
+)
 from layoutlint.readers.clang.annotation_tags import Annotations, mentions_annotations
 from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Type
+from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.trust import Problems
@@ -101,12 +110,19 @@ class ParsedUnit(Record, frozen=True):
     """All its variables outside of functions, without their members, if arrays were requested."""
 
 
-def read(unit: Unit, wanted: Wanted, looks_for_hidden: bool = False) -> ParsedUnit:
-    """Parse a unit and return the requested structs; raises ReadError if libclang cannot parse it at all."""
+def read(
+    unit: Unit, wanted: Wanted, looks_for_hidden: bool = False, printed: Messages | None = None
+) -> ParsedUnit:
+    """Parse a unit and return the requested structs; raises ReadError if libclang cannot parse it at all.
+
+    `printed` collects what libclang prints, if answers of the file system are logged.
+    """
     if unit.text is None:
         _refuse_endless(unit)
     lib = libclang.library()
-    with _parse(lib, unit) as handle:
+    with _parse(lib, unit, printed) as handle:
+        if printed is not None:
+            lookups.log_unit(lib, handle, unit, printed)
         places = Places(lib, unit.directory, unit.roots)
         remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
         errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
@@ -207,13 +223,17 @@ def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> 
 
 
 @contextmanager
-def _parse(lib: Any, unit: Unit) -> Iterator[int]:
+def _parse(lib: Any, unit: Unit, printed: Messages | None) -> Iterator[int]:
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
     text = None if unit.text is None else unit.text.encode(errors="surrogateescape")
     words = (*flags.for_driver(unit.flags), f"-working-directory={unit.directory}")
     try:
-        failed = _translate(lib, index, unit.main, words, text, handle)
+        if printed is None:
+            failed = _translate(lib, index, unit.main, words, text, handle)
+        else:
+            with printed.captured():
+                failed = _translate(lib, index, unit.main, (*lookups.FLAGS, *words), text, handle)
         if failed or handle.value is None:
             raise ReadError(unit.origin, _why(lib, index, failed, words))
         yield handle.value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 
 from layoutlint import files
@@ -19,7 +18,7 @@ def folders_around(path: str) -> tuple[str, ...]:
     and below folders that users share (`/tmp`), in which anybody could place a file for others.
     """
     start = os.path.abspath(path)
-    start = start if os.path.isdir(start) else os.path.dirname(start)
+    start = start if files.is_folder(start) else os.path.dirname(start)
     folders = list(_ancestors(start))
     for number, folder in enumerate(folders):
         if _is_repository(folder):
@@ -47,15 +46,12 @@ def _ancestors(folder: str) -> Iterator[str]:
 
 def _below_shared(folders: list[str]) -> Iterator[str]:
     """Yield folders up to the home folder, `/`, or one that several users write to."""
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = files.real_path(os.path.expanduser("~"))
     for folder in folders:
-        real = os.path.realpath(folder)
+        real = files.real_path(folder)
         if real == os.path.dirname(real) or f"{home}{os.sep}".startswith(f"{real}{os.sep}"):
             return
-        try:
-            if os.stat(real).st_mode & stat.S_ISVTX:
-                return
-        except OSError:
+        if files.is_shared_folder(real) or not files.is_folder(real):
             return
         yield folder
 
@@ -63,8 +59,8 @@ def _below_shared(folders: list[str]) -> Iterator[str]:
 def _is_repository(folder: str) -> bool:
     """Return whether a folder is the top of a git repository; a submodule belongs to the one around it."""
     at = os.path.join(folder, ".git")
-    if not os.path.isfile(at):
-        return os.path.isdir(at)
+    if not files.is_file(at):
+        return files.is_folder(at)
     try:
         return b"/modules/" not in files.read_start(at, _LARGEST_LINK)
     except OSError:

@@ -52,10 +52,10 @@ class Expansion(Record):
             if text is None:
                 yield word
             else:
-                yield from self._words(split(text), (*inside, os.path.realpath(path)))
+                yield from self._words(split(text), (*inside, files.real_path(path)))
 
     def _text(self, path: str, inside: tuple[str, ...]) -> str | None:
-        if os.path.realpath(path) in inside:
+        if files.real_path(path) in inside:
             raise ReadError(path, "is a response file that includes itself")
         if len(inside) >= _DEEPEST:
             raise ReadError(

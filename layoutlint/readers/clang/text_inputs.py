@@ -91,9 +91,9 @@ def _notes_on_files(files_read: GivenFiles) -> Iterator[str]:
 
 def _unreadable_files(paths: list[str]) -> Iterator[Omission]:
     """Yield the files whose text cannot be read, or not to its end; dangling links are left out."""
-    existing = [path for path in paths[: text_search.MOST_FILES] if os.path.exists(path)]
-    closed = [path for path in existing if not os.path.isfile(path) or not os.access(path, os.R_OK)]
-    large = [path for path in existing if os.path.getsize(path) > text_search.MOST_BYTES]
+    existing = [path for path in paths[: text_search.MOST_FILES] if files.exists(path)]
+    closed = [path for path in existing if not files.is_file(path) or not files.is_readable(path)]
+    large = [path for path in existing if files.status_of(path).st_size > text_search.MOST_BYTES]
     if closed:
         yield Omission(f"cannot read {first_few(closed)}")
     if large:
@@ -107,9 +107,9 @@ def _databases(path: str, paths: list[str], chosen: list[str], search: Search | 
 
     `paths` are all C files below it. A folder without any is a build folder, next to its sources.
     """
-    used = {os.path.realpath(database.path) for database in search.databases} if search else set()
+    used = {files.real_path(database.path) for database in search.databases} if search else set()
     for database in text_search.files_below([path], (_DATABASE,)):
-        if os.path.realpath(database) in used:
+        if files.real_path(database) in used:
             continue
         folder = os.path.dirname(database)
         is_of_build = not any(file.startswith(f"{folder}{os.sep}") for file in paths)

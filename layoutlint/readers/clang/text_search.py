@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from layoutlint import files
+from layoutlint.accesses import State
 from layoutlint.model.wanted import Wanted
 
 MOST_FILES = 60_000
@@ -108,7 +109,7 @@ def wanted_in(text: bytes, wanted: Wanted) -> set[str]:
 def files_below(roots: Iterable[str], suffixes: tuple[str, ...]) -> Iterator[str]:
     """Yield files with one of the suffixes below the roots, in a fixed order, without hidden folders."""
     for root in roots:
-        for folder, below, names in os.walk(root):
+        for folder, below, names in files.walk(root):
             below[:] = sorted(name for name in below if not name.startswith("."))
             yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes))
 
@@ -119,17 +120,17 @@ def skipped_files(root: str, suffixes: tuple[str, ...], unlisted: list[OSError])
     These are files with other suffixes of C, and all files in hidden folders and in folders outside of the
     root that links lead to. `unlisted` collects the errors of folders that cannot be listed.
     """
-    top, visited = os.path.realpath(root), set[str]()
+    top, visited = files.real_path(root), set[str]()
     pending = [(root, False)]
     while pending:
         start, is_left_out = pending.pop()
-        real_path = os.path.realpath(start)
+        real_path = files.real_path(start)
         if real_path in visited:
             continue
         visited.add(real_path)
-        for folder, below, names in os.walk(start, onerror=unlisted.append):
+        for folder, below, names in files.walk(start, onerror=unlisted.append):
             links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
-            pending += [(link, True) for link in links if not _is_inside(os.path.realpath(link), top)]
+            pending += [(link, True) for link in links if not _is_inside(files.real_path(link), top)]
             hidden = [name for name in below if name.startswith(".") and name not in _VERSION_CONTROL]
             pending += [(os.path.join(folder, name), True) for name in hidden]
             below[:] = sorted(name for name in below if not name.startswith("."))
@@ -150,7 +151,7 @@ def content(path: str) -> bytes:
 
 
 _SearchedNames = tuple[frozenset[str], frozenset[str]]
-_searched_names: dict[tuple[int, int, int, int], _SearchedNames] = {}
+_searched_names: dict[State, _SearchedNames] = {}
 """By the state of a file when it was searched: the names searched for, and those that it seems to define."""
 
 
@@ -162,10 +163,9 @@ def _requested_definitions(path: str, wanted: Wanted) -> Iterable[str]:
     if wanted.everything or wanted.patterns:
         return wanted_in(content(path), wanted)
     try:
-        status = os.stat(path)
+        key = files.content_state(path)
     except OSError:
         return ()
-    key = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
     sought, defined = _searched_names.get(key, (frozenset(), frozenset()))
     if not wanted.names <= sought:
         new = wanted_in(content(path), Wanted(wanted.names - sought))

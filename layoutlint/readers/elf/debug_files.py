@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
@@ -110,7 +111,7 @@ def package(image: Image, options: ReadOptions) -> Image | None:
 
     It stays open as long as `image`. Raises ReadError if it cannot be read.
     """
-    names = dict.fromkeys((image.path, os.path.realpath(image.path)))
+    names = dict.fromkeys((image.path, files.real_path(image.path)))
     places = [f"{name}.dwp" for name in names]
     places += [_under(root, f"{name}.dwp") for root in options.debug_dirs for name in names]
     path = _first_file(places, image)
@@ -146,7 +147,7 @@ def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...])
         yield os.path.normpath(os.path.join(directory, ".debug", name))
         yield from (_under(root, os.path.join(directory, name)) for root in roots)
     if image.is_kernel and image.is_relocatable:
-        for path in (os.path.abspath(image.path), os.path.realpath(image.path)):
+        for path in (os.path.abspath(image.path), files.real_path(image.path)):
             _, lib_modules, module = path.rpartition("/lib/modules/")
             for root in roots if lib_modules else ():
                 yield _under(root, f"{lib_modules}{module}")
@@ -229,7 +230,7 @@ def _split_places(image: Image, directory: str, name: str, roots: tuple[str, ...
 
 def _directories(image: Image) -> list[str]:
     """Return the folder of a file's path, and that of the path with symbolic links resolved."""
-    paths = (os.path.abspath(image.path), os.path.realpath(image.path))
+    paths = (os.path.abspath(image.path), files.real_path(image.path))
     return list(dict.fromkeys(os.path.dirname(path) for path in paths))
 
 
@@ -241,7 +242,7 @@ def _under(root: str, path: str) -> str:
 def _first_file(places: Iterable[str], image: Image) -> str | None:
     """Return the first regular file that is not `image` itself. A device could be read without end."""
     for place in places:
-        if len(place) < _LONGEST_PATH and os.path.isfile(place) and not os.path.samefile(place, image.path):
+        if len(place) < _LONGEST_PATH and files.is_file(place) and not files.is_same(place, image.path):
             return place
     return None
 

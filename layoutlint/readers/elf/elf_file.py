@@ -388,6 +388,8 @@ def _read_image(path: str) -> Image:
             if packed.is_packed(mapped[: kernel_image.HEAD]):
                 mapped.close()
                 mapped = packed.unpack(path, file, size)
+            elif size <= _LARGEST_COPY:
+                files.log_digest(path, mapped)
         return Image(path, mapped)
     except _DAMAGE as error:
         raise ReadError(path, f"damaged or truncated ELF file: {error}") from error

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, BinaryIO
 
+from layoutlint import accesses
 from layoutlint.errors import ReadError
 from layoutlint.readers.elf import kernel_image, lz4
 
@@ -72,6 +73,7 @@ def _pieces(path: str, file: BinaryIO) -> Iterator[bytes]:
     except errors as error:
         raise ReadError(path, f"is compressed, and cannot be decompressed: {error}") from error
     except MemoryError as error:
+        accesses.refuse("no memory")
         raise ReadError(path, "is compressed, and there is no memory for decompressing it") from error
 
 

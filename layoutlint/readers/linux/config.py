@@ -6,10 +6,9 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layoutlint import files
+from layoutlint import accesses, files
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.linux.version import Release, of_release
@@ -127,7 +126,7 @@ def _other_build(text: str, release: Release) -> str | None:
 
 def _from_file(path: str, release: Release, notes: list[str]) -> Config | None:
     """Return the first configuration that fits among the files where packages and builds leave it."""
-    for place in _places(os.path.realpath(path), release.name):
+    for place in _places(files.real_path(path), release.name):
         text = _content(place)
         config = _parse(text, place, release, notes) if text else None
         if config is not None:
@@ -156,7 +155,7 @@ def _places(path: str, release: str) -> Iterator[str]:
 
 def package_files(path: str, name: str) -> tuple[str, ...]:
     """Return where the package of a kernel installs a file, such as `System.map-6.1.0-50-amd64`."""
-    real = os.path.realpath(path)
+    real = files.real_path(path)
     root = _root(real)
     sibling = os.path.join(os.path.dirname(real), name)
     return (sibling,) if root is None else (sibling, f"{root}/boot/{name}")
@@ -171,7 +170,7 @@ def _root(path: str) -> str | None:
     return next((path[: path.rindex(home)] for home in _HOMES if home in path), None)
 
 
-@lru_cache(maxsize=64)
+@accesses.remembered(64)
 def _content(path: str) -> str | None:
     """Return the text of a file, also of a compressed one; None if it cannot be read."""
     try:

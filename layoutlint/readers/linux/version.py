@@ -56,7 +56,7 @@ def of_image(image: Image) -> Release | None:
 
 def of_blob(path: str) -> Release | None:
     """Return the running kernel's release for its own BTF below /sys; other BTF states none."""
-    if not os.path.realpath(path).startswith(_RUNNING):
+    if not files.real_path(path).startswith(_RUNNING):
         return None
     try:
         banner = files.read_start("/proc/version", _LONGEST).decode("latin-1")

@@ -43,19 +43,19 @@ def find(path: str) -> Folder | None:
 
     A folder that holds only raw BTF blobs counts as well.
     """
-    if any(os.path.exists(os.path.join(path, name)) for name in _SOURCE_TREE_MARKS):
+    if any(files.exists(os.path.join(path, name)) for name in _SOURCE_TREE_MARKS):
         return None
-    files: list[str] = []
+    modules: list[str] = []
     unread: list[Unread] = []
-    for folder, folders, names in os.walk(path, onerror=lambda error: unread.append(_listing_failure(error))):
+    for folder, folders, names in files.walk(path, lambda error: unread.append(_listing_failure(error))):
         if any(name.endswith(_SOURCE) for name in names):
             return None
         folders.sort()
-        files += [os.path.join(folder, n) for n in names if _MODULE.search(n) or _VMLINUX.match(n)]
-    if not any(_MODULE.search(name) for name in files):
+        modules += [os.path.join(folder, n) for n in names if _MODULE.search(n) or _VMLINUX.match(n)]
+    if not any(_MODULE.search(name) for name in modules):
         blobs = _blobs(path)
         return Folder(path, blobs) if blobs else None
-    inside, outside = _distinct(path, sorted(files))
+    inside, outside = _distinct(path, sorted(modules))
     notes = (f"links that lead out of it were not followed: {outside}",) if outside else ()
     return Folder(path, inside, tuple(unread), notes)
 
@@ -65,12 +65,12 @@ def bases(folder: Folder) -> dict[str, str | None]:
 
     The running kernel's is used only if the path names the same release; None if there is none.
     """
-    top = os.path.realpath(folder.path)
+    top = files.real_path(folder.path)
     releases = {
         file: _release(os.path.join(top, os.path.relpath(file, folder.path))) for file in folder.files
     }
     vmlinux_of = {
-        release: next((place for place in _places(top, release) if os.path.isfile(place)), None)
+        release: next((place for place in _places(top, release) if files.is_file(place)), None)
         for release in set(releases.values())
     }
     return {file: vmlinux_of[release] for file, release in releases.items()}
@@ -106,27 +106,27 @@ def _listing_failure(error: OSError) -> Unread:
 def _blobs(path: str) -> tuple[str, ...]:
     """Return the files of a folder that holds only raw BTF."""
     try:
-        files = [entry.path for entry in os.scandir(path) if entry.is_file()]
-        is_btf = bool(files) and all(_start(file) in _BTF_MAGIC for file in files)
+        blobs = files.list_files(path)
+        is_btf = bool(blobs) and all(_start(file) in _BTF_MAGIC for file in blobs)
     except OSError:
         return ()
-    return tuple(sorted(files)) if is_btf else ()
+    return tuple(blobs) if is_btf else ()
 
 
 def _start(path: str) -> bytes:
     return files.read_start(path, 2)
 
 
-def _distinct(path: str, files: list[str]) -> tuple[tuple[str, ...], int]:
+def _distinct(path: str, paths: list[str]) -> tuple[tuple[str, ...], int]:
     """Return each file once, and the number of links out of the folder.
 
     Links to vmlinux are followed anywhere: debug packages put it into /usr/lib/debug/boot.
     """
-    top = os.path.realpath(path)
+    top = files.real_path(path)
     by_real_path: dict[str, str] = {}
     outside = 0
-    for file in sorted(files, key=os.path.islink):
-        real = os.path.realpath(file)
+    for file in sorted(paths, key=os.path.islink):
+        real = files.real_path(file)
         leads_out = os.path.islink(file) and os.path.commonpath((top, real)) != top
         if leads_out and not _VMLINUX.match(os.path.basename(file)):
             outside += 1

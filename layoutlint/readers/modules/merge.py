@@ -10,6 +10,7 @@ import os
 from collections.abc import Generator, Hashable, Iterator
 from contextlib import closing
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import (
     MissingVariable,
@@ -158,9 +159,9 @@ class _MergedFolder:
 
     def other_bases(self) -> list[str]:
         """Return the base files outside of the folder."""
-        read = {os.path.realpath(reading.path) for reading in self._readings}
+        read = {files.real_path(reading.path) for reading in self._readings}
         used = {reading.base for reading in self._readings if reading.base is not None}
-        return sorted(base for base in used if os.path.realpath(base) not in read)
+        return sorted(base for base in used if files.real_path(base) not in read)
 
     def add(self, part: _Part) -> None:
         """Add the result of one file."""

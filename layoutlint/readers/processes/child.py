@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, ClassVar, NoReturn
 
+from layoutlint import accesses
+
 HAS_PROCESSES = hasattr(os, "fork")
 """Whether this system can fork; if not, work is done in this process."""
 WriteResult = Callable[[BinaryIO], None]
@@ -20,6 +22,7 @@ class Lost(Exception):
 
     def __init__(self, how: str, part: int | None = None) -> None:
         super().__init__(how, part)
+        accesses.refuse(how)
         self.how = how
         """Its end, to follow a name: `was killed (perhaps for want of memory)`."""
         self.part = part

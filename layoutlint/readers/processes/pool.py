@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, TypeVar
 
+from layoutlint import accesses
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, Lost, cause_of_death
 
 _T = TypeVar("_T")
@@ -205,7 +206,9 @@ class _Worker(Child):
             if end + length > len(self._buffer):
                 break
             assert self._part is not None
-            yield self._part, self._loads(bytes(self._buffer[end : end + length]))
+            result, answers = self._loads(bytes(self._buffer[end : end + length]))
+            accesses.merge(answers)
+            yield self._part, result
             at = end + length
         del self._buffer[:at]
         if not received:
@@ -220,8 +223,9 @@ def _work(work: Work, tickets: int, dumps: Callable[[Any], bytes], output: Binar
         output.flush()
         return work(part)
 
+    accesses.begin_process()
     for _, result in _share(begin, tickets):
-        encoded = dumps(result)
+        encoded = dumps((result, accesses.drain()))
         output.write(len(encoded).to_bytes(_LENGTH, "little"))
         output.write(encoded)
         output.flush()

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO, Generic, TypeVar
 
+from layoutlint import accesses
 from layoutlint.model.record import Record
 from layoutlint.readers.processes import confinement
 from layoutlint.readers.processes.child import HAS_PROCESSES, Child, cause_of_death
@@ -75,6 +76,7 @@ def run_each(
     try:
         while pending or running:
             while pending and patience.seconds <= 0:
+                accesses.refuse("time was used up")
                 yield (
                     pending.pop()[0],
                     Failure(f"is not begun: others did not end within {limits.seconds} s each"),
@@ -86,6 +88,7 @@ def run_each(
                         running[child.source] = pending.pop()[0], child
                     poll.register(child.source)
             if pending and not running:
+                accesses.refuse("no process could be started")
                 yield pending.pop()[0], Failure("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
                 number, child = running[source]
@@ -93,6 +96,8 @@ def run_each(
                 poll.unregister(source)
                 del running[source]
                 child.end()
+                if isinstance(result, Failure):
+                    accesses.refuse(result.how)
                 if isinstance(result, Failure) and result.is_late:
                     patience.spend(limits.seconds)
                 yield number, result
@@ -113,6 +118,8 @@ def _block_interrupts() -> Iterator[None]:
 
 class _Success(Record, Generic[_R], frozen=True):
     result: _R
+    answers: tuple[Any, ...] | None
+    """What the file system answered to the child (`accesses.drain`)."""
 
 
 def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: BinaryIO) -> None:
@@ -133,7 +140,8 @@ def _write_result(work: Callable[[_T], _R], item: _T, limits: Limits, sink: Bina
         confinement.watch_files(end_with)
     result: _Success[_R] | Exception
     try:
-        result = _Success(work(item))
+        accesses.begin_process()
+        result = _Success(work(item), accesses.drain())
     except MemoryError:
         os.abort()  # as C libraries do
     except Exception as error:
@@ -191,6 +199,7 @@ def _result(child: Child, limits: Limits) -> Any:
         raise result
     if isinstance(result, Failure):
         return result
+    accesses.merge(result.answers)
     return result.result
 
 

@@ -11,7 +11,6 @@ import pytest
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import dispatch
-from layoutlint.readers.linux import config as kernel_config
 from tests.readers.elf.test_elf import built, tool
 from tests.readers.linux.test_version import BANNER, MODINFO, RING
 
@@ -43,7 +42,6 @@ def vmlinux(folder: Path, banner: str = DEBIAN, name: str = "vmlinux") -> Path:
 
 
 def reading(path: Path) -> Reading:
-    kernel_config._content.cache_clear()
     return dispatch.read(str(path), Wanted(frozenset({"ring"})), ReadOptions())
 
 

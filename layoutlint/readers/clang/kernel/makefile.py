@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 
+from layoutlint import accesses
 from layoutlint.readers.clang import text_search
 
 _CONTINUED = re.compile(rb"\\\n\s*")
@@ -31,7 +31,7 @@ def added_flags(source: str, top: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-@cache
+@accesses.remembered(1 << 16)
 def _cached_words(folder: str, top: str, is_own: bool) -> tuple[str, ...]:
     return tuple(_words(folder, top, is_own))
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
@@ -119,7 +120,7 @@ class _KernelReader(Record, dict=True):
     def _give_up_missing(self, name: str, header: str) -> None:
         """Give a name up if the tree lacks the whole folder of its header; else it is searched for later."""
         top = header.partition("/")[0]
-        if top in _SOURCES and not os.path.isdir(os.path.join(self.tree.source, top)):
+        if top in _SOURCES and not files.is_folder(os.path.join(self.tree.source, top)):
             self.given_up.add(name)
             self.notes.append(f"struct {name} is defined in {header}, and this tree has no {top}/")
 
@@ -127,7 +128,7 @@ class _KernelReader(Record, dict=True):
         """Return the file of an include name, or of a path inside the tree; None if there is none."""
         for folder in (*self.tree.folders, self.tree.source, self.tree.build):
             at = os.path.join(folder, header)
-            if os.path.isfile(at):
+            if files.is_file(at):
                 return at
         return None
 
@@ -290,7 +291,7 @@ class _KernelReader(Record, dict=True):
         missing = replace(self.missing(), patterns=())
         if not missing.names:
             return
-        if not os.path.isdir(os.path.join(self.tree.source, "kernel")):
+        if not files.is_folder(os.path.join(self.tree.source, "kernel")):
             unresolved = missing.names - self.no_structs
             self.notes += [f"no header of this tree defines struct {name}" for name in sorted(unresolved)]
             return
@@ -313,12 +314,12 @@ class _KernelReader(Record, dict=True):
         for attempt in range(_MOST_CANDIDATES):
             still_missing = self.missing()
             wanted = [paths for name, paths in places.items() if every or still_missing.matches(name)]
-            files = {paths[attempt] for paths in wanted if attempt < len(paths)}
-            if not files:
+            candidates = {paths[attempt] for paths in wanted if attempt < len(paths)}
+            if not candidates:
                 break
-            public = [file for file in files if self.include_name(file) is not None]
+            public = [file for file in candidates if self.include_name(file) is not None]
             self.read_public(sorted(public, key=self._rank))
-            self.run([self.unit_of(file) for file in sorted(files.difference(public))])
+            self.run([self.unit_of(file) for file in sorted(candidates.difference(public))])
         if every:
             self._drop_failed({name for name, files in places.items() if len(files) > 1})
 

@@ -134,7 +134,7 @@ class Tree(Record, frozen=True):
         words += [f"-I{folder}" for folder in self.folders]
         for header in ("compiler-version.h", "kconfig.h", "compiler_types.h"):
             path = os.path.join(self.source, "include/linux", header)
-            words += ["-include", path] if os.path.exists(path) else []
+            words += ["-include", path] if files.exists(path) else []
         # "isystem: ship and use stdarg.h" (v5.15) ended the use of the compiler's own headers.
         builtin_folder = builtin_headers.include_folder() if self.version < (5, 15) else None
         return (*words, *(("-isystem", builtin_folder) if builtin_folder else ()))
@@ -152,8 +152,8 @@ def find(path: str, build: str | None = None) -> Tree | None:
         return None
     candidates = [build] if build else [folder, os.path.join(folder, "build")]
     for candidate in candidates:
-        if os.path.exists(os.path.join(candidate, _AUTOCONF)):
-            tree = _tree(path, source, os.path.abspath(os.path.realpath(candidate)))
+        if files.exists(os.path.join(candidate, _AUTOCONF)):
+            tree = _tree(path, source, os.path.abspath(files.real_path(candidate)))
             return replace(tree, note=_source_note(folder, source))
     where = build or path
     raise ReadError(
@@ -180,7 +180,7 @@ def source_folders(path: str) -> list[tuple[str, list[str]]]:
     For a configured kernel these are its header folders, for other folders everything; nothing for other
     inputs.
     """
-    if not os.path.isdir(path):
+    if not files.is_folder(path):
         return [(os.path.dirname(path) or ".", [path])] if path.endswith((".c", ".h")) else []
     try:
         kernel = find(path)
@@ -193,7 +193,7 @@ def source_folders(path: str) -> list[tuple[str, list[str]]]:
 
 
 def _is_source(folder: str) -> bool:
-    return os.path.exists(os.path.join(folder, _MARK)) and "PATCHLEVEL" in _text(folder, "Makefile")
+    return files.exists(os.path.join(folder, _MARK)) and "PATCHLEVEL" in _text(folder, "Makefile")
 
 
 def _source(folder: str) -> str | None:
@@ -205,7 +205,7 @@ def _source(folder: str) -> str | None:
     if target is not None:
         # A package that was unpacked or copied still names /usr/src: its common part is next to it.
         candidates += [os.path.join(os.path.dirname(folder), os.path.basename(target)), target]
-    return next((os.path.realpath(c) for c in candidates if _is_source(c)), None)
+    return next((files.real_path(c) for c in candidates if _is_source(c)), None)
 
 
 def _included_source(folder: str) -> str | None:
@@ -219,9 +219,9 @@ def _source_note(folder: str, source: str) -> str | None:
     target = None if source == folder else _included_source(folder)
     if target is None or not _is_source(target):
         return None
-    if os.path.realpath(target) != source:
+    if files.real_path(target) != source:
         return f"the headers of {source} are read, beside it; its Makefile names {target}"
-    is_beside = os.path.dirname(source) == os.path.dirname(os.path.realpath(folder))
+    is_beside = os.path.dirname(source) == os.path.dirname(files.real_path(folder))
     return None if is_beside else f"the headers of {source} are read, which its Makefile names"
 
 

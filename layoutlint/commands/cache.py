@@ -1,0 +1,40 @@
+"""`layoutlint cache`: show what the cache holds, or remove it."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group("cache")
+def cache_group() -> None:
+    """Show or clear the results that are kept for later runs."""
+
+
+@cache_group.command()
+def info() -> None:
+    """Print where the cache is, its number of entries, and their bytes."""
+    from layoutlint.commands import terminal
+    from layoutlint.readers.cache import folder
+
+    path = folder.location()
+    if path is None:
+        terminal.say("no cache: neither XDG_CACHE_HOME nor HOME names an absolute folder")
+        return
+    reason = folder.refusal(path)
+    if reason is not None:
+        terminal.say(f"no cache: {path} {reason}")
+        return
+    opened = folder.open_folder(create=False)
+    usage = folder.Usage(path, 0, 0) if opened is None else opened.usage()
+    terminal.say(f"path: {usage.path}", f"entries: {usage.entries}", f"bytes: {usage.bytes}")
+
+
+@cache_group.command()
+def clear() -> None:
+    """Remove all entries of the cache."""
+    from layoutlint.commands import terminal
+    from layoutlint.readers.cache import folder
+
+    opened = folder.open_folder(create=False)
+    removed = 0 if opened is None else opened.clear().entries
+    terminal.say(f"removed {removed} {'entry' if removed == 1 else 'entries'}")

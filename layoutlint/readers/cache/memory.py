@@ -1,0 +1,55 @@
+"""Results that are kept under a key as long as the answers of the file system hold."""
+
+from __future__ import annotations
+
+import json
+
+from layoutlint import accesses
+from layoutlint.readers.cache import answers, folder
+from layoutlint.readers.cache.folder import Folder
+
+_LENGTH = 4
+_DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
+"""What content of another form raises; checksums make it improbable."""
+
+
+class Memory:
+    """The place of one result in the cache."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._folder: Folder | None = None
+
+    def recall(self) -> bytes | None:
+        """Return the result that is kept, if all that it depends on is the same; an active log gets that."""
+        self._folder = self._folder or folder.open_folder(create=False)
+        content = None if self._folder is None else self._folder.read(self._key)
+        if content is None:
+            return None
+        try:
+            end = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
+            kept = json.loads(content[_LENGTH:end])
+            check = answers.Check(kept)
+            if not check.holds():
+                return None
+            log = accesses.active()
+            if log is not None:
+                answers.log_answers(kept, log)
+        except _DAMAGE:
+            return None
+        if check.is_renewed:
+            self._write(kept, content[end:])
+        return content[end:]
+
+    def keep(self, log: accesses.Log, result: bytes) -> None:
+        """Keep a result that comes from the answers in a log, if nothing else decided about it."""
+        settled = answers.settle(log)
+        if settled is None:
+            return
+        self._folder = self._folder or folder.open_folder(create=True)
+        self._write(settled, result)
+
+    def _write(self, settled: answers.Answers, result: bytes) -> None:
+        if self._folder is not None:
+            encoded = json.dumps(settled, separators=(",", ":")).encode()
+            self._folder.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)

@@ -1,0 +1,50 @@
+"""What readers return, kept in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from layoutlint import accesses
+from layoutlint.model.reading import Reading, ReadOptions, Unread, no_progress
+from layoutlint.model.record import replace
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.cache import keys, record
+from layoutlint.readers.cache.memory import Memory
+
+Result = Reading | Unread
+_MOST_STRUCTS = 2_000
+"""The most structs that are kept; more take too much space."""
+
+
+def recall_or_read(
+    parts: tuple[object, ...], wanted: Wanted, options: ReadOptions, read: Callable[[], Iterable[Result]]
+) -> list[Result]:
+    """Return what `read` returns, or what it returned in an earlier run if that would be the same.
+
+    `parts` say what is read, beside the request and the options. Without `options.cache` it is always read.
+    """
+    if not options.cache:
+        return list(read())
+    try:
+        # Results do not depend on the number of processes and on how progress is shown.
+        memory = Memory(keys.key_of("reading", parts, wanted, replace(options, progress=no_progress, jobs=0)))
+    except (keys.Unknown, OSError):
+        return list(read())
+    kept = memory.recall()
+    if kept is not None:
+        try:
+            return record.decode(kept)
+        except record.Malformed:
+            pass
+    with accesses.recording() as log:
+        results = list(read())
+    if log.obstacle is None and _size(results) <= _MOST_STRUCTS:
+        try:
+            memory.keep(log, record.encode(results))
+        except ValueError:  # names that are no UTF-8
+            return results
+    return results
+
+
+def _size(results: Iterable[Result]) -> int:
+    return sum(len(result.structs) for result in results if isinstance(result, Reading))

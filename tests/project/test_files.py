@@ -1,0 +1,80 @@
+"""What a run asks about files goes through `layoutlint.files`, so that the cache knows about it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.harness.command import ROOT
+
+PACKAGES = ("intent", "lint", "listing", "geometry", "judgement", "kinds", "randstruct", "readers", "reports")
+ASKED = {
+    "os": {"walk", "stat", "lstat", "scandir", "listdir", "access", "readlink", "open", "environ", "getenv"},
+    "os.path": {
+        "exists", "lexists", "isfile", "isdir", "islink", "realpath", "samefile", "getsize", "getmtime", "getctime",
+        "expanduser", "expandvars", "ismount",
+    },
+    "glob": {"glob", "iglob"},
+    "shutil": {"which"},
+}  # fmt: skip
+METHODS = {"rglob", "glob", "iterdir", "is_file", "is_dir", "read_text", "read_bytes", "open"}
+ALLOWED = {
+    # processes of this run, and their descriptors
+    "readers/processes/child.py": {"open"},
+    "readers/processes/confinement.py": {"open", "listdir", "stat", "readlink"},
+    "readers/processes/guard.py": {"environ", "stat"},
+    "readers/processes/sandbox.py": {"open"},
+    # the cache itself, and what it compares
+    "readers/cache/answers.py": {"stat", "islink", "realpath"},
+    "readers/cache/folder.py": {"open", "environ", "stat", "lstat", "listdir", "isdir", "realpath", "lexists"},
+    "readers/cache/keys.py": {"stat", "scandir", "isdir", "is_dir", "environ"},
+    # log the answers on their own
+    "readers/clang/lookups.py": {"stat", "listdir", "open"},
+    # git is asked under --policy-from, whose reports are not kept
+    "intent/git.py": {"realpath", "lexists", "environ", "which"},
+    "intent/policy.py": {"walk", "isdir", "realpath", "lexists"},
+    # of files whose content or folder is logged
+    "readers/elf/elf_file.py": {"stat"},
+    "readers/modules/find.py": {"islink"},
+    "readers/clang/text_search.py": {"islink"},
+    # HOME is part of every key
+    "readers/clang/project.py": {"expanduser"},
+    # of the package, whose files are part of every key; and the working folder of this process
+    "readers/clang/option_table.py": {"open"},
+    "readers/clang/libclang.py": {"open"},
+    # case files, which no kept output depends on: temporary copies of their structs
+    "lint/cases.py": {"open"},
+    "reports/show/c.py": {"open"},
+}
+
+
+def questions(path: Path) -> set[str]:
+    """The functions by which a module asks about files, wherever it calls or passes them on."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr in ASKED.get(ast.unparse(node.value), ()):
+            found.add(node.attr)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+            found |= {node.func.attr} if ast.unparse(node.func.value) not in ("files", "self", "document") else set()
+        elif isinstance(node, ast.Name) and node.id == "open":
+            found.add("open")
+    return found
+
+
+def test_files_are_asked_about_in_one_module():
+    direct = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / "layoutlint" / package).rglob("*.py")):
+            name = str(path.relative_to(ROOT / "layoutlint"))
+            more = questions(path) - ALLOWED.get(name, set())
+            if more:
+                direct[name] = more
+    assert direct == {}, "use layoutlint.files"
+
+
+def test_the_exceptions_are_needed():
+    assert {
+        name: calls - questions(ROOT / "layoutlint" / name)
+        for name, calls in ALLOWED.items()
+        if calls - questions(ROOT / "layoutlint" / name)
+    } == {}
