@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -53,6 +54,7 @@ class CheckOptions(NamedTuple):
     policy_from: str | None
     no_suppressions: bool
     ignore_missing: bool
+    staged: bool
     sources: tuple[str, ...]
     quiet: bool
     verbose: bool
@@ -128,6 +130,11 @@ class CheckOptions(NamedTuple):
 @click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses.")
 @click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
 @click.option(
+    "--staged",
+    is_flag=True,
+    help="Judge what the staged change of a git repository can affect (for pre-commit).",
+)
+@click.option(
     "--sources",
     multiple=True,
     metavar="DIR",
@@ -153,7 +160,7 @@ def check(
     """Judge the structs of INPUT by rules."""
     from layoutlint.commands import terminal
 
-    if not inputs and own.matrix_path is None:
+    if not inputs and own.matrix_path is None and not own.staged:
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
@@ -161,7 +168,8 @@ def check(
     files = parse_outputs(own.outputs)
     arguments = _Arguments(flags, inputs, own, randomising, placement, reading)
     memory = None
-    if replay.is_on(reading.no_cache) and not files and own.policy_from is None:
+    depends_on_git = own.staged or own.policy_from is not None
+    if replay.is_on(reading.no_cache) and not files and not depends_on_git:
         memory = replay.memory_for("check", reading.color, reading.width, *_deciding(arguments))
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
@@ -206,7 +214,7 @@ def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
     _refuse_outputs(files, filter(None, (*read_paths, *randomising_paths)))
     policy = _policy(own.policy_from, inputs, own.sources)
     builds = _builds(own.matrix_path, inputs, policy)
-    if own.comments:
+    if own.comments and not own.staged:
         _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
@@ -216,6 +224,8 @@ def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
     if own.quiet and reading.progress is None:
         reading = reading._replace(progress=False)
     options = _options(flags, inputs, policy, own, randomising, placement, reading)
+    if own.staged:
+        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options)
     if not builds:
         return run.check(inputs, packs, kernel_packs, options)
     from layoutlint.lint import matrix
@@ -248,7 +258,7 @@ def _options(
         unused=own.unused,
         guesses=own.guesses,
         read=read_options(flags, reading, own.sources, policy),
-        randomised=randomisation(randomising, inputs, needs_seed=False),
+        randomised=randomisation(randomising, inputs or (os.curdir,) * own.staged, needs_seed=False),
         kernel=kernel_version(randomising),
         suppressions=not own.no_suppressions,
         policy=policy,
@@ -287,7 +297,9 @@ def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str
 
 
 def _refuse_without_effect(own: CheckOptions) -> None:
-    """Raise UsageError for options of text that contradict each other, or have no effect."""
+    """Raise UsageError for options that contradict each other, or have no effect."""
+    if own.staged and own.matrix_path is not None:
+        raise click.UsageError("--staged chooses the inputs, and the builds of --matrix name their own")
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
     formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}
@@ -329,6 +341,19 @@ def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, .
     from layoutlint.intent import policy
 
     return policy.from_revision(revision, inputs, sources)
+
+
+def _affected(
+    names: tuple[str, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> tuple[tuple[str, ...], tuple[Pack, ...], tuple[Pack, ...], Options]:
+    """Return inputs, packs and options for what the staged change affects; raises UsageError, ReadError."""
+    from layoutlint.intent import change
+    from layoutlint.lint import affected
+    from layoutlint.model.record import replace
+
+    own_names = affected.split_names(names)
+    result = affected.find(change.staged(), own_names, packs, kernel_packs, options)
+    return result.inputs, result.packs, result.kernel_packs, replace(options, change=result.scope)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:

@@ -1,8 +1,9 @@
 """Files of a commit, read through git without running any program that a repository can name.
 
 A repository under check may be hostile, and its configuration can name programs: hooks, file-system monitors,
-filters, remote helpers. So only `rev-parse`, `ls-tree` and `cat-file` are called. They run none of these,
-except to fetch the objects of a partial clone: all protocols are denied, and no object is fetched.
+filters, remote helpers. So only `rev-parse`, `merge-base`, `ls-files`, `ls-tree`, `diff-index --cached`,
+`diff-tree` and `cat-file` are called. They run none of these, except to fetch the objects of a partial clone:
+all protocols are denied, and no object is fetched.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from functools import cache
 from typing import Final
 
 from layoutlint.errors import UsageError
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.readers.processes import program
 
 _LARGEST: Final = 1 << 24
 """The most bytes of a file, or of a list of files."""
+_LARGEST_LIST: Final = 1 << 26
+"""The most bytes of a list of all files of a repository; Linux v7.2 has 4 million."""
 _LIMITS: Final = program.Limits(seconds=60, output=_LARGEST, messages=4096)
 _HARDENING: Final = (
     "--no-replace-objects", "--no-optional-locks", "--literal-pathspecs", "--no-pager",
@@ -37,6 +40,8 @@ _ENVIRONMENT: Final = {
 }
 _INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
 """The user's own configuration decides whose repositories are trusted (`safe.directory`)."""
+_INDEX: Final = "GIT_INDEX_FILE"
+_NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE, _PROGRAM = "100644", "100755"
 
@@ -83,25 +88,81 @@ def commit(revision: str) -> Commit:
     """Return the commit that a revision names; raises UsageError if there is none."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise UsageError(f"--policy-from {revision!r} is no revision: give a branch, a tag or a commit")
+    top = top_folder("--policy-from")
+    result = _commit(top, revision)
+    if result is None:
+        raise UsageError(
+            f"--policy-from {revision!r}: this repository has no such commit; fetch it first "
+            f"(`git fetch origin {revision}`)"
+        )
+    return result
+
+
+def top_folder(option: str) -> str:
+    """Return the real path of the top of the working tree around this folder.
+
+    Raises UsageError, which names the option that needs it.
+    """
     folder = os.getcwd()
     top = os.path.realpath(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
     if top != _holder(folder):
         raise UsageError(
             f"the configuration of this repository puts its working tree into {top} "
             "(core.worktree); run in a checkout of its own",
-            "--policy-from",
+            option,
         )
+    return top
+
+
+def parents(top: str) -> tuple[Commit, ...]:
+    """Return the parents of the next commit: HEAD, in a merge also the other; () for the first commit."""
+    commits = (_commit(top, name) for name in ("HEAD", "MERGE_HEAD"))
+    return tuple(commit for commit in commits if commit is not None)
+
+
+def fork_point(top: str, old: str, new: str) -> tuple[Commit, Commit] | None:
+    """Return the last commit that two revisions share, and the second; None if one is not in the repository.
+
+    A shallow clone can lack the shared commit: the first revision then takes its place.
+    """
+    commits = _commit(top, old), _commit(top, new)
+    if commits[0] is None or commits[1] is None:
+        return None
+    try:
+        shared = _run(top, "merge-base", commits[0].id, commits[1].id).decode().strip()
+    except UsageError:
+        shared = ""
+    return (Commit(old, shared, top) if _COMMIT.fullmatch(shared) else commits[0]), commits[1]
+
+
+def staged_paths(commit: Commit) -> frozenset[str]:
+    """Return the paths whose content in the index differs from a commit: added, changed and deleted ones."""
+    return _paths(commit.top, "diff-index", "--cached", *_NAMES_ONLY, commit.id, "--")
+
+
+def changed_paths(old: Commit, new: Commit) -> frozenset[str]:
+    """Return the paths whose content differs between two commits: added, changed and deleted ones."""
+    return _paths(new.top, "diff-tree", "-r", *_NAMES_ONLY, old.id, new.id, "--")
+
+
+def tracked_paths(top: str) -> frozenset[str]:
+    """Return the paths of all files in the index."""
+    return _paths(top, "ls-files", "--cached", "-z", "--full-name")
+
+
+def _paths(top: str, *words: str) -> frozenset[str]:
+    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
+    return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)
+
+
+def _commit(top: str, revision: str) -> Commit | None:
+    """Return the commit that a revision names; None if there is none."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     try:
-        commit_id = _run(folder, *words).decode().strip()
+        commit_id = _run(top, *words).decode().strip()
     except UsageError:
-        commit_id = ""
-    if not _COMMIT.fullmatch(commit_id):
-        raise UsageError(
-            f"--policy-from {revision!r}: this repository has no such commit; fetch it first "
-            f"(`git fetch origin {revision}`)"
-        )
-    return Commit(revision, commit_id, top)
+        return None
+    return Commit(revision, commit_id, top) if _COMMIT.fullmatch(commit_id) else None
 
 
 def _holder(folder: str) -> str:
@@ -115,12 +176,17 @@ def _holder(folder: str) -> str:
     return folder
 
 
-def _run(folder: str, *words: str) -> bytes:
-    """Return the output of git; raises UsageError with its first message, or if it exceeds `_LIMITS`."""
+def _run(folder: str, *words: str, limits: program.Limits | None = None, with_index: bool = False) -> bytes:
+    """Return the output of git; raises UsageError with its first message, or if it exceeds its limits.
+
+    `with_index`: the index is the one of the commit that git is making (`git commit -a`, `git commit FILE`).
+    """
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     environment |= {"PATH": _path(), **_ENVIRONMENT}
+    if with_index and _INDEX in os.environ:
+        environment[_INDEX] = os.path.join(folder, os.environ[_INDEX])
     try:
-        result = program.run((_git(), *_HARDENING, *words), folder, environment, _LIMITS)
+        result = program.run((_git(), *_HARDENING, *words), folder, environment, limits or _LIMITS)
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     except program.LimitExceeded as error:
@@ -143,5 +209,5 @@ def _git() -> str:
 
     path = shutil.which("git", path=_path())
     if path is None:
-        raise UsageError("--policy-from needs git, and there is none on the search path")
+        raise UsageError("git is needed, and there is none on the search path")
     return path

@@ -84,7 +84,7 @@ def _judge_pack(
                 rule, judged.reading, pack, options.line_size, judge_placements
             )
             continue
-        skips_declarations = rule.shipped or options.ignore_missing
+        skips_declarations = rule.shipped or options.skips_missing
         structs = [s for s in judged.structs.find(rule.struct) if options.selection.has(s)]
         structs = [
             s for s in structs if not (_is_declaration(s) and (skips_declarations or s.name in defined))

@@ -27,7 +27,7 @@ def missing_struct_hints(
 
     Shipped rules get none: that a kernel lacks a struct is normal. So do the builds of a matrix.
     """
-    if options.ignore_missing or options.build is not None:
+    if options.skips_missing or options.build is not None:
         return {}
     missing = dict.fromkeys(rule.struct for rule in rules if rule not in judging and _is_checkable(rule))
     few = [name for name in missing if not any(each.structs.find(name) for each in judged)][:_MOST_HINTS]

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import ReadOptions, Version
+from layoutlint.model.reading import ReadOptions, Unread, Version
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
     from layoutlint.intent.annotations.rules import Suppression
+    from layoutlint.judgement.rule import Rule
     from layoutlint.randstruct.randomisation import Randomisation
 
 
@@ -33,18 +34,32 @@ class Selection(Record, frozen=True):
 
     glob: str | None = None
     """A name or pattern; None for all structs."""
+    names: frozenset[str] | None = None
+    """The names of structs that a change can affect; None for all structs."""
 
     def has_name(self, name: str) -> bool:
         """Return whether a name matches."""
-        return self.glob is None or Wanted(patterns=(self.glob,)).matches(name)
+        is_affected = self.names is None or name in self.names
+        return is_affected and (self.glob is None or Wanted(patterns=(self.glob,)).matches(name))
 
     def has(self, struct: Struct) -> bool:
         """Return whether a struct matches, by its tag or a typedef."""
-        return self.glob is None or struct.matches(self.glob)
+        is_affected = self.names is None or not self.names.isdisjoint((struct.name, *struct.aliases))
+        return is_affected and (self.glob is None or struct.matches(self.glob))
 
     def may_include(self, name: str) -> bool:
         """Return whether a struct that a name or pattern refers to can match."""
-        return self.glob is None or is_pattern(name) or self.has_name(name)
+        return is_pattern(name) or self.has_name(name)
+
+
+class ChangeScope(Record, frozen=True):
+    """What a run judges of a change (`lint.affected`)."""
+
+    structs: frozenset[str] | None
+    """The names of affected structs; None for all."""
+    required: tuple[tuple[Rule, str], ...]
+    """Rules that must judge a struct, with the reason if none is there; empty if one may be."""
+    unread: tuple[Unread, ...] = ()
 
 
 class Options(Record, frozen=True):
@@ -79,10 +94,17 @@ class Options(Record, frozen=True):
     """Decides which suppressions count; None if all do."""
     guesses: int = 10
     """How many notes of packs that guess are reported."""
+    change: ChangeScope | None = None
+    """What is judged, if a change is."""
     build: str | None = None
     """The name of the build, if a matrix is judged."""
 
     @property
+    def skips_missing(self) -> bool:
+        """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
+        return self.ignore_missing or self.change is not None
+
+    @property
     def selection(self) -> Selection:
         """The structs that the run judges."""
-        return Selection(self.only)
+        return Selection(self.only, self.change.structs if self.change is not None else None)

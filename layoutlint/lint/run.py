@@ -102,7 +102,11 @@ def report(
     notes = list(unused.find_unused_intent(inputs, idle, findings))
     unused_intent = tuple(map(unused.as_warning, notes) if options.unused else notes)
     hints = missing_struct_hints(rules, {finding.rule for finding in findings}, inputs, options)
-    if not options.ignore_missing:
+    if options.change is not None:
+        required = () if options.ignore_missing else options.change.required
+        findings += unused.find_missing_structs(required, findings, inputs)
+        rules = tuple(dict.fromkeys((*rules, *(rule for rule, _ in required))))
+    elif not options.ignore_missing:
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
@@ -156,7 +160,7 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
-    if inputs and not rules and not read_result.unread and not has_strays:
+    if inputs and not rules and not read_result.unread and not has_strays and options.change is None:
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(
             f"no rules apply to these inputs; give some with --rules FILE or --pack NAME{policy}"
@@ -197,9 +201,10 @@ def _report(
     claims = read_result.claims
     unread = [
         *read_result.unread,
+        *(options.change.unread if options.change is not None else ()),
         *(each for i in inputs if claims for each in claims.stale_files(i.reading)),
     ]
-    if inputs and not coverage.structs and not is_judged and not options.ignore_missing:
+    if inputs and not coverage.structs and not is_judged and not options.skips_missing:
         are_skipped = rules and len(coverage.skipped) == len(rules)
         unread.append(FOR_OTHERS if are_skipped else nothing_judged(rules, inputs, options))
     return Report(

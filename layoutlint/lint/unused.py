@@ -94,6 +94,23 @@ def find_unused_rules(
         yield Finding(rule, None, unknown(why), "", is_lack=rule.shipped)
 
 
+def find_missing_structs(
+    required: Iterable[tuple[Rule, str]], findings: list[Finding], inputs: list[JudgedInput]
+) -> list[Finding]:
+    """Return a finding for each rule that a change requires to judge a struct, and that judged none.
+
+    Each rule has a reason; an empty one is replaced by what the inputs show.
+    """
+    judging = {finding.rule.id for finding in findings}
+    missing = []
+    for rule, reason in required:
+        is_excluded = bool(inputs) and all(judged.exclusion(rule.when) for judged in inputs)
+        if rule.id not in judging and not is_excluded:
+            verdict = unknown(reason or why_nothing_was_judged(rule, inputs, {}))
+            missing.append(Finding(rule, None, verdict, ""))
+    return missing
+
+
 def why_nothing_was_judged(rule: Rule, inputs: list[JudgedInput], hints: Mapping[str, str]) -> str:
     """Return why a rule judged nothing: no input has its struct, or no struct has the fields it is about."""
     matches = is_pattern(rule.struct) and sum(

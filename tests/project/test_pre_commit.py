@@ -15,6 +15,14 @@ from tests.harness.command import ROOT
 EXAMPLE = ROOT / "docs" / "example"
 MISTAKEN = (EXAMPLE / "layoutlint.toml").read_text().replace('kind = "separate"', 'kind = "seperate"')
 SECONDS = 600
+RING = "struct ring {\n\tvoid **slots;\n\tunsigned long mask;\n\t_Alignas(64) unsigned long head;\n\tunsigned long cached_tail;\n\tGAP\n\tunsigned long tail, cached_head;\n};\n"
+OTHER_RULE = """[[rule]]
+id = "pad-size"
+struct = "pad"
+kind = "size"
+max = 64
+why = "one line"
+"""
 
 
 def git(folder: Path, *words: str) -> None:
@@ -76,14 +84,21 @@ RUNS = [
     # id, hook, args, the files that are committed and what they hold, status, what is said
     ("keeping header", "layoutlint", "[]", {"include/ring.h": EXAMPLE / "ring-fixed.h"}, 0, "Passed"),
     ("breaking header", "layoutlint", "[]", {"include/ring.h": EXAMPLE / "ring.h"}, 1, "ring-sides-apart"),
-    ("header without a ruled struct", "layoutlint", "[]", {"other.h": "struct other { int a; };\n"}, 0, "Passed"),
-    ("no C at all", "layoutlint", "[]", {"notes.txt": "nothing\n"}, 0, "Skipped"),
+    ("new rules on a missing struct", "layoutlint", "[]", {"other.h": "struct other { int a; };\n"}, 1,
+     "no C file of the repository defines struct ring"),
+    ("rules on a struct of elsewhere", "layoutlint", '["--ignore-missing"]', {"other.h": "struct other { int a; };\n"}, 0, "Passed"),
+    ("no C at all", "layoutlint", "[]", {"layoutlint.toml": "# none\n", "notes.txt": "nothing\n"}, 0, "Passed"),
     ("header that does not parse", "layoutlint", "[]", {"ring.h": '#include "absent.h"\nstruct ring { long head; };\n'}, 1,
      "'absent.h' file not found"),
     ("source that needs flags", "layoutlint", '["--flags", "-Iinclude"]',
      {"include/ring.h": EXAMPLE / "ring.h", "a.c": "#include <ring.h>\n"}, 1, "ring-sides-apart"),
     ("keeping source that needs flags", "layoutlint", '["--flags", "-Iinclude"]',
      {"include/ring.h": EXAMPLE / "ring-fixed.h", "a.c": "#include <ring.h>\n"}, 0, "Passed"),
+    ("rules in another file", "layoutlint", '["--rules", "my rules.toml"]',
+     {"layoutlint.toml": "", "my rules.toml": EXAMPLE / "layoutlint.toml", "include/ring.h": EXAMPLE / "ring.h"}, 1, "ring-sides-apart"),
+    ("a compilation database beside the files", "layoutlint", '["build/compile_commands.json"]',
+     {"a.c": '#include "ring.h"\n', "ring.h": EXAMPLE / "ring.h",
+      "build/compile_commands.json": '[{"file": "../a.c", "directory": ".", "arguments": ["cc", "-c", "../a.c"]}]'}, 1, "ring-sides-apart"),
     ("rule file", "layoutlint-rules", "[]", {}, 0, "Passed"),
     ("broken rule file", "layoutlint-rules", "[]", {"layoutlint.toml": MISTAKEN}, 1, "did you mean `separate`?"),
     ("broken rule file and a header", "layoutlint", "[]", {"layoutlint.toml": MISTAKEN, "ring.h": EXAMPLE / "ring.h"}, 1,
@@ -105,6 +120,115 @@ def test_hook(hooks, cache, tmp_path, hook, args, files, status, said):
     git(tmp_path, "add", "-A")
     done = pre_commit(tmp_path, cache, "run", "--color", "never")
     assert (done.returncode, said in done.stdout) == (status, True), done.stdout + done.stderr
+
+
+BASE = {"layoutlint.toml": EXAMPLE / "layoutlint.toml", "my headers/pad.h": "struct pad { char bytes[64]; };\n",
+        "my headers/ring.h": '#include "pad.h"\n' + RING.replace("GAP", "struct pad gap;")}  # fmt: skip
+FEW = {"my headers/pad.h": "struct pad { char bytes[8]; };\n"}
+UNRULED = {"layoutlint.toml": "# none\n", "my headers/ring.h": RING.replace("GAP", "")}
+COMMITS = [
+    # id, the files before, those of the commit (None: deleted), those that change unstaged, whether it is made, what is said
+    ("shrinks an embedded type", BASE, FEW, {}, False, "ring-sides-apart"),
+    ("deletes the header of a ruled struct", BASE, {"my headers/ring.h": None}, {}, False, "ring.h defined struct ring before this change"),
+    ("adds a broken rule", UNRULED, {"layoutlint.toml": EXAMPLE / "layoutlint.toml"}, {}, False, "ring-sides-apart"),
+    ("enlarges an embedded type", BASE, {"my headers/pad.h": "struct pad { char bytes[128]; };\n"}, {}, True, "Passed"),
+    ("renames the header", BASE, {"my headers/ring.h": None, "new name.h": EXAMPLE / "ring-fixed.h"}, {}, True, "Passed"),
+    ("deletes the struct and its rule", BASE, {"my headers/ring.h": None, "layoutlint.toml": OTHER_RULE}, {}, True, "Passed"),
+    ("adds a rule that holds", UNRULED, BASE, {}, True, "Passed"),
+    ("changes no C", UNRULED, {"notes.txt": "more\n"}, {}, True, "Passed"),
+    ("mends it unstaged only", BASE, FEW, {"my headers/pad.h": "struct pad { char bytes[64]; }; /* mended */\n"}, False, "ring-sides-apart"),
+    ("breaks it unstaged only", BASE, {"notes.txt": "more\n"}, FEW, True, "Passed"),
+]  # fmt: skip
+
+
+def put(folder: Path, files: dict[str, Path | str | None]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content is None:
+            path.unlink()
+        else:
+            path.write_text(content if isinstance(content, str) else content.read_text())
+
+
+@pytest.fixture
+def guarded(hooks: Path, cache: Path, tmp_path: Path) -> Path:
+    """A repository, with a space in its name, whose commits the hook judges."""
+    user = tmp_path / "a repository"
+    user.mkdir()
+    git(user, "init", "-q", "-b", "main")
+    configure(user, hooks, "layoutlint")
+    done = pre_commit(user, cache, "install")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return user
+
+
+def commit(user: Path, home: Path, *words: str) -> tuple[bool, str]:
+    """Whether git makes a commit, and what it and the hook print."""
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT"))}
+    done = subprocess.run(
+        ["git", *identity, "commit", "-m", "change", *words], cwd=user, capture_output=True, text=True, timeout=SECONDS,
+        env={**environment, "PRE_COMMIT_HOME": str(home)},
+    )  # fmt: skip
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("before", "staged", "unstaged", "made", "said"), [case[1:] for case in COMMITS], ids=[case[0] for case in COMMITS])
+def test_commits(guarded, cache, before, staged, unstaged, made, said):
+    put(guarded, before)
+    git(guarded, "add", "-A")
+    git(guarded, "commit", "-q", "--no-verify", "-m", "before")
+    put(guarded, staged)
+    git(guarded, "add", "-A")
+    put(guarded, unstaged)
+    done, text = commit(guarded, cache)
+    assert (done, said in text) == (made, True), text
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("words", [("-a",), ("my headers/pad.h",)], ids=["all", "a file"])
+def test_a_commit_with_an_index_of_its_own(guarded, cache, words):
+    put(guarded, BASE)
+    git(guarded, "add", "-A")
+    git(guarded, "commit", "-q", "--no-verify", "-m", "before")
+    put(guarded, FEW)
+    done, text = commit(guarded, cache, *words)
+    assert (done, "ring-sides-apart" in text) == (False, True), text
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("theirs", "made"), [(EXAMPLE / "layoutlint.toml", False), ("# more\n", True)], ids=["a rule", "no rule"])
+def test_a_merge_with_a_conflict(guarded, cache, theirs, made):
+    """One side shrinks a type, the other adds a rule; what git cannot merge is in a file without C."""
+    put(guarded, {**BASE, "layoutlint.toml": "# none\n", "notes": "base\n"})
+    git(guarded, "add", "-A")
+    git(guarded, "commit", "-q", "--no-verify", "-m", "before")
+    git(guarded, "switch", "-q", "-c", "theirs")
+    put(guarded, {"layoutlint.toml": theirs, "notes": "theirs\n"})
+    git(guarded, "commit", "-q", "-a", "--no-verify", "-m", "theirs")
+    git(guarded, "switch", "-q", "main")
+    put(guarded, {**FEW, "notes": "ours\n"})
+    git(guarded, "commit", "-q", "-a", "--no-verify", "-m", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(guarded, "merge", "-q", "theirs")
+    put(guarded, {"notes": "both\n"})
+    git(guarded, "add", "-A")
+    done, text = commit(guarded, cache)
+    assert (done, "ring-sides-apart" in text) == (made, not made), text
+
+
+@pytest.mark.exhaustive
+def test_commits_that_are_compared(guarded, cache):
+    """As a CI job has them: nothing is staged."""
+    put(guarded, BASE)
+    git(guarded, "add", "-A")
+    git(guarded, "commit", "-q", "--no-verify", "-m", "before")
+    put(guarded, FEW)
+    git(guarded, "commit", "-q", "-a", "--no-verify", "-m", "change")
+    for words, status in ((("--from-ref", "HEAD~", "--to-ref", "HEAD"), 1), (("--all-files",), 1), ((), 0)):
+        assert pre_commit(guarded, cache, "run", *words).returncode == status
 
 
 def test_the_manifest_is_valid():

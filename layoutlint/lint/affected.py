@@ -1,0 +1,324 @@
+"""What a change can affect: structs in files that include a changed file, and rules that changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from layoutlint.errors import UsageError
+from layoutlint.intent.change import Change, Difference
+from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
+from layoutlint.lint import definers
+from layoutlint.lint.definers import C_SUFFIXES, Definers
+from layoutlint.lint.options import ChangeScope, Options
+from layoutlint.lint.reading import embedded_names
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Source
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang.kernel import tree as kernel_tree
+from layoutlint.readers.clang.kernel.read import build_folder
+
+_HARMLESS = (".md", ".rst", ".py", ".sh", ".yml", ".yaml", ".json", ".html", ".css", ".png", ".svg", ".pdf")
+"""Suffixes of files that C does not include."""
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.MULTILINE)
+_PACKING = re.compile(rb"#[ \t]*pragma[ \t]+pack|\b_Pragma\b")
+_WORD = re.compile(rb"\w+")
+_HINTS = "(staged change)"
+
+
+class Affected(Record, frozen=True):
+    """What a run judges for a change."""
+
+    inputs: tuple[str, ...]
+    packs: tuple[Pack, ...]
+    """Rule files with the affected rules alone."""
+    kernel_packs: tuple[Pack, ...]
+    scope: ChangeScope
+
+
+class Names(Record, frozen=True):
+    """The file names on the command line, which pre-commit appends."""
+
+    changed: tuple[str, ...]
+    """Absolute paths of C files and rule files: they count as changed."""
+    whole: tuple[str, ...]
+    """Other inputs, as given: they are judged whole."""
+    is_selection: bool
+    """Whether other changed files are not judged for themselves: a filter of pre-commit leaves them out."""
+
+
+def split_names(names: Iterable[str]) -> Names:
+    """Return file names by what they are to a change."""
+    names = tuple(names)
+    suffixes = (*C_SUFFIXES, ".toml")
+    changed = tuple(name for name in names if name.endswith(suffixes) and not os.path.isdir(name))
+    whole = tuple(name for name in names if name not in changed)
+    return Names(tuple(map(_absolute, changed)), whole, bool(changed) or "PRE_COMMIT" in os.environ)
+
+
+def find(
+    change: Change, names: Names, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Affected:
+    """Return what a change can affect.
+
+    Raises ReadError for a kernel that is not configured, and UsageError if the repository has no rules.
+    """
+    search = _Search(change.with_paths(names.changed), names, packs, kernel_packs, options)
+    if all(path.endswith(_HARMLESS) for path in search.change.paths):
+        return search.result(())
+    parts = tuple(search.parts())
+    if not packs and not any(part.structs or part.marked for part in parts):
+        search.refuse_without_rules()
+    return search.result(parts)
+
+
+class _Search(Record, dict=True):
+    """Searches what a change can affect."""
+
+    change: Change
+    names: Names
+    packs: tuple[Pack, ...]
+    kernel_packs: tuple[Pack, ...]
+    options: Options
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The files before and after the change."""
+        return self.change.tracked | self.change.paths
+
+    @cached_property
+    def changed_rules(self) -> tuple[frozenset[Rule], ...]:
+        """The rules that differ from each parent."""
+        return tuple(map(self._changed_rules, self.change.differences))
+
+    def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
+        ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))
+        rules = (rule for pack in self.packs + self.kernel_packs for rule in pack.rules if rule.id in ids)
+        return frozenset(rules).union(*map(difference.changed_rules, self.packs))
+
+    @cached_property
+    def embedded(self) -> Wanted:
+        """The structs whose verdicts depend on their containers."""
+        return Wanted(patterns=tuple(sorted(embedded_names(self.packs + self.kernel_packs))))
+
+    def refuse_without_rules(self) -> None:
+        """Raise UsageError if C files changed, and nothing in the repository says what to judge."""
+        if any(path.endswith(C_SUFFIXES) for path in self.change.paths):
+            raise UsageError("no rules apply to these inputs; give some with --rules FILE or --pack NAME")
+
+    def parts(self) -> Iterator[Definers]:
+        """Yield the definers in each kernel tree with changes, and in the other files. Raises ReadError."""
+        build, other_words = build_folder(self.options.read.flags)
+        roots = set() if other_words else self._kernel_roots()
+        for root in sorted(roots):
+            inside = [path for path in self.change.tracked if path.startswith(f"{root}{os.sep}")]
+            changed = [path for path in self.change.paths if path.startswith(f"{root}{os.sep}")]
+            kernel = kernel_tree.find(root, build)
+            if kernel is not None:
+                packs = self.packs + self.kernel_packs
+                yield definers.in_kernel(kernel, inside, changed, self.known, packs)
+        below = tuple(f"{root}{os.sep}" for root in roots)
+        others = [path for path in self.change.tracked if not path.startswith(below)] if below else None
+        if others != []:
+            paths = self.change.tracked if others is None else others
+            yield definers.in_repository(paths, self.known, self.packs, other_words)
+
+    def _kernel_roots(self) -> set[str]:
+        """Return the kernel trees with changed files, and the one that the repository is."""
+        folders = {os.path.dirname(path) for path in self.change.paths if path.endswith(C_SUFFIXES)}
+        trees = (kernel_tree.enclosing_tree(os.path.join(at, "_")) for at in {*folders, self.change.top})
+        return {root for root in trees if root is not None}
+
+    def result(self, parts: tuple[Definers, ...]) -> Affected:
+        """Return what the change affects in some parts of the repository."""
+        hits = [_Part(self, part).hits() for part in parts]
+        rules = frozenset(rule for hit in hits for rule in hit.rules)
+        structs = frozenset(name for hit in hits for name in hit.structs)
+        required = tuple(self._required(parts, rules))
+        hints = tuple(intent for hit in hits for intent in hit.hints)
+        packs = _keep_rules(self.packs, rules, structs)
+        kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
+        unread = tuple(unread for part in parts for unread in part.unread)
+        if self.names.whole and parts:
+            inputs = (*self.names.whole, *filter(os.path.isfile, map(_shown, self._own_files())))
+            scope = ChangeScope(None, required, unread)
+            return Affected(inputs, self.packs, self.kernel_packs, scope)
+        inputs = tuple(dict.fromkeys(_shown(file) for hit in hits for file in hit.inputs))
+        added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
+        return Affected(inputs, packs + added, kernel_packs, ChangeScope(structs, required, unread))
+
+    def _own_files(self) -> list[str]:
+        return sorted(path for path in self.names.changed if path.endswith(C_SUFFIXES))
+
+    def is_own(self, file: str) -> bool:
+        """Return whether a file is judged for itself, or is not changed.
+
+        In a merge, pre-commit passes only the files with conflicts.
+        """
+        is_filtered = self.names.is_selection and len(self.change.differences) == 1
+        return not is_filtered or file not in self.change.paths or file in self.names.changed
+
+    def _required(self, parts: tuple[Definers, ...], affected: frozenset[Rule]) -> Iterator[tuple[Rule, str]]:
+        """Yield the rules that must judge a struct, with the reason if none can be there."""
+        for rule in (rule for pack in self.packs for rule in pack.rules):
+            if rule.shipped or rule.guess or rule.struct == VARIABLES:
+                continue
+            is_defined = any(part.files_of(rule.struct) for part in parts)
+            if is_defined and rule in affected and all(rule in rules for rules in self.changed_rules):
+                yield rule, ""
+            elif not is_defined and parts:
+                reason = self._why_missing(rule)
+                yield from ((rule, reason),) if reason is not None else ()
+
+    def _why_missing(self, rule: Rule) -> str | None:
+        """Return the reason for a struct that no file defines; None if the change has no part in that."""
+        removed: list[str] = []
+        for difference, rules in zip(self.change.differences, self.changed_rules, strict=True):
+            file = None if rule in rules else _removed_definer(difference, rule.struct)
+            if file is None and rule not in rules:
+                return None
+            removed += [] if file is None else [file]
+        if removed:
+            before = f"{_shown(removed[0])} defined {rule.subject} before this change"
+            return f"{before}, and no C file of the repository defines it now"
+        return f"no C file of the repository defines {rule.subject}"
+
+
+class _Hits(Record):
+    """What a change affects in one part of a repository."""
+
+    inputs: list[str]
+    rules: set[Rule]
+    structs: set[str]
+    hints: list[StructIntent]
+
+
+class _Part(Record, dict=True):
+    """One part of a repository, and the change."""
+
+    search: _Search
+    part: Definers
+
+    @cached_property
+    def rules_by_file(self) -> dict[str, list[Rule]]:
+        """The rules on the structs that each file defines."""
+        packs = self.search.packs + (self.search.kernel_packs if self.part.tree is not None else ())
+        rules = [rule for pack in packs for rule in pack.rules if rule.struct != VARIABLES]
+        by_file: dict[str, list[Rule]] = {file: [] for file in self.part.marked}
+        files = {struct: self.part.files_of(struct) for struct in {rule.struct for rule in rules}}
+        for rule in rules:
+            for file in files[rule.struct]:
+                by_file.setdefault(file, []).append(rule)
+        for file, own in self.part.variables.items():
+            by_file.setdefault(file, []).extend(own)
+        return by_file
+
+    def hits(self) -> _Hits:
+        """Return what the change affects."""
+        hits = _Hits([], set(), set(), [])
+        for file, rules in sorted(self.rules_by_file.items()):
+            if self.search.is_own(file):
+                self._add_definer(hits, file, rules)
+        for file in sorted(self.search.change.paths):
+            if file.endswith(C_SUFFIXES) and self.search.is_own(file) and os.path.isfile(file):
+                self._add_context(hits, file)
+        if self.part.tree is not None:
+            hits.inputs[:] = self._kernel_inputs(hits, self.part.tree)
+        return hits
+
+    def _add_definer(self, hits: _Hits, file: str, rules: list[Rule]) -> None:
+        """Add a file if the change touches a file that it includes, or a rule on one of its structs."""
+        differences = self.search.change.differences
+        closure = self.part.inclusion.closure(file)
+        is_touched = [not closure.isdisjoint(difference.paths) for difference in differences]
+        changed = self.search.changed_rules
+        affected = {
+            rule for rule in rules
+            if all(touched or rule in new for touched, new in zip(is_touched, changed, strict=True))
+        }  # fmt: skip
+        if all(is_touched):
+            hits.structs |= text_search.defined_in(text_search.content(file))
+        if affected or (all(is_touched) and file in self.part.marked):
+            self._add(hits, file, file, affected)
+
+    def _add_context(self, hits: _Hits, file: str) -> None:
+        """Add a changed file that includes a definer, if its macros or containers can affect a layout."""
+        text = text_search.content(file)
+        if self.search.options.comments:
+            hits.inputs.append(file)
+            hits.structs |= text_search.defined_in(text)
+        for definer in self.part.inclusion.closure(file).intersection(self.rules_by_file) - {file}:
+            rules = set(self.rules_by_file[definer])
+            if not self._gives_macros(file, definer):
+                rules = {rule for rule in rules if self.search.embedded.matches(rule.struct)}
+                rules = {rule for rule in rules if rule.struct.encode() in text}
+            if rules:
+                self._add(hits, file, definer, rules)
+
+    def _add(self, hits: _Hits, file: str, definer: str, rules: set[Rule]) -> None:
+        """Add rules on structs of a definer, to be judged in a file."""
+        hits.inputs.append(file)
+        hits.rules |= rules
+        wanted = Wanted(patterns=tuple({rule.struct for rule in rules}))
+        names = {name for name in self.part.structs.get(definer, ()) if wanted.matches(name)}
+        hits.structs |= names
+        if self.part.tree is not None:
+            header = os.path.relpath(definer, self.part.tree.source)
+            hits.hints += [StructIntent(name, Source(_HINTS), header) for name in sorted(names)]
+
+    def _gives_macros(self, file: str, definer: str) -> bool:
+        """Return whether a changed file defines macros that a definer uses, or did before the change."""
+        olds = (difference.old_content(file) for difference in self.search.change.differences)
+        texts = [text_search.content(file), *filter(None, olds)]
+        macros = {name for text in texts for name in _MACRO.findall(text)}
+        used = set(_WORD.findall(text_search.content(definer)))
+        return not macros.isdisjoint(used) or any(map(_PACKING.search, texts))
+
+    def _kernel_inputs(self, hits: _Hits, tree: kernel_tree.Tree) -> Iterator[str]:
+        """Yield the tree, which reads the headers of many structs together, and files with annotations."""
+        if hits.rules:
+            yield tree.source
+        yield from (
+            file
+            for file in dict.fromkeys(hits.inputs)
+            if self.search.options.comments or file in self.part.marked
+        )
+
+
+def _keep_rules(packs: tuple[Pack, ...], rules: frozenset[Rule], structs: frozenset[str]) -> tuple[Pack, ...]:
+    """Return packs with some of their rules, and without requests for annotations in other structs."""
+    return tuple(
+        replace(
+            pack,
+            rules=tuple(rule for rule in pack.rules if rule in rules),
+            structs=tuple(
+                replace(intent, annotated=intent.annotated and intent.struct in structs)
+                for intent in pack.structs
+            ),
+        )
+        for pack in packs
+    )
+
+
+def _removed_definer(difference: Difference, struct: str) -> str | None:
+    """Return a changed file that defined a struct, or one that matches a pattern, in the parent; or None."""
+    wanted = Wanted(patterns=(struct,)) if is_pattern(struct) else Wanted(frozenset((struct,)))
+    for path in sorted(difference.paths):
+        if path.endswith(C_SUFFIXES) and text_search.wanted_in(difference.old_content(path) or b"", wanted):
+            return path
+    return None
+
+
+def _absolute(path: str) -> str:
+    """Return the real path of a file; a link in its place is that file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _shown(path: str) -> str:
+    """Return a path as reports show it: relative to the working folder."""
+    return os.path.relpath(path, os.path.realpath(os.getcwd()))

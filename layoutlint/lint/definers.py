@@ -1,0 +1,146 @@
+"""The files of a repository that define structs with rules or annotations, by their text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from layoutlint.geometry.field_types import TYPE
+from layoutlint.judgement.rule import VARIABLES, Pack, Rule
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import Unread
+from layoutlint.model.record import Record, field
+from layoutlint.model.structs import ANNOTATION
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers.clang import flags, text_search
+from layoutlint.readers.clang.inclusion import Inclusion
+from layoutlint.readers.clang.kernel.tree import Tree
+
+C_SUFFIXES = (".c", ".h")
+_WORD = re.compile(r"\w+")
+_MARKS = (ANNOTATION.encode(), b"LAYOUTLINT", b"cacheline_group_begin")
+"""Texts without which a file has no annotations and no group marks."""
+
+
+class Definers(Record, frozen=True):
+    """The files of one part of a repository that define structs with rules or annotations."""
+
+    structs: dict[str, frozenset[str]]
+    """By absolute path, the structs with rules that a file seems to define."""
+    marked: frozenset[str]
+    """The files that can contain annotations or group marks."""
+    inclusion: Inclusion
+    tree: Tree | None = None
+    """The kernel tree whose part it is."""
+    variables: dict[str, frozenset[Rule]] = field(default_factory=dict)
+    """The rules on variables by type whose types a file names."""
+    unread: tuple[Unread, ...] = ()
+
+    def files_of(self, struct: str) -> list[str]:
+        """Return the files that define a struct, or one that matches a pattern."""
+        wanted = Wanted(patterns=(struct,))
+        return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
+
+
+def requested(packs: Iterable[Pack]) -> Wanted:
+    """Return the structs with rules, and those that rule files declare as annotated."""
+    names = {rule.struct for pack in packs for rule in pack.rules if rule.struct != VARIABLES}
+    names |= {intent.struct for pack in packs for intent in pack.structs if intent.annotated}
+    patterns = {name for name in names if is_pattern(name)}
+    return Wanted(frozenset(names - patterns), tuple(sorted(patterns)))
+
+
+def in_repository(
+    tracked: Iterable[str], known: frozenset[str], packs: tuple[Pack, ...], words: tuple[str, ...]
+) -> Definers:
+    """Return the definers among the files of a repository; `words` are the compiler flags."""
+    paths = sorted(path for path in tracked if path.endswith(C_SUFFIXES))
+    searched, wanted = paths[: text_search.MOST_FILES], requested(packs)
+    structs, marked = search(searched, wanted)
+    parsed = flags.normalise(words)
+    folders, forced = (tuple(map(os.path.abspath, names)) for names in (parsed.folders, parsed.includes))
+    unread: tuple[Unread, ...] = ()
+    if len(paths) > len(searched):
+        reason = f"the first {len(searched):,} of {len(paths):,} C files are searched for affected structs"
+        unread += (Unread("staged change", reason),)
+    variables = _files_with_variables(searched, packs)
+    return Definers(structs, marked, Inclusion(known, folders, forced), None, variables, unread)
+
+
+def in_kernel(
+    tree: Tree, tracked: Iterable[str], changed: Iterable[str], known: frozenset[str], packs: tuple[Pack, ...]
+) -> Definers:
+    """Return the definers in a kernel tree: changed files, headers that rule files name, else files with
+    structs whose header no rule file names.
+
+    A tree has too many files to search all of them for structs of shipped rules, or for annotations.
+    """
+    wanted = requested(packs)
+    own = [path for path in changed if path.endswith(C_SUFFIXES)]
+    structs, marked = search(own, wanted)
+    headers = {intent.struct: intent.header for pack in packs for intent in pack.structs if intent.header}
+    for name in wanted.names.intersection(headers):
+        file = _resolve(tree, headers[name])
+        if file is not None and name in text_search.wanted_in(text_search.content(file), wanted):
+            structs[file] = structs.get(file, frozenset()) | {name}
+    missing = _unlocated(requested(pack for pack in packs if not pack.shipped), structs)
+    for files in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
+        if missing.names or missing.patterns:
+            located = text_search.definitions(files, missing, stop_when_found=False)
+            for name, paths in located.items():
+                for path in paths:
+                    structs[path] = structs.get(path, frozenset()) | {name}
+            missing = _unlocated(missing, structs)
+    forced = (os.path.join(tree.source, "include/linux", name) for name in ("kconfig.h", "compiler_types.h"))
+    inclusion = Inclusion(known, tree.folders, tuple(forced), searches_disk=True)
+    return Definers(structs, marked, inclusion, tree)
+
+
+def search(paths: Iterable[str], wanted: Wanted) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
+    """Return the requested structs that files seem to define, by file, and the files with marks."""
+    structs, marked = {}, set()
+    for path in paths:
+        text = text_search.content(path)
+        names = text_search.wanted_in(text, wanted)
+        if names:
+            structs[path] = frozenset(names)
+        if any(mark in text for mark in _MARKS):
+            marked.add(path)
+    return structs, frozenset(marked)
+
+
+def _files_with_variables(paths: Iterable[str], packs: Iterable[Pack]) -> dict[str, frozenset[Rule]]:
+    """Return the rules on variables by type, by the files that contain the words of one of their types."""
+    rules = {
+        rule: [_WORD.findall(path.removeprefix(TYPE)) for path in getattr(rule.kind, "variable_types", ())]
+        for pack in packs
+        for rule in pack.rules
+        if rule.struct == VARIABLES
+    }
+    rules = {rule: types for rule, types in rules.items() if types}
+    named: dict[str, frozenset[Rule]] = {}
+    for path in paths if rules else ():
+        text = text_search.content(path)
+        own = (
+            rule
+            for rule, types in rules.items()
+            if any(all(word.encode() in text for word in words) for words in types)
+        )
+        named[path] = frozenset(own)
+    return {path: own for path, own in named.items() if own}
+
+
+def _unlocated(wanted: Wanted, structs: dict[str, frozenset[str]]) -> Wanted:
+    located = frozenset[str]().union(*structs.values())
+    patterns = (each for each in wanted.patterns if not any(map(Wanted(patterns=(each,)).matches, located)))
+    return Wanted(wanted.names - located, tuple(patterns))
+
+
+def _resolve(tree: Tree, header: str) -> str | None:
+    places = (os.path.join(folder, header) for folder in (*tree.folders, tree.source, tree.build))
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def _public_headers(tree: Tree) -> Iterator[str]:
+    return text_search.files_below(tree.folders, (".h",))

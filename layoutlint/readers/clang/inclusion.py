@@ -1,0 +1,82 @@
+"""The files that C files of a repository seem to include, by their `#include` lines, without a preprocessor.
+
+Too many rather than too few: conditions are ignored, and a name that no known folder has can refer to every
+file that ends with it. Names that macros write are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from layoutlint.model.record import Record, field
+from layoutlint.readers.clang import text_search
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+
+
+class Inclusion(Record, dict=True):
+    """Follows `#include` lines from file to file; all paths are absolute. Each file is read once."""
+
+    known: frozenset[str]
+    """The files of the repository before and after a change: deleted files can still be included."""
+    folders: tuple[str, ...] = ()
+    """Include folders, in order."""
+    forced: tuple[str, ...] = ()
+    """Headers that every unit reads first (`-include`)."""
+    searches_disk: bool = False
+    """Whether the folders also have files that are not of the repository, such as generated headers."""
+    _included: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+
+    def closure(self, file: str) -> set[str]:
+        """Return the files that a file seems to include, also through others, and itself."""
+        visited = {file, *self.forced}
+        pending = list(visited)
+        while pending:
+            new = set(self.includes(pending.pop())) - visited
+            visited |= new
+            pending += new
+        return visited
+
+    def includes(self, file: str) -> tuple[str, ...]:
+        """Return the files that a file seems to include itself; for a link, also the file it leads to."""
+        if file not in self._included:
+            names = _INCLUDE.findall(text_search.content(file))
+            targets: list[str] = []
+            for kind, name in names:
+                targets += self._resolve(file, kind == b'"', os.fsdecode(name))
+            real = os.path.realpath(file)
+            targets += [real] if real != file else []
+            self._included[file] = tuple(dict.fromkeys(targets))
+        return self._included[file]
+
+    def _resolve(self, file: str, is_quoted: bool, name: str) -> tuple[str, ...]:
+        folder = os.path.dirname(file) if is_quoted else ""
+        key = folder, name
+        if key not in self._resolved:
+            self._resolved[key] = self._search((folder, *self.folders) if is_quoted else self.folders, name)
+        return self._resolved[key]
+
+    def _search(self, folders: Iterable[str], name: str) -> tuple[str, ...]:
+        """Return the file of a name in the first folder that has it; else the files that end with it."""
+        for folder in folders:
+            at = os.path.normpath(os.path.join(folder, name))
+            if at in self.known or (self.searches_disk and os.path.isfile(at)):
+                return (at,)
+        return tuple(self._ending_with(name))
+
+    def _ending_with(self, name: str) -> Iterator[str]:
+        tail = os.sep.join(part for part in name.split("/") if part not in ("", ".", ".."))
+        for path in self._by_name.get(os.path.basename(tail), ()):
+            if path.endswith(f"{os.sep}{tail}"):
+                yield path
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        paths: dict[str, list[str]] = {}
+        for path in sorted(self.known):
+            paths.setdefault(os.path.basename(path), []).append(path)
+        return paths
