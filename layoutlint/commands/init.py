@@ -1,25 +1,44 @@
-"""`layoutlint init`: write the header with the macros for annotations into a project."""
+"""`layoutlint init`: write a first rule file, a hook and a CI job, or the header for annotations."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from layoutlint.commands.init_files import NewFile
+    from layoutlint.lint.first_rules import FirstRules
+    from layoutlint.readers.clang.build_system import BuildSystem
+
 _HEADER = "layoutlint.h"
 _MOST_BYTES = 1 << 20
+_MOST_RULES = 10
 _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 
 
 @click.command()
-@click.option("--header", is_flag=True, required=True, help=f"Write {_HEADER}, the macros for annotations.")
+@click.option("--header", is_flag=True, help=f"Write only {_HEADER}, the macros for annotations.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
-def init(header: bool, folder: str) -> None:
-    """Write layoutlint.h into FOLDER (default: the current one), unless a different file exists there."""
-    from layoutlint.commands import output_files, terminal
+def init(header: bool, dry_run: bool, folder: str) -> None:
+    """Write a first layoutlint.toml, a pre-commit hook and a CI job into FOLDER (default: the current one).
 
+    The rules are guesses from the types of fields, all of them comments. Existing files are not changed.
+    """
     if not os.path.isdir(folder):
         raise click.UsageError(f"{folder}: no such folder")
+    if header:
+        _write_header(folder, dry_run)
+    else:
+        _write_project(folder, dry_run)
+
+
+def _write_header(folder: str, dry_run: bool) -> None:
+    """Write layoutlint.h, unless a different file exists there."""
+    from layoutlint.commands import output_files, terminal
+
     with open(os.path.join(_SHIPPED, _HEADER), encoding="utf-8") as file:
         text = file.read()
     path = os.path.join(folder, _HEADER)
@@ -28,6 +47,9 @@ def init(header: bool, folder: str) -> None:
             terminal.say(f"{path} exists already")
             return
         raise click.UsageError(f"{path} exists already, with other content; remove it first")
+    if dry_run:
+        terminal.say(f"would write {path}")
+        return
     output_files.write_whole(path, text)
     terminal.say(f"wrote {path}")
 
@@ -39,3 +61,74 @@ def _content(path: str) -> str | None:
         return files.read_all(path, _MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def _write_project(folder: str, dry_run: bool) -> None:
+    """Write the files that a project lacks, and print what to type next."""
+    from layoutlint.commands import init_files, terminal
+    from layoutlint.lint import first_rules
+    from layoutlint.model.reading import ReadOptions
+    from layoutlint.readers.clang import build_system
+
+    os.chdir(folder)  # files are named from the top of the project, as a hook and a job name them
+    system = build_system.find(".")
+    knows_flags = system.name == "Linux tree" or (system.is_ready and system.input != ".")
+    flags = () if knows_flags else tuple(f"-I{name}" for name in build_system.include_folders("."))
+    progress = ReadOptions(progress=terminal.progress_on_stderr(None))
+    first = first_rules.find(system, flags, _MOST_RULES, progress)
+    terminal.say(f"{system.name}; read {first.read}; {len(first.rules)} guesses")
+    new_files = [init_files.rule_file(system, first)]
+    if os.path.lexists(".git"):
+        new_files += [init_files.hook(".", flags), init_files.ci_job(".", system)]
+    else:
+        terminal.say("no .git here: no hook for pre-commit, and no CI job")
+    for file in new_files:
+        _write(file, dry_run)
+    terminal.say(*_next_steps(system, first, flags))
+
+
+def _write(file: NewFile, dry_run: bool) -> None:
+    """Write a new file; print the text for a file that exists."""
+    from layoutlint.commands import output_files, terminal
+
+    if file.has_it:
+        terminal.say(f"{file.path}: has layoutlint already")
+    elif file.is_shown or os.path.lexists(file.path):
+        terminal.say(f"{file.path} exists and is not changed; this could be added:", *_indented(file.text))
+    elif dry_run:
+        terminal.say(f"would write {file.path}:", *_indented(file.text))
+    else:
+        _make_folders(os.path.dirname(file.path))
+        output_files.write_new(file.path, file.text)
+        terminal.say(f"wrote {file.path}")
+
+
+def _make_folders(path: str) -> None:
+    """Make the folders of a path one by one; raise UsageError for a link, which can lead elsewhere."""
+    from layoutlint import files
+
+    below = ""
+    for name in filter(None, path.split("/")):
+        below = os.path.join(below, name)
+        if os.path.islink(below):
+            raise click.UsageError(f"{below} is a symbolic link; nothing is written through it")
+        try:
+            os.mkdir(below)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise click.UsageError(f"cannot make {below}: {files.error_reason(error)}") from error
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}".rstrip() for line in text.rstrip().split("\n")]
+
+
+def _next_steps(system: BuildSystem, first: FirstRules, flags: tuple[str, ...]) -> list[str]:
+    """Return the lines with the next commands to type."""
+    command = f"layoutlint check {system.input}" + (
+        f" -- {' '.join(flags)}" if flags and system.is_ready else ""
+    )
+    prepare = [f"    {system.prepare}"] if system.prepare and not system.is_ready else []
+    what = "uncomment a rule that is true" if first.rules else "write a rule"
+    return [f"next: {what} in layoutlint.toml, then type", *prepare, f"    {command}"]

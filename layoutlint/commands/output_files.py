@@ -65,6 +65,24 @@ def write_whole(path: str, text: str) -> None:
         raise UsageError(f"cannot write {path}: {files.error_reason(error)}") from error
 
 
+def write_new(path: str, text: str) -> None:
+    """Write a whole new file or none; raise UsageError, also if the file exists."""
+    import tempfile  # only runs that write files need it
+
+    folder, name = os.path.split(path)
+    try:
+        _refuse_unwritable(path)
+        file, temporary = tempfile.mkstemp(prefix=f".{name[:50]}.", dir=folder or ".")
+        try:
+            os.fchmod(file, _permissions(path))
+            _write_all(file, text.encode("utf-8", "backslashreplace"))
+            os.link(temporary, path)  # unlike a rename, fails if the file exists by now
+        finally:
+            os.unlink(temporary)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {files.error_reason(error)}") from error
+
+
 def _replace(path: str, data: bytes) -> None:
     import tempfile  # only runs that write files need it
 

@@ -160,7 +160,7 @@ def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack)
     annotations = list(_annotations(rule, struct, verdict.evidence, pack))
     if rule.struct == VARIABLES and not verdict.evidence:
         return (
-            f"to be certain, write a rule with `struct = \"{struct.name}\"` and `kind = \"stride\"`, and "
+            f'to be certain, write a rule with `struct = "{struct.name}"` and `kind = "stride"`, and '
             f"`[struct.{struct.name}]` with the `placement` and `array` that `layoutlint allocations "
             f"--struct {struct.name}` lists, if many processors use the array"
         )
@@ -190,14 +190,31 @@ def _how_to_be_certain(rule: Rule, struct: Struct, verdict: Verdict, pack: Pack)
 
 def _annotations(rule: Rule, struct: Struct, evidence: tuple[Place, ...], pack: Pack) -> Iterator[str]:
     """Yield the comments that declare the accesses which a rule on accesses assumes."""
-    parameters = (("hot-write", "writers"), ("hot-read", "readers"))
-    accesses = {word: getattr(rule.kind, parameter, ()) for word, parameter in parameters}
-    uses = _uses(Context(Layout(struct), _NOWHERE, pack.accesses(struct))) if any(accesses.values()) else {}
-    for word, assumed in accesses.items():
-        places = [p for p in evidence if any(access.access in assumed for access in uses.get(p, ()))]
+    for word, places in _places_by_access(rule, struct, evidence, pack).items():
         if places:
             names = ", ".join(f"`{place.path}`" for place in places[:_FEW])
             yield f"`/* layoutlint: {word} */` at {names}" + (" and others" if len(places) > _FEW else "")
+
+
+def fields_by_access(finding: Finding, pack: Pack) -> tuple[tuple[str, ...], ...]:
+    """Return the written and the read fields of a note by a rule on accesses; of others two empty groups."""
+    if finding.struct is None:
+        return (), ()
+    places = _places_by_access(finding.rule, finding.struct, finding.verdict.evidence, pack)
+    return tuple(tuple(dict.fromkeys(place.path for place in group)) for group in places.values())
+
+
+def _places_by_access(
+    rule: Rule, struct: Struct, evidence: tuple[Place, ...], pack: Pack
+) -> dict[str, list[Place]]:
+    """Return the fields of a finding by the access that a rule on accesses assumes."""
+    parameters = (("hot-write", "writers"), ("hot-read", "readers"))
+    accesses = {word: getattr(rule.kind, parameter, ()) for word, parameter in parameters}
+    uses = _uses(Context(Layout(struct), _NOWHERE, pack.accesses(struct))) if any(accesses.values()) else {}
+    return {
+        word: [p for p in evidence if any(access.access in assumed for access in uses.get(p, ()))]
+        for word, assumed in accesses.items()
+    }
 
 
 def _uses(context: Context) -> Mapping[Place, tuple[Access, ...]]:

@@ -1,0 +1,161 @@
+"""Rules for a project that has none: the highest guesses of the pack `generic`, as text for a rule file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+
+from layoutlint.errors import ReadError
+from layoutlint.intent.toml import rule_file
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import VARIABLES
+from layoutlint.lint import ranking, run
+from layoutlint.lint.options import Options
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import Record
+from layoutlint.phrases import quantity
+from layoutlint.readers.clang import build_system, compdb
+from layoutlint.readers.clang.build_system import BuildSystem
+
+_PACK = "generic"
+_MOST_NOTES = 100
+"""The most notes among which those on structs of the project are chosen."""
+
+
+class FirstRule(Record, frozen=True):
+    """A guess, as a rule."""
+
+    struct: str
+    kind: str
+    place: str
+    """The file and line of the struct."""
+    parameter: str
+    """The key of the rule with the fields: `fields` or `array`."""
+    value: tuple[tuple[str, ...], ...] | tuple[str, ...] | str
+    message: str
+    why: str
+
+
+class FirstRules(Record, frozen=True):
+    """The highest guesses, and what was read for them."""
+
+    rules: tuple[FirstRule, ...]
+    read: str
+    """A sentence on what was read."""
+
+
+def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadOptions) -> FirstRules:
+    """Return the highest guesses for the project in the working folder, from a bounded part of it.
+
+    `flags` are for files that no compilation database knows.
+    """
+    if system.problem:
+        return FirstRules((), f"nothing: {system.problem}")
+    try:
+        if system.name == "Linux tree":
+            headers = build_system.kernel_headers(".")
+            return _guesses(headers, (), most, progress, quantity(len(headers), "header"))
+        if system.is_ready and system.input.endswith(compdb.NAME):
+            return _from_database(system.input, most, progress)
+    except ReadError as error:
+        return FirstRules((), f"nothing: {error}")
+    files, count = build_system.files_with_shared_structs(".")
+    files = [os.path.normpath(file) for file in files]
+    sentence = f"{len(files)} of {quantity(count, 'C file')}, those with most locks and atomics"
+    return _guesses(files, flags, most, progress, sentence)
+
+
+def _from_database(path: str, most: int, progress: ReadOptions) -> FirstRules:
+    text, number, count = build_system.part_of_database(path)
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as folder:
+        part = os.path.join(folder, compdb.NAME)
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+        return _guesses([part], (), most, progress, f"{number} of {quantity(count, 'unit')} of {path}")
+
+
+def _guesses(
+    paths: list[str], flags: tuple[str, ...], most: int, progress: ReadOptions, sentence: str
+) -> FirstRules:
+    if not paths:
+        return FirstRules((), sentence)
+    packs = (rule_file.shipped_named(_PACK),)
+    options = Options(guesses=_MOST_NOTES, read=ReadOptions(flags=flags, progress=progress.progress))
+    report = run.check(paths, packs, rule_file.kernel_packs_beside(packs), options)
+    rules = tuple(dict.fromkeys(_rules(report, packs[0].name)))
+    structs = sum(len(reading.structs) for reading in report.readings)
+    return FirstRules(rules[:most], f"{sentence}, with {quantity(structs, 'struct')}")
+
+
+def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
+    """Yield the guesses on structs of the working folder, the highest first."""
+    pack = rule_file.shipped_named(pack_name)
+    for finding in report.findings:
+        place = _place(finding)
+        is_variable = finding.rule.struct == VARIABLES  # rules on a named one need debug information
+        if finding.rank is None or finding.struct is None or place is None or is_variable:
+            continue
+        parameter, value = _fields(finding, ranking.fields_by_access(finding, pack))
+        if value:
+            kind = "separate" if parameter == "groups" else finding.rule.kind.name
+            yield FirstRule(
+                finding.struct.name, kind, place, parameter.replace("groups", "fields"), value,
+                finding.verdict.message, finding.rule.why,
+            )  # fmt: skip
+
+
+def _fields(
+    finding: Finding, by_access: tuple[tuple[str, ...], ...]
+) -> tuple[str, tuple[tuple[str, ...], ...] | tuple[str, ...] | str]:
+    """Return the key of a rule on the fields of a finding, and its value; `groups` for groups of fields."""
+    paths = tuple(dict.fromkeys(place.path for place in finding.verdict.evidence))
+    if any(by_access):
+        written, read = by_access
+        if written == read:  # each of them apart from the others
+            return "groups", tuple((path,) for path in written) if len(written) > 1 else ()
+        groups = written, tuple(path for path in read if path not in written)
+        return "groups", groups if all(groups) else ()
+    if finding.rule.kind.traits.evidence_key == "array":
+        return "array", paths[0] if paths else ""
+    return "fields", paths
+
+
+def _place(finding: Finding) -> str | None:
+    """Return where a struct is defined; None outside of the working folder, or without a name."""
+    source = finding.struct.source if finding.struct is not None else None
+    if source is None or finding.struct is None or not finding.struct.name.isidentifier():
+        return None
+    path = os.path.relpath(os.path.abspath(source.file))
+    is_inside = not path.startswith(os.pardir) and os.path.isfile(path)
+    return f"{path}:{source.line}" if is_inside else None
+
+
+def table(rules: Iterable[FirstRule]) -> Iterator[tuple[FirstRule, tuple[str, ...]]]:
+    """Yield each guess with the lines of its rule, whose ids differ."""
+    from layoutlint.escapes import toml_string
+
+    numbers: dict[str, int] = {}
+    for rule in rules:
+        name = f"{rule.struct}-{rule.kind}"
+        numbers[name] = numbers.get(name, 0) + 1
+        suffix = f"-{numbers[name]}" if numbers[name] > 1 else ""
+        yield (
+            rule,
+            (
+                "[[rule]]",
+                f"id = {toml_string(name + suffix)}",
+                f"struct = {toml_string(rule.struct)}",
+                f"kind = {toml_string(rule.kind)}",
+                f"{rule.parameter} = {_toml(rule.value)}",
+                f"why = {toml_string(rule.why)}",
+            ),
+        )
+
+
+def _toml(value: tuple[tuple[str, ...], ...] | tuple[str, ...] | str) -> str:
+    from layoutlint.escapes import toml_string
+
+    if isinstance(value, str):
+        return toml_string(value)
+    return f"[{', '.join(map(_toml, value))}]"

@@ -1,0 +1,130 @@
+"""The build system of a project, by the files in its folder, and a bounded choice of its C files to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record
+from layoutlint.readers.clang import compdb, text_search
+from layoutlint.readers.clang.kernel import tree as kernel_tree
+
+_BUILD_FOLDERS = ("", "build", "builddir", "out", "_build")
+"""Where a compilation database is searched."""
+_CENTRAL = ("linux/fs.h", "linux/netdevice.h", "linux/mm.h", "linux/blkdev.h", "net/sock.h")
+"""Headers of Linux that lead to most others."""
+_MOST_FILES = 60
+"""The most C files, or units of a database, that are read."""
+_SHARED = re.compile(rb"\w*(?:[Ll]ock|[Mm]utex|atomic|_Atomic|refcount|kref|_ops\b|semaphore)\w*")
+"""Words of declarations that several threads are likely to use."""
+_STRUCT = re.compile(rb"\bstruct\s+\w+\s*\{|\btypedef\s+struct\b")
+
+
+class BuildSystem(Record, frozen=True):
+    """How a project is built, as far as its files show it."""
+
+    name: str
+    input: str
+    """The INPUT for `check`, relative to the project."""
+    prepare: str = ""
+    """The command that makes the input; empty if nothing must be made."""
+    is_ready: bool = True
+    """Whether the input exists."""
+    problem: str = ""
+    """Why nothing can be read before `prepare` has run; empty if something can."""
+
+
+_MARKERS = (
+    # a file, the name, the input, the command that makes it
+    ("CMakeLists.txt", "CMake", f"build/{compdb.NAME}", "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+    ("meson.build", "Meson", f"build/{compdb.NAME}", "meson setup build"),
+    ("configure", "autotools", "compile_commands.json", "./configure && bear -- make"),
+    ("configure.ac", "autotools", "compile_commands.json", "autoreconf -i && ./configure && bear -- make"),
+    ("GNUmakefile", "make", "compile_commands.json", "bear -- make"),
+    ("Makefile", "make", "compile_commands.json", "bear -- make"),
+    ("makefile", "make", "compile_commands.json", "bear -- make"),
+)  # fmt: skip
+
+
+def find(folder: str) -> BuildSystem:
+    """Return the build system of a project's folder: a kernel tree, a known one, or plain C files."""
+    try:
+        kernel = kernel_tree.find(folder)
+    except ReadError as error:
+        return BuildSystem("Linux tree", ".", "make defconfig prepare", False, error.reason)
+    if kernel is not None:
+        return BuildSystem("Linux tree", ".", "make defconfig prepare")
+    database = find_database(folder)
+    for marker, name, made, command in _MARKERS:
+        if os.path.isfile(os.path.join(folder, marker)):
+            return BuildSystem(name, database or made, command, database is not None)
+    return BuildSystem("C files", database or ".")
+
+
+def find_database(folder: str) -> str | None:
+    """Return the compilation database of a project, relative to its folder; None if there is none inside."""
+    for below in _BUILD_FOLDERS:
+        path = os.path.join(below, compdb.NAME)
+        if os.path.isfile(os.path.join(folder, path)) and _is_inside(folder, path):
+            return path
+    return None
+
+
+def include_folders(folder: str) -> tuple[str, ...]:
+    """Return the folders, relative to a project's, in which compilers usually search its headers."""
+    return tuple(name for name in ("include", "src", "lib") if _has_headers(os.path.join(folder, name)))
+
+
+def _has_headers(folder: str) -> bool:
+    return not os.path.islink(folder) and any(
+        True for _ in islice(text_search.files_below([folder], (".h",)), 1)
+    )
+
+
+def kernel_headers(folder: str) -> list[str]:
+    """Return some headers of a kernel tree that lead to most of its structs."""
+    paths = (os.path.join(folder, "include", name) for name in _CENTRAL)
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def part_of_database(path: str) -> tuple[str, int, int]:
+    """Return a database of some units of another, evenly chosen, with their number and the number of all.
+
+    Raises ReadError.
+    """
+    commands = [each for each in compdb.load(path) if each.file.endswith(".c")]
+    step = max(1, -(-len(commands) // _MOST_FILES))
+    chosen = commands[::step]
+    entries = [
+        {"file": each.file, "directory": each.directory, "arguments": [each.compiler, *each.words]}
+        for each in chosen
+    ]
+    return json.dumps(entries), len(chosen), len(commands)
+
+
+def files_with_shared_structs(folder: str) -> tuple[list[str], int]:
+    """Return the C files with most words of locks and the like, and the number of files searched.
+
+    Links are left out: they can lead out of the tree.
+    """
+    below = text_search.files_below([folder], (".h", ".c"))
+    paths = list(islice((path for path in below if not os.path.islink(path)), text_search.MOST_FILES))
+    ranked = sorted(_ranked(paths))
+    return [path for _, _, path in ranked[:_MOST_FILES]], len(paths)
+
+
+def _ranked(paths: Iterable[str]) -> Iterator[tuple[int, bool, str]]:
+    for path in paths:
+        text = text_search.content(path)
+        words = len(_SHARED.findall(text)) if _STRUCT.search(text) else 0
+        if words:
+            yield -words, not path.endswith(".h"), path
+
+
+def _is_inside(folder: str, path: str) -> bool:
+    top = os.path.realpath(folder)
+    return os.path.realpath(os.path.join(folder, path)).startswith(f"{top}{os.sep}")

@@ -1,0 +1,213 @@
+"""`init`: a first rule file, a hook and a CI job, for each sort of project; nothing that exists is changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.command.test_policy import git, write
+from tests.harness.command import ROOT, run
+
+OPS = "struct dev_ops { int (*open)(void); };\n"
+HOT = '#include <pthread.h>\n' + OPS + """struct dev {
+	const struct dev_ops *ops;
+	pthread_mutex_t lock;
+	_Atomic int users;
+};
+struct table { pthread_spinlock_t locks[16]; };
+struct packed { char c; _Atomic long count; } __attribute__((packed));
+struct list { struct dev *first; struct table *all; };
+struct pair { pthread_mutex_t one, other; };
+"""
+UNIT = '#include "dev.h"\npthread_mutex_t shards[16];\n'
+DATABASE = json.dumps([{"file": "src/a.c", "directory": ".", "arguments": ["cc", "-Iinclude", "-c", "src/a.c"]}])
+CODE: dict[str, str | None] = {"include/dev.h": HOT, "src/a.c": UNIT}
+PROJECTS: dict[str, tuple[dict[str, str | None], str, str, int]] = {
+    # files, the name, the input, guesses
+    "plain headers": (CODE, "C files", ".", 5),
+    "make": ({**CODE, "Makefile": "all:\n"}, "make", "compile_commands.json", 5),
+    "make with a database": ({**CODE, "Makefile": "all:\n", "compile_commands.json": DATABASE}, "make", "compile_commands.json", 5),
+    "CMake": ({**CODE, "CMakeLists.txt": ""}, "CMake", "build/compile_commands.json", 5),
+    "CMake with a database": ({**CODE, "CMakeLists.txt": "", "out/compile_commands.json": DATABASE.replace('"."', '".."')}, "CMake", "out/compile_commands.json", 5),
+    "Meson": ({**CODE, "meson.build": ""}, "Meson", "build/compile_commands.json", 5),
+    "autotools": ({**CODE, "configure.ac": ""}, "autotools", "compile_commands.json", 5),
+    "a damaged database": ({**CODE, "compile_commands.json": "[{"}, "C files", "compile_commands.json", 0),
+    "an unconfigured kernel": ({"include/linux/kconfig.h": "\n", "Makefile": "PATCHLEVEL = 1\n"}, "Linux tree", ".", 0),
+    "no C": ({"notes": "\n"}, "C files", ".", 0),
+    "nothing shared": ({"a.h": "struct a { int i; };\n"}, "C files", ".", 0),
+}  # fmt: skip
+FILES = ("layoutlint.toml", ".pre-commit-config.yaml", ".github/workflows/layoutlint.yml")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    return folder
+
+
+def init(folder: Path, *words: str) -> str:
+    done = run("init", *words, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
+def blocks(text: str) -> list[str]:
+    """The rules that are comments, uncommented one by one."""
+    commented = re.findall(r"^# \[\[rule\]\]\n(?:# .*\n)+", text, re.M)
+    return [re.sub(r"^# ", "", block, flags=re.M) for block in commented]
+
+
+def files(folder: Path) -> dict[str, str]:
+    paths = [path for path in folder.rglob("*") if path.is_file() and ".git/" not in f"{path.relative_to(folder)}"]
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize(("before", "name", "path", "guesses"), PROJECTS.values(), ids=PROJECTS)
+def test_projects(project, before, name, path, guesses):
+    write(project, before)
+    said = init(project)
+    assert said.startswith(f"{name}; read ")
+    assert f"    layoutlint check {path}" in said
+    assert {*files(project)} == {*before, *FILES}
+    assert f"layoutlint check {path}" in (project / FILES[0]).read_text()
+    assert len(blocks((project / FILES[0]).read_text())) == (guesses or 1)
+    assert run("rules", "check", FILES[0], cwd=project).returncode == 0
+
+
+def test_every_guess_is_a_rule(project):
+    """Uncommented, each is valid, and finds what it is a guess of."""
+    write(project, CODE)
+    init(project)
+    rules = blocks((project / "layoutlint.toml").read_text())
+    assert len(rules) == 5
+    for rule in [*rules, "\n".join(rules)]:
+        write(project, {"layoutlint.toml": rule})
+        assert run("rules", "check", "layoutlint.toml", cwd=project).returncode == 0
+        done = run("check", ".", "--format", "json", "--", "-Iinclude", cwd=project)
+        findings = json.loads(done.stdout)["findings"]
+        assert (done.returncode, {finding["outcome"] for finding in findings} <= {"broken", "at-risk"}) == (1, True), done.stdout
+        assert len(findings) == rule.count("[[rule]]")
+
+
+def test_the_hook_and_the_job_are_valid(project):
+    write(project, {**CODE, "CMakeLists.txt": ""})
+    init(project)
+    hook = yaml.safe_load((project / FILES[1]).read_text())["repos"][0]
+    assert [each["id"] for each in hook["hooks"]] == ["layoutlint", "layoutlint-rules"]
+    assert hook["hooks"][0]["args"] == ["--flags", "-Iinclude"]
+    steps = yaml.safe_load((project / FILES[2]).read_text())["jobs"]["layoutlint"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands[2] == "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    assert commands[3].startswith("layoutlint check build/compile_commands.json --policy-from")
+
+
+def test_jobs_that_ship_are_those_of_the_documents():
+    for name in ("github.yml", "gitlab.yml"):
+        assert (ROOT / "layoutlint/jobs" / name).read_text() == (ROOT / "docs/ci" / name).read_text()
+
+
+def test_nothing_that_exists_is_changed(project):
+    before = {**CODE, **dict.fromkeys(FILES, "mine\n")}
+    write(project, before)
+    said = init(project)
+    assert files(project) == before
+    assert said.count("exists and is not changed; this could be added:") == 3
+    assert "    - id: layoutlint" in said
+
+
+def test_layoutlint_is_not_added_twice(project):
+    write(project, {".pre-commit-config.yaml": "- id: layoutlint\n", ".github/workflows/ci.yml": "run: layoutlint check .\n"})
+    said = init(project)
+    assert said.count("has layoutlint already") == 2
+    assert not (project / FILES[2]).exists()
+
+
+def test_gitlab_gets_its_job_printed(project):
+    write(project, {**CODE, ".gitlab-ci.yml": "test: {}\n"})
+    said = init(project)
+    job = yaml.safe_load("\n".join(line[4:] for line in said.split("could be added:\n")[1].split("\nnext:")[0].split("\n")))
+    assert job["layoutlint"]["script"][2].startswith("layoutlint check . --policy-from")
+    assert (project / ".gitlab-ci.yml").read_text() == "test: {}\n"
+    assert not (project / ".github").exists()
+
+
+def test_dry_run(project):
+    write(project, CODE)
+    said = init(project, "--dry-run")
+    assert files(project) == CODE
+    assert [f"would write {name}:" in said for name in FILES] == [True] * 3
+    assert init(project, "--dry-run", "--header") == "would write ./layoutlint.h\n"
+
+
+def test_without_a_repository_there_is_no_hook(tmp_path):
+    write(tmp_path, CODE)
+    assert "no .git here" in init(tmp_path)
+    assert {*files(tmp_path)} == {*CODE, "layoutlint.toml"}
+
+
+def test_another_folder(project):
+    write(project, CODE)
+    init(project.parent, "my project")
+    assert {*files(project)} == {*CODE, *FILES}
+
+
+LINKS = {".github": "../elsewhere", "layoutlint.toml": "../elsewhere/x", ".pre-commit-config.yaml": "../elsewhere/y", ".github/workflows": "../../elsewhere"}
+
+
+@pytest.mark.parametrize(("link", "target"), LINKS.items(), ids=LINKS)
+def test_no_link_is_followed_out_of_the_tree(project, link, target):
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(target)
+    done = run("init", cwd=project)
+    assert list(elsewhere.iterdir()) == []
+    assert "is a symbolic link" in done.stderr if link.startswith(".github") else "exists and is not changed" in done.stdout
+
+
+def test_c_that_links_lead_to_is_not_read(project):
+    write(project.parent, {"elsewhere/dev.h": HOT, "elsewhere/compile_commands.json": "[{"})
+    (project / "dev.h").symlink_to("../elsewhere/dev.h")
+    (project / "src").symlink_to("../elsewhere")
+    (project / "compile_commands.json").symlink_to("../elsewhere/compile_commands.json")
+    assert init(project).startswith("C files; read 0 of 0 C files")
+
+
+def test_a_folder_that_cannot_be_written(project):
+    if os.geteuid() == 0:
+        pytest.skip("root can write everywhere")
+    write(project, CODE)
+    project.chmod(0o500)
+    done = run("init", cwd=project)
+    project.chmod(0o700)
+    assert (done.returncode, files(project)) == (2, CODE)
+
+
+def test_names_cannot_leave_their_comment(project):
+    write(project, {"a\n[[rule]]\nb.h": HOT})
+    init(project)
+    text = (project / "layoutlint.toml").read_text()
+    assert [line for line in text.splitlines() if line and not line.startswith("#")] == []
+
+
+@pytest.mark.exhaustive
+def test_a_large_tree_takes_bounded_time(project):
+    """Most of 20,000 files are searched as text only."""
+    for number in range(20_000):
+        folder = project / f"d{number // 200}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"h{number}.h").write_text(HOT.replace("dev", f"dev{number}").replace("struct table", f"struct table{number}"))
+    start = time.monotonic()
+    said = init(project)
+    assert "read 60 of 20,000 C files" in said
+    assert time.monotonic() - start < 60
+    assert sys.getsizeof(said) < 10_000
