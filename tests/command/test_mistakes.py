@@ -87,7 +87,7 @@ USAGE = [
     ("the input behind --", "check -- ring.h", 2, ["What follows `--` is for the compiler", "`layoutlint check ring.h`"]),
     ("flags and input behind --", "check -- -Iinc ring.h", 2, ["`layoutlint check ring.h -- -Iinc`"]),
     ("the input of show behind --", "show -- ring.h", 2, ["`layoutlint show ring.h`"]),
-    ("init of nothing", "init", 2, ["Missing option '--header'", "`layoutlint init --header`"]),
+    ("init of nothing", "init nowhere", 2, ["nowhere: no such folder"]),
     ("no rule file to check", "rules check", 2, ["`layoutlint rules check layoutlint.toml`"]),
     ("nothing to explain", "explain", 2, ["`layoutlint explain separate`"]),
 ]  # fmt: skip

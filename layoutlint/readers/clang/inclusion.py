@@ -7,14 +7,12 @@ file that ends with it. Names that macros write are not followed.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import text_search
-
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+from layoutlint.readers.clang.include_graph import included_names
 
 
 class Inclusion(Record, dict=True):
@@ -44,10 +42,9 @@ class Inclusion(Record, dict=True):
     def includes(self, file: str) -> tuple[str, ...]:
         """Return the files that a file seems to include itself; for a link, also the file it leads to."""
         if file not in self._included:
-            names = _INCLUDE.findall(text_search.content(file))
             targets: list[str] = []
-            for kind, name in names:
-                targets += self._resolve(file, kind == b'"', os.fsdecode(name))
+            for is_quoted, name in included_names(text_search.content(file)):
+                targets += self._resolve(file, is_quoted, name)
             real = os.path.realpath(file)
             targets += [real] if real != file else []
             self._included[file] = tuple(dict.fromkeys(targets))

@@ -50,8 +50,8 @@ def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, byte
     assert process.stdout is not None
     assert process.stderr is not None
     timer = Timer(limits.seconds, process.kill)
+    end, output = monotonic() + limits.seconds, None  # before the timer can end it
     timer.start()
-    end, output = monotonic() + limits.seconds, None
     try:
         output = process.stdout.read(limits.output + 1)
         messages = process.stderr.read(limits.messages) if len(output) <= limits.output else b""
