@@ -54,7 +54,7 @@ _EXAMPLES = {
     "containers": "vmlinux list_head",
     "allocations": "src",
     "explain": "separate",
-    "init": "--header",
+    "init": "--dry-run",
     "rules check": "layoutlint.toml",
     "rules import": "net_cachelines tcp_sock.rst",
     "rules asserts": "tcp_sock --in vmlinux",
