@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from layoutlint import files
 from layoutlint.errors import UsageError
 from layoutlint.intent.change import Change, Difference
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
@@ -55,7 +56,7 @@ def split_names(names: Iterable[str]) -> Names:
     """Return file names by what they are to a change."""
     names = tuple(names)
     suffixes = (*C_SUFFIXES, ".toml")
-    changed = tuple(name for name in names if name.endswith(suffixes) and not os.path.isdir(name))
+    changed = tuple(name for name in names if name.endswith(suffixes) and not files.is_folder(name))
     whole = tuple(name for name in names if name not in changed)
     return Names(tuple(map(_absolute, changed)), whole, bool(changed) or "PRE_COMMIT" in os.environ)
 
@@ -144,7 +145,7 @@ class _Search(Record, dict=True):
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
         unread = tuple(unread for part in parts for unread in part.unread)
         if self.names.whole and parts:
-            inputs = (*self.names.whole, *filter(os.path.isfile, map(_shown, self._own_files())))
+            inputs = (*self.names.whole, *filter(files.is_file, map(_shown, self._own_files())))
             scope = ChangeScope(None, required, unread)
             return Affected(inputs, self.packs, self.kernel_packs, scope)
         inputs = tuple(dict.fromkeys(_shown(file) for hit in hits for file in hit.inputs))
@@ -224,7 +225,7 @@ class _Part(Record, dict=True):
             if self.search.is_own(file):
                 self._add_definer(hits, file, rules)
         for file in sorted(self.search.change.paths):
-            if file.endswith(C_SUFFIXES) and self.search.is_own(file) and os.path.isfile(file):
+            if file.endswith(C_SUFFIXES) and self.search.is_own(file) and files.is_file(file):
                 self._add_context(hits, file)
         if self.part.tree is not None:
             hits.inputs[:] = self._kernel_inputs(hits, self.part.tree)
@@ -316,9 +317,9 @@ def _removed_definer(difference: Difference, struct: str) -> str | None:
 def _absolute(path: str) -> str:
     """Return the real path of a file; a link in its place is that file."""
     folder, name = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.realpath(folder), name)
+    return os.path.join(files.real_path(folder), name)
 
 
 def _shown(path: str) -> str:
     """Return a path as reports show it: relative to the working folder."""
-    return os.path.relpath(path, os.path.realpath(os.getcwd()))
+    return os.path.relpath(path, files.real_path(os.getcwd()))

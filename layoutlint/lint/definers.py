@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from layoutlint import files
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.model.paths import is_pattern
@@ -85,9 +86,9 @@ def in_kernel(
         if file is not None and name in text_search.wanted_in(text_search.content(file), wanted):
             structs[file] = structs.get(file, frozenset()) | {name}
     missing = _unlocated(requested(pack for pack in packs if not pack.shipped), structs)
-    for files in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
+    for searched in (_public_headers(tree), (path for path in sorted(tracked) if path.endswith(C_SUFFIXES))):
         if missing.names or missing.patterns:
-            located = text_search.definitions(files, missing, stop_when_found=False)
+            located = text_search.definitions(searched, missing, stop_when_found=False)
             for name, paths in located.items():
                 for path in paths:
                     structs[path] = structs.get(path, frozenset()) | {name}
@@ -139,7 +140,7 @@ def _unlocated(wanted: Wanted, structs: dict[str, frozenset[str]]) -> Wanted:
 
 def _resolve(tree: Tree, header: str) -> str | None:
     places = (os.path.join(folder, header) for folder in (*tree.folders, tree.source, tree.build))
-    return next((place for place in places if os.path.isfile(place)), None)
+    return next((place for place in places if files.is_file(place)), None)
 
 
 def _public_headers(tree: Tree) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.finding import Finding, Report
@@ -60,10 +61,10 @@ def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadO
             return _from_database(system.input, most, progress)
     except ReadError as error:
         return FirstRules((), f"nothing: {error}")
-    files, count = build_system.files_with_shared_structs(".")
-    files = [os.path.normpath(file) for file in files]
-    sentence = f"{len(files)} of {quantity(count, 'C file')}, those with most locks and atomics"
-    return _guesses(files, flags, most, progress, sentence)
+    chosen, count = build_system.files_with_shared_structs(".")
+    paths = [os.path.normpath(file) for file in chosen]
+    sentence = f"{len(paths)} of {quantity(count, 'C file')}, those with most locks and atomics"
+    return _guesses(paths, flags, most, progress, sentence)
 
 
 def _from_database(path: str, most: int, progress: ReadOptions) -> FirstRules:
@@ -127,7 +128,7 @@ def _place(finding: Finding) -> str | None:
     if source is None or finding.struct is None or not finding.struct.name.isidentifier():
         return None
     path = os.path.relpath(os.path.abspath(source.file))
-    is_inside = not path.startswith(os.pardir) and os.path.isfile(path)
+    is_inside = not path.startswith(os.pardir) and files.is_file(path)
     return f"{path}:{source.line}" if is_inside else None
 
 

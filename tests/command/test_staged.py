@@ -259,3 +259,13 @@ def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration):  #
     os.utime(project / "q.h", (1, 1))
     assert staged(project)[0] == 1
     assert not (tmp_path / "ran").exists()
+
+
+def test_no_output_is_kept(project, tmp_path):  # noqa: F811
+    """The index decides, which the cache does not ask about."""
+    committed(project, BASE)
+    write(project, {"base.h": SMALL})
+    kept = {"XDG_CACHE_HOME": str(tmp_path / "kept"), "LAYOUTLINT_NO_CACHE": ""}
+    assert [staged(project, **kept)[0] for _ in range(2)] == [0, 0]
+    git(project, "add", "-A")
+    assert staged(project, **kept)[0] == 1

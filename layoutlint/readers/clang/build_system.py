@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.record import Record
 from layoutlint.readers.clang import compdb, text_search
@@ -60,7 +61,7 @@ def find(folder: str) -> BuildSystem:
         return BuildSystem("Linux tree", ".", "make defconfig prepare")
     database = find_database(folder)
     for marker, name, made, command in _MARKERS:
-        if os.path.isfile(os.path.join(folder, marker)):
+        if files.is_file(os.path.join(folder, marker)):
             return BuildSystem(name, database or made, command, database is not None)
     return BuildSystem("C files", database or ".")
 
@@ -69,7 +70,7 @@ def find_database(folder: str) -> str | None:
     """Return the compilation database of a project, relative to its folder; None if there is none inside."""
     for below in _BUILD_FOLDERS:
         path = os.path.join(below, compdb.NAME)
-        if os.path.isfile(os.path.join(folder, path)) and _is_inside(folder, path):
+        if files.is_file(os.path.join(folder, path)) and _is_inside(folder, path):
             return path
     return None
 
@@ -80,7 +81,7 @@ def include_folders(folder: str) -> tuple[str, ...]:
 
 
 def _has_headers(folder: str) -> bool:
-    return not os.path.islink(folder) and any(
+    return not files.is_link(folder) and any(
         True for _ in islice(text_search.files_below([folder], (".h",)), 1)
     )
 
@@ -88,7 +89,7 @@ def _has_headers(folder: str) -> bool:
 def kernel_headers(folder: str) -> list[str]:
     """Return some headers of a kernel tree that lead to most of its structs."""
     paths = (os.path.join(folder, "include", name) for name in _CENTRAL)
-    return [path for path in paths if os.path.isfile(path)]
+    return [path for path in paths if files.is_file(path)]
 
 
 def part_of_database(path: str) -> tuple[str, int, int]:
@@ -112,7 +113,7 @@ def files_with_shared_structs(folder: str) -> tuple[list[str], int]:
     Links are left out: they can lead out of the tree.
     """
     below = text_search.files_below([folder], (".h", ".c"))
-    paths = list(islice((path for path in below if not os.path.islink(path)), text_search.MOST_FILES))
+    paths = list(islice((path for path in below if not files.is_link(path)), text_search.MOST_FILES))
     ranked = sorted(_ranked(paths))
     return [path for _, _, path in ranked[:_MOST_FILES]], len(paths)
 
@@ -126,5 +127,5 @@ def _ranked(paths: Iterable[str]) -> Iterator[tuple[int, bool, str]]:
 
 
 def _is_inside(folder: str, path: str) -> bool:
-    top = os.path.realpath(folder)
-    return os.path.realpath(os.path.join(folder, path)).startswith(f"{top}{os.sep}")
+    top = files.real_path(folder)
+    return files.real_path(os.path.join(folder, path)).startswith(f"{top}{os.sep}")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from layoutlint import files
 from layoutlint.model.record import Record, field
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.include_graph import included_names
@@ -45,7 +46,7 @@ class Inclusion(Record, dict=True):
             targets: list[str] = []
             for is_quoted, name in included_names(text_search.content(file)):
                 targets += self._resolve(file, is_quoted, name)
-            real = os.path.realpath(file)
+            real = files.real_path(file)
             targets += [real] if real != file else []
             self._included[file] = tuple(dict.fromkeys(targets))
         return self._included[file]
@@ -61,7 +62,7 @@ class Inclusion(Record, dict=True):
         """Return the file of a name in the first folder that has it; else the files that end with it."""
         for folder in folders:
             at = os.path.normpath(os.path.join(folder, name))
-            if at in self.known or (self.searches_disk and os.path.isfile(at)):
+            if at in self.known or (self.searches_disk and files.is_file(at)):
                 return (at,)
         return tuple(self._ending_with(name))
 
