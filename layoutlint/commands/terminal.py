@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from layoutlint import escapes
-from layoutlint.model.reading import Progress, no_progress
+
+if TYPE_CHECKING:
+    from layoutlint.model.reading import Progress
 
 _PATIENCE = 3.0
 """Seconds of reading after which a scanner that is interpreted is mentioned."""
@@ -24,6 +27,8 @@ def progress_on_stderr(choice: bool | None) -> Progress:
 
     `choice` turns it on or off; None is on for a terminal.
     """
+    from layoutlint.model.reading import no_progress  # not needed for an output that was kept
+
     is_terminal = sys.stderr.isatty()
     if not (is_terminal if choice is None else choice):
         return no_progress

@@ -83,9 +83,9 @@ finally:
 """
 
 
-def imported(code: str) -> tuple[str, set[str]]:
+def imported(code: str, **settings: str) -> tuple[str, set[str]]:
     """What some Python says on stderr, and the modules that it names in the last line of it."""
-    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | WITHOUT_CACHE
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | (settings or WITHOUT_CACHE)
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     said, _, names = done.stderr.rpartition("modules:")
     return said, set(names.split())
@@ -132,3 +132,12 @@ def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_p
     assert "internal error" not in said
     modules = names - ever
     assert sorted(m for m in modules if any(f"{m}.".startswith(f"{name}.") for name in unused)) == []
+
+
+def test_a_run_whose_output_was_kept_reads_and_judges_nothing(ever, tmp_path):
+    code = RUN.format(words=["check", str(linked(tmp_path)), *ONE_FILE])
+    unused = (*READERS, *JUDGEMENT, *TOML, *PROCESSES, "msgspec", "layoutlint.reports.check", *NEVER)
+    runs = [imported(code, XDG_CACHE_HOME=str(tmp_path))[1] - ever for _ in range(2)]
+    used = [sorted(m for m in modules if any(f"{m}.".startswith(f"{name}.") for name in unused)) for modules in runs]
+    assert "layoutlint.lint.run" in used[0]
+    assert used[1] == []
