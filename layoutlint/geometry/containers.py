@@ -105,6 +105,8 @@ class Index:
         """
         self._fields_without_type: list[tuple[int, str]] = []
         """Fields without a type in the input: bits up to the next field, and a description."""
+        self._lookalikes: list[tuple[dict[Node, None], str]] = []
+        """Definitions that an unnamed type can be, because the input may omit its name; and its field."""
         for struct in structs:
             self._add_definition(struct)
         while self._unscanned:
@@ -137,10 +139,17 @@ class Index:
         is_match = {id(nodes): not reachable.isdisjoint(nodes) for nodes in self._ambiguous.values()}
         return {typedef for typedef, nodes in self._ambiguous.items() if is_match[id(nodes)]}
 
-    def field_without_type(self, struct: Struct) -> str | None:
-        """Describe a field without a type in the input that can hold a struct; None for none."""
+    def field_without_type(self, name: str, struct: Struct) -> str | None:
+        """Describe a field that can hold a definition of a name, but whose type the input omits; None for
+        none.
+        """
         size = struct.bit_size or 0
-        return next((name for room, name in self._fields_without_type if room >= size), None)
+        field = next((field for room, field in self._fields_without_type if room >= size), None)
+        if field is not None or not self._lookalikes:
+            return field
+        node = next(node for node in self._nodes_named(name) if node.struct is struct)
+        holders = {node, *_find_holders(node, is_direct=False)}
+        return next((field for nodes, field in self._lookalikes if not holders.isdisjoint(nodes)), None)
 
     def containers(self, name: str, struct: Struct, is_direct: bool = False) -> list[Container]:
         """Return the containers of one of the `definitions` of a name, sorted by name and offset.
@@ -230,6 +239,8 @@ class Index:
             identical = filter_by_size(self._definitions.find_identical(member), member) if is_hidden else []
             if len(identical) == 1:
                 return identical[0]
+            if member.members and holder.unstated & Unstated.ATOMIC_NAME:
+                self._note_lookalikes(member, holder)
             return self._queue_fields(Node(None), member.members, holder) if member.members else None
         nodes = self._definitions.find_by_shape((name,) if keyword else (name, ANY), member)
         fitting_nodes = filter_by_size(nodes, member)
@@ -239,6 +250,13 @@ class Index:
         if not keyword and member.type.right.count("[") == len(member.dims):  # else it is an array
             self._typedefs.setdefault(name, []).extend(fitting_nodes)
         return fitting_nodes[0] if fitting_nodes else self._add_implied_definition(name, member, holder)
+
+    def _note_lookalikes(self, member: Field, holder: Struct) -> None:
+        """Note the definitions without a tag that the unnamed type of a field can be."""
+        nodes = self._definitions.find_by_shape((ANY,), member)
+        nodes = {node: None for node in nodes if node.struct and not node.struct.is_tagged}
+        if nodes:
+            self._lookalikes.append((nodes, f"`{member.name}` in {holder.aggregate} {holder.name}"))
 
     def _add_implied_definition(self, name: str, member: Field, holder: Struct) -> Node:
         """Add a definition that the input contains only as the type of a field."""

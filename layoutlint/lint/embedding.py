@@ -37,12 +37,13 @@ class Surroundings(Record, frozen=True):
         typedefs = sorted(index.ambiguous_typedefs(struct.name))
         if typedefs:
             raise CannotTell(f"which struct `{typedefs[0]}` stands for cannot be told")
-        untyped = index.field_without_type(struct)
+        definition = index.merged_definition(struct)
+        untyped = index.field_without_type(struct.name, definition)
         if untyped is not None:
             name = f"{struct.aggregate} {struct.name}"
             raise CannotTell(f"the type of {untyped} is not in the input, and {name} may be there")
         try:
-            return index.containers(struct.name, index.merged_definition(struct))
+            return index.containers(struct.name, definition)
         except TooManyContainers as error:
             raise CannotTell(str(error)) from None
 

@@ -34,7 +34,7 @@ def list_containers(
     troubles = [f"it is unknown which struct typedef `{typedef}` stands for" for typedef in ambiguous]
     for index in indices:
         for struct in index.definitions(name):
-            untyped = index.field_without_type(struct)
+            untyped = index.field_without_type(name, struct)
             if untyped is not None:
                 label = f"{struct.aggregate} {struct.name}"
                 troubles.append(f"the type of {untyped} is not in the input; it may contain {label}")

@@ -60,6 +60,8 @@ class Unstated(IntFlag):
     """Which members are bit-fields as wide as their types."""
     UNNAMED = 8192
     """Unnamed bit-fields, which align the struct (`-mms-bitfields`)."""
+    ATOMIC_NAME = 16384
+    """The typedef that names a struct, in atomic types of it: their fields seem to have an unnamed type."""
 
 
 class Field(Record, frozen=True):

@@ -334,7 +334,8 @@ class TestDefinitions:
     def test_a_field_without_a_type_can_hold_what_fits(self, size, name):
         """Pahole writes `void` for a type that BTF cannot express."""
         holder = struct("c", 24, member("a", 0, 8), Field("x", CType("void"), 64, None), member("b", 16, 8))
-        assert Index((holder,)).field_without_type(struct("s", size)) == name
+        held = struct("s", size)
+        assert Index((holder, held)).field_without_type("s", held) == name
 
     def test_the_names_that_can_be_asked_for(self):
         holder = struct("c", 8, embedded("x", "lock_t", 0, LOCK))

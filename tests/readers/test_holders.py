@@ -134,6 +134,23 @@ def test_nothing_else_is_read(tmp_path, flag):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [
+        ("_Atomic(pair_t) one;", "`one` in struct user"),  # gcc's BTF has no name for this type
+        ("struct { int x; _Atomic(pair_t) two; } inner;", "`two` in struct user"),
+        ("pair_t one;", None),
+        ("struct { long a; long b; } other;", None),
+    ],
+)
+def test_an_atomic_struct_without_a_name_may_be_any_that_is_alike(tmp_path, member, field):
+    text = f"typedef struct {{ long a; int b; }} pair_t; struct user {{ int x; {member} }} user; pair_t *pair;\n"
+    path = compile_c("gcc", text, tmp_path / "all.o", "-c", "-gbtf")
+    index = Index(read(str(path), Wanted(with_containers=frozenset(("pair_t",))), ReadOptions()).structs)
+    (pair,) = index.definitions("pair_t")
+    assert index.field_without_type("pair_t", pair) == field
+
+
 def test_a_union_without_its_members_may_hold_it(tmp_path):
     """GCC leaves out those of a transparent union that a typedef names."""
     path = compile_c("gcc", UNNAMED + "struct user user; void take(either_t either) { }\n", tmp_path / "all.o", "-c", "-g")

@@ -12,8 +12,11 @@ _NAMED = frozenset((*AGGREGATES, blob.TYPEDEF))
 class Holders:
     """Finds structs by name, and the types that embed them, at any depth."""
 
-    def __init__(self, source: Blob, names: frozenset[str]) -> None:
-        """Mark the named structs. Raises Damaged."""
+    def __init__(self, source: Blob, names: frozenset[str], omits_typedefs: bool = False) -> None:
+        """Mark the named structs. Raises Damaged.
+
+        `omits_typedefs`: any struct without a tag can be one of the same size that a typedef names.
+        """
         self._source = source
         self._is_holder: dict[int, bool] = {0: True}
         """Pahole writes `void` for types that it cannot express: a member of it can embed anything."""
@@ -21,6 +24,17 @@ class Holders:
             self._mark(source, names)
             source = source.base
         self._mark(source, names)
+        if omits_typedefs:
+            self._mark_lookalikes(source)
+
+    def _mark_lookalikes(self, source: Blob) -> None:
+        """Mark the structs without a tag that have the size of one that a typedef names."""
+        untagged = [source.record(type_id) for type_id, name in source.own(frozenset(AGGREGATES)) if not name]
+        typedefs = (source.record(type_id).value for type_id, _ in source.own(frozenset((blob.TYPEDEF,))))
+        named = set(typedefs)
+        sizes = {(record.kind, record.value) for record in untagged if record.id in named}
+        lookalikes = (r for r in untagged if r.id not in named and (r.kind, r.value) in sizes)
+        self._is_holder.update((record.id, True) for record in lookalikes)
 
     def _mark(self, source: Blob, names: frozenset[str]) -> None:
         """Mark the structs of these names, and those that typedefs of these names refer to."""

@@ -33,12 +33,12 @@ class _Target(Record, frozen=True):
 
 def structs(
     source: Blob, wanted: Wanted, target: Target, origin: str, is_kernel: bool = False,
-    moves_first: bool = False,
+    by_gcc: bool = False,
 ) -> tuple[Struct, ...]:  # fmt: skip
     """Return the requested structs of a blob, in its order; incomplete ones only without a definition.
 
-    `moves_first`: gcc may have written it, which puts the first named member at 0 even after unnamed
-    bit-fields (ctf_add_member() in gcc/ctfc.cc). Raises Damaged.
+    `by_gcc`: gcc may have written it. It puts the first named member at 0 even after unnamed bit-fields
+    (ctf_add_member() in gcc/ctfc.cc), and omits the typedef of a struct in an atomic type. Raises Damaged.
     """
     decoder = Decoder(source, target, is_kernel)
     annotations = Annotations(source) if wanted.annotated else None
@@ -46,14 +46,15 @@ def structs(
     overlaps = Overlaps()
     complete: dict[tuple[str, int], Struct] = {}
     incomplete: dict[_Key, Struct] = {}
-    for selected in _select(source, wanted, owners):
+    left_out = UNSTATED | Unstated.ATOMIC_NAME if by_gcc else UNSTATED
+    for selected in _select(source, wanted, owners, by_gcc):
         if selected.record.kind == blob.FWD:
             if _is_requested(wanted, selected.alias or selected.name):
                 _add(incomplete, (selected.name, 0), selected, _incomplete(selected, target, origin))
         else:
             key = selected.name, selected.record.id
-            definition = complete.get(key) or _complete(selected, decoder, target, origin, overlaps)
-            if moves_first and definition.problem is None and _may_be_moved(definition.fields, definition):
+            definition = complete.get(key) or _complete(selected, decoder, target, origin, overlaps, left_out)
+            if by_gcc and definition.problem is None and _may_be_moved(definition.fields, definition):
                 definition = complete[key] = replace(definition, problem=_MOVED)
             if annotations and not definition.annotations and selected.record.id in owners:
                 definition = complete[key] = replace(
@@ -61,7 +62,7 @@ def structs(
                 )
             _add(complete, key, selected, definition)
             if not is_kernel and (selected.alias or not selected.is_tagged):
-                complete[key] = replace(complete[key], unstated=UNSTATED | Unstated.TYPEDEF)
+                complete[key] = replace(complete[key], unstated=left_out | Unstated.TYPEDEF)
     names = {definition.name for definition in complete.values()}
     undefined = [definition for definition in incomplete.values() if definition.name not in names]
     return _distinct([*complete.values(), *undefined])
@@ -76,10 +77,12 @@ def names(source: Blob) -> frozenset[str]:
     )
 
 
-def _select(source: Blob, wanted: Wanted, annotated: frozenset[int]) -> list[_Target]:
+def _select(source: Blob, wanted: Wanted, annotated: frozenset[int], by_gcc: bool) -> list[_Target]:
     """Return the structs of requested names, and the annotated structs."""
     matches: dict[int, bool] = {0: False}
-    holders = Holders(source, wanted.with_containers).ids() if wanted.with_containers else frozenset()
+    holders: frozenset[int] = frozenset()
+    if wanted.with_containers:
+        holders = Holders(source, wanted.with_containers, by_gcc).ids()
     targets = []
     for type_id, name in source.own(_NAMING):
         if name not in matches:
@@ -139,7 +142,9 @@ def _is_requested(wanted: Wanted, name: str) -> bool:
     return Wanted(wanted.names | wanted.with_containers, wanted.patterns).matches(name)
 
 
-def _complete(selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps) -> Struct:
+def _complete(
+    selected: _Target, decoder: Decoder, target: Target, origin: str, overlaps: Overlaps, unstated: Unstated
+) -> Struct:
     record = selected.record
     fields = decoder.type_at(record.id).members
     problem = overlaps.first_overlap(fields, record.kind == blob.UNION)
@@ -158,7 +163,7 @@ def _complete(selected: _Target, decoder: Decoder, target: Target, origin: str, 
         problem,
         (),
         tagged,
-        unstated=UNSTATED,
+        unstated=unstated,
     )
 
 
