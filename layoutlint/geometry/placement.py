@@ -31,6 +31,11 @@ class Row(Record, frozen=True):
     """The bases, modulo the line size, of objects with another object after them."""
 
 
+LINUX_ATTRIBUTE = "____cacheline_aligned"
+STANDARD_ATTRIBUTE = "alignas({})"
+"""C11's `alignas`, of <stdalign.h>."""
+
+
 class Placements(Record, frozen=True):
     """The bases, modulo the line size, at which an object can start, and the reason."""
 
@@ -44,11 +49,27 @@ class Placements(Record, frozen=True):
     """The rows of objects of the struct that this object can be in, as far as they are known."""
     in_pairs: bool = False
     """Whether `line_size` is that of an aligned pair of the target's lines."""
+    attribute: str = LINUX_ATTRIBUTE
+    """What aligns a declaration to a line in the source, with `{}` for the number of bytes."""
 
     @property
     def unit(self) -> str:
         """What two fields share, as messages say it."""
         return "pair of lines" if self.in_pairs else "line"
+
+    @property
+    def aligner(self) -> str:
+        """The words that align a declaration to a line, or to a pair of lines, as code."""
+        if self.attribute != LINUX_ATTRIBUTE:
+            is_fixed = "{}" not in self.attribute
+            attribute = STANDARD_ATTRIBUTE if self.in_pairs and is_fixed else self.attribute
+            return f"`{attribute.format(self.line_size)}`"
+        return f"`aligned({self.line_size})`" if self.in_pairs else f"`{LINUX_ATTRIBUTE}`"
+
+    @property
+    def aligner_outside_linux(self) -> str:
+        """The same in parentheses, for advice that is clear to kernel developers without; empty for Linux."""
+        return "" if self.attribute == LINUX_ATTRIBUTE else f" ({self.aligner})"
 
     def basis(self, violating: tuple[int, ...], failing: Sequence[Placements] | None = None) -> str:
         """Return the reason for the placements; with several places, also in how many a rule fails.

@@ -16,10 +16,9 @@ def move_apart(a: Place, b: Place, placements: Placements) -> str:
     """Advise how much further apart two fields must be to share a line in no placement."""
     low, high = (a, b) if a.offset <= b.offset else (b, a)
     missing = first_clear_offset(low.end, placements) - high.offset
-    how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned`"
     return (
         f"move `{high.path}` at least {byte_count(missing)} further from `{low.path}`, "
-        f"or start it on a {placements.unit} of its own ({how})"
+        f"or start it on a {placements.unit} of its own ({placements.aligner})"
     )
 
 
@@ -28,10 +27,12 @@ def byte_count(number: int) -> str:
     return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
-def separate_elements(step: int, line_size: int) -> str:
+def separate_elements(step: int, placements: Placements) -> str:
     """Advise how objects `step` bytes apart get lines of their own."""
+    line_size = placements.line_size
     stride = -(-step // line_size) * line_size
-    return f"align the struct to {line_size} bytes, so that one begins {stride} bytes behind the other"
+    how = placements.aligner_outside_linux
+    return f"align the struct to {line_size} bytes{how}, so that one begins {stride} bytes behind the other"
 
 
 def keep_whole(start: int, end: int, placements: Placements) -> str:

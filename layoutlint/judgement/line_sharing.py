@@ -218,7 +218,7 @@ def _bases_of_both(row: Row, bases: tuple[int, ...], line: int) -> tuple[int, ..
 def _advice(pairs: list[Pair], across: list[_CrossPair], placements: Placements) -> str:
     advice = [_advise_pair(*_nearest(pairs), placements)] if pairs else []
     if across:
-        advice.append(separate_elements(max(row.step for _, _, row in across), placements.line_size))
+        advice.append(separate_elements(max(row.step for _, _, row in across), placements))
     return "; ".join(advice)
 
 

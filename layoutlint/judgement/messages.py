@@ -31,7 +31,13 @@ def finding_message(finding: Finding, builds: tuple[Build, ...] = ()) -> str:
 
 def finding_advice(finding: Finding) -> str:
     """Return a change that keeps the rule; for a guess, after what makes it certain. Empty for none."""
-    advice = finding.verdict.advice
+    verdict, advice = finding.verdict, finding.verdict.advice
+    if verdict.is_from_malloc and advice:
+        size = verdict.line_size or 64
+        advice += (
+            f"; malloc heeds no alignment of types, so allocate with `aligned_alloc({size}, ...)` or "
+            "`posix_memalign`"
+        )
     return f"{finding.confirmation}; if it is, {advice}" if finding.confirmation else advice
 
 

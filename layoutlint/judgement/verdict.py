@@ -64,6 +64,8 @@ class Verdict(Record, frozen=True):
     """Whether `line_size` is that of an aligned pair of lines."""
     basis: str = ""
     """The reason for the placements; empty for a kind that does not depend on them."""
+    is_from_malloc: bool = False
+    """Whether the objects come from malloc, which heeds no alignment of types."""
     is_placed: bool = False
     """Whether the `placement` of a rule file is among the reasons."""
     advice: str = ""

@@ -52,8 +52,8 @@ class Isolated(Record, frozen=True):
         "If a line extends beyond the object, the message says so. Only `neighbours = true` makes that a\n"
         "violation. In an array, all fields of the next element count as others, also those in `fields`,\n"
         "unless `neighbours = false`.",
-        "Start the field on a line (`____cacheline_aligned`), and the next field too. For a last field,\n"
-        "align the struct to fill up its line.",
+        "Start the field on a line (`____cacheline_aligned`, outside Linux `alignas(64)`), and the next\n"
+        "field too. For a last field, align the struct to fill up its line.",
         'fields = ["head"]',
         Example(
             _BREAKS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
-from layoutlint.geometry.placement import Placements
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_fields
@@ -40,7 +40,8 @@ class LineStart(Record, frozen=True):
         "In a struct aligned to 8, an offset of 64 is not enough: base plus offset must be a multiple of\n"
         "the line size. A bit-field must begin with the first bit of the line. Empty fields and flexible\n"
         "arrays count with their offset.",
-        "Put `____cacheline_aligned` behind the field: it moves the field to a line and aligns the struct.",
+        "Put `____cacheline_aligned` behind the field (outside Linux, `alignas(64)` before it): it moves\n"
+        "the field to a line and aligns the struct.",
         'fields = ["consumer"]',
         Example(_BREAKS, Outcome.AT_RISK, "`consumer` at 8..15 begins inside a line in 7 of 8 placements"),
         Example(_KEEPS, Outcome.KEPT, "`consumer` at 64..71 begins a line in every placement"),
@@ -62,13 +63,13 @@ class LineStart(Record, frozen=True):
             return judge(
                 placements, (), f"{format_places(places)} {begins} a line in every placement", places, ""
             )
-        total, line = len(placements.bases), placements.line_size
+        total = len(placements.bases)
         says = [
             f"{format_place(p)} begins inside a line in {len(inside_bases[p])} of {total} placements"
             for p in wrong
         ]
         message = first_few(says, "fields")
-        return judge(placements, bases, message, wrong, _advice(wrong[0], line))
+        return judge(placements, bases, message, wrong, _advice(wrong[0], placements))
 
 
 def _bases_inside_line(place: Place, placements: Placements) -> tuple[int, ...]:
@@ -77,12 +78,14 @@ def _bases_inside_line(place: Place, placements: Placements) -> tuple[int, ...]:
     return placements.violating_bases(lambda base: (base * 8 + place.bit_offset) % line != 0)
 
 
-def _advice(place: Place, line: int) -> str:
+def _advice(place: Place, placements: Placements) -> str:
+    line = placements.line_size
     over = place.bit_offset % (line * 8)
     if not over:
         return f"align the struct to {line} bytes; the offset {place.offset} is a multiple of {line} already"
     up = place.offset - place.offset % line + line
+    where = "behind" if placements.attribute == LINUX_ATTRIBUTE else "before"
     return (
         f"move `{place.path}` from {place.offset} to {up} and align the struct to {line} bytes "
-        f"(`____cacheline_aligned` behind the field does both)"
+        f"({placements.aligner} {where} the field does both)"
     )

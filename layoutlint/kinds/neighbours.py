@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import Placements
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
 from layoutlint.geometry.siblings import next_elements, places_in_differing_elements
 from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import SELECTOR, CannotTell, Context, NoSuchField
@@ -73,13 +73,13 @@ class Neighbours(Record, frozen=True):
         "  one another.\n"
         "- With `alone`, a part is also compared with its variable's other parts, and elements of an array\n"
         "  of structs or unions with one another. `except` with the variable's name allows both.\n"
-        "- For elements of other arrays, use `stride` with `variables`. Without DWARF, elements are not\n"
-        "  judged, and `stride` is unknown.\n"
+        "- For elements of other arrays, use `stride` with `variables`. Without DWARF, `stride` is unknown,\n"
+        "  and so is `alone` for a variable longer than a line, because its elements can share lines.\n"
         "- Symbols for the same memory are not compared.\n"
         "- Per-CPU variables are judged among those of one CPU.\n"
         "- If a line, or a pair of lines, has more than 256 bytes, the outcome is unknown.",
-        "Give the written variable its own line (`____cacheline_aligned_in_smp`), or put the read one among\n"
-        "other read ones (`__read_mostly`).",
+        "Give the written variable its own line (`____cacheline_aligned_in_smp`, outside Linux\n"
+        "`alignas(64)`), or put the read one among other read ones (`__read_mostly`).",
         "",
         Example(
             _BREAKS,
@@ -127,6 +127,9 @@ class Neighbours(Record, frozen=True):
         kept_verdict = judge(context.placements, (), message, tuple(v.place for v in group[:_FEW]), "")
         verdict = judge_apart(pairs, context.placements, kept_verdict, variables.say)
         if verdict is kept_verdict:
+            if self.alone:
+                excepted = {variable.at for variable in allowed if not variable.is_part}
+                _refuse_unknown_elements([v for v in group if v.at not in excepted], context.placements)
             return kept_verdict
         written = (place for place in verdict.evidence if variables.has(place, self.writers))
         return replace(verdict, advice=_advice(next(written, verdict.evidence[0]), context.placements))
@@ -488,6 +491,19 @@ def _variable_name(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
 
+def _refuse_unknown_elements(group: list[_Variable], placements: Placements) -> None:
+    """Raise CannotTell for a variable of unknown type on several lines, whose elements may share them."""
+    for variable in group:
+        name, size = variable.whole.path, variable.whole.size or 0
+        is_unknown = not variable.is_part and variable.whole.field.type == UNKNOWN_TYPE
+        if is_unknown and size > placements.line_size:
+            raise CannotTell(
+                f"nothing else is on the lines of `{name}`, but what its {size} bytes are made of is not "
+                f"known: elements of an array can share lines. Build it with `-g`, or allow that with "
+                f'`except = ["{name}"]`'
+            )
+
+
 def _describe_unjudged(group: list[_Variable]) -> str:
     """Name the arrays whose elements are not compared with one another."""
     names = [f"`{v.place.path}`" for v in group if v.place.field.dims and v.place.field.aggregate is None]
@@ -507,6 +523,9 @@ def _advice(written: Place, placements: Placements) -> str:
     if bracket and written.path.endswith("]"):
         line, unit = placements.line_size, placements.unit
         return f"align the elements of `{array}` to {line} bytes, so that each begins on a {unit} of its own"
+    if placements.attribute != LINUX_ATTRIBUTE:
+        how = f"{placements.aligner} at it and at what follows it"
+        return f"give `{written.path}` a {placements.unit} of its own ({how})"
     how = f"`aligned({placements.line_size})`" if placements.in_pairs else "`____cacheline_aligned_in_smp`"
     return (
         f"give `{written.path}` a {placements.unit} of its own ({how}), or put what is hardly "

@@ -14,6 +14,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import (
     ASSUMED,
     ELEMENT,
+    LINUX_ATTRIBUTE,
     Placements,
     Row,
     bases_shared_with_next,
@@ -226,7 +227,7 @@ class Stride(Record, frozen=True):
             evidence = tuple(dict.fromkeys(place for a, b, _ in worst for place in (a, b)))
         bases_of_all = placements.bases_in_any(violations.values())
         row = worst[0][2]
-        advice = _advice(row, near_of[row], placements.line_size, array is not None)
+        advice = _advice(row, near_of[row], placements, array is not None)
         return judge(placements, bases_of_all, first_few(sentences, "pairs"), evidence, advice)
 
     def _kept_message(self, rows: list[_Spread], array: Place | None, are_chosen: bool, unit: str) -> str:
@@ -340,9 +341,13 @@ def _element_struct(array: Place, struct: Struct, is_opaque: bool) -> tuple[Stru
     return replace(struct, name=name, aggregate=aggregate, bit_size=bits, fields=fields), bits // 8, count
 
 
-def _advice(row: Row, pairs: list[tuple[Place, Place]], line: int, is_array: bool) -> str:
-    advice = separate_elements(row.step, line)
-    if is_array:
+def _advice(row: Row, pairs: list[tuple[Place, Place]], placements: Placements, is_array: bool) -> str:
+    line = placements.line_size
+    advice = separate_elements(row.step, placements)
+    is_bare = all(not place.path for pair in pairs for place in pair)
+    if is_bare and placements.attribute != LINUX_ATTRIBUTE:  # a lock has no attribute of its own
+        advice = advice.replace("align the struct", "put each element into a struct aligned", 1)
+    elif is_array:
         advice = advice.replace("the struct", "the elements", 1)
     more = _padding(row, pairs, line) if row.item in (ELEMENT, ASSUMED) else None
     return advice if more is None else f"{advice}; {more} bytes of padding at the end do as well"

@@ -21,6 +21,7 @@ from layoutlint.lint.placing import PlacementTable, RulePlacements
 from layoutlint.lint.unknown_alignments import CaseVerdicts
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import replace
+from layoutlint.model.storage import MALLOC
 from layoutlint.model.structs import Struct
 
 _MOST_FINDINGS = 2_000_000
@@ -61,7 +62,12 @@ def judge_input(
     """
     for pack in judged.packs:
         table = PlacementTable(
-            pack, judged.reading, surroundings or Surroundings(), options.line_size, options.min_align
+            pack,
+            judged.reading,
+            surroundings or Surroundings(),
+            options.line_size,
+            options.min_align,
+            judged.line_attribute(options.read.sources),
         )
         yield from _judge_pack(judged, pack, table, options, defined, mistakes)
 
@@ -81,7 +87,7 @@ def _judge_pack(
             from layoutlint.lint import variables  # few rules are about variables
 
             yield from variables.judge_variables(
-                rule, judged.reading, pack, options.line_size, judge_placements
+                rule, judged.reading, pack, options.line_size, judge_placements, table.attribute
             )
             continue
         skips_declarations = rule.shipped or options.skips_missing
@@ -208,6 +214,8 @@ def _add_basis(verdict: Verdict, check: Check, context: Context) -> Verdict:
     """
     parts = context.placements.parts
     is_placed = context.storage is not None
+    if context.storage is not None and context.storage.word == MALLOC:
+        verdict = replace(verdict, is_from_malloc=True)
     if not any(part.rows for part in parts):
         return replace(verdict, basis=context.placements.basis(verdict.bases), is_placed=is_placed)
     bases = [_violating_bases(part, check, context) for part in parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
@@ -26,6 +27,20 @@ class JudgedInput(Record, frozen=True, dict=True):
     def structs(self) -> Structs:
         """The structs of the input, by name."""
         return Structs(self.reading.structs)
+
+    def line_attribute(self, sources: tuple[str, ...]) -> str:
+        """Return what aligns a declaration to a line in its source, searched once."""
+        if self.reading.is_kernel:
+            return LINUX_ATTRIBUTE
+        if not self._attributes:
+            from layoutlint.lint import line_attributes  # only programs other than Linux have their own
+
+            self._attributes.append(line_attributes.line_attribute(self.reading, sources))
+        return self._attributes[0]
+
+    @cached_property
+    def _attributes(self) -> list[str]:
+        return []
 
     @cached_property
     def _exclusions(self) -> dict[When, str | None]:

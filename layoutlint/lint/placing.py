@@ -10,7 +10,7 @@ from layoutlint.geometry.allocators import contradiction
 from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
-from layoutlint.geometry.placement import Placements
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
@@ -43,6 +43,8 @@ class RulePlacements(Record, frozen=True):
     min_align: int | None = None
     in_pairs: bool = False
     """Whether `line_size` is the size of an aligned pair of lines."""
+    attribute: str = LINUX_ATTRIBUTE
+    """What aligns a declaration to a line in the source."""
     _embedded_cases: dict[tuple[int, bool], tuple[Case, ...]] = field(default_factory=dict)
     """The cases of embedded structs, by identity of the struct and `is_settled`: a struct can have hundreds
     of containers and several rules."""
@@ -53,7 +55,9 @@ class RulePlacements(Record, frozen=True):
     def for_pairs(self, target: Target) -> RulePlacements:
         """Return the same with aligned pairs of lines instead of lines."""
         line_size = placement.pair_size(self.line_size, target)
-        return RulePlacements(self.pack, self.surroundings, line_size, self.min_align, True)
+        return RulePlacements(
+            self.pack, self.surroundings, line_size, self.min_align, True, attribute=self.attribute
+        )
 
     def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
         """Return the placements of a struct, the likeliest first; several if an unknown alignment decides.
@@ -102,7 +106,7 @@ class RulePlacements(Record, frozen=True):
 
     def _placements(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
         placements = placement.placements(layout, self.line_size, self.min_align, storage, align)
-        return replace(placements, in_pairs=self.in_pairs)
+        return replace(placements, in_pairs=self.in_pairs, attribute=self.attribute)
 
     def _storage(self, struct: Struct, layout: Layout) -> Storage | None:
         """Return the declared placement of a struct; raise RuleFileError if the struct cannot have it."""
@@ -175,7 +179,7 @@ class RulePlacements(Record, frozen=True):
         placements = placement.embedded_placements(way, self.line_size, self.min_align, storage, align)
         if placements is None:
             raise CannotTell(f"the size of what lies between {container} and `{way.path}` is not known")
-        return replace(placements, in_pairs=self.in_pairs)
+        return replace(placements, in_pairs=self.in_pairs, attribute=self.attribute)
 
 
 class PlacementTable(Record, frozen=True):
@@ -186,6 +190,8 @@ class PlacementTable(Record, frozen=True):
     surroundings: Surroundings
     line_size: int | None = None
     min_align: int | None = None
+    attribute: str = LINUX_ATTRIBUTE
+    """What aligns a declaration to a line in its source."""
     _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
     def for_rule(self, rule: Rule) -> RulePlacements:
@@ -197,7 +203,9 @@ class PlacementTable(Record, frozen=True):
         key = version, rule.line_pairs
         if key not in self._by_version:
             pack = self.pack.select_for(replace(self.reading, kernel=version))
-            placements = RulePlacements(pack, self.surroundings, self.line_size, self.min_align)
+            placements = RulePlacements(
+                pack, self.surroundings, self.line_size, self.min_align, attribute=self.attribute
+            )
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.for_pairs(self.reading.target)
         return self._by_version[key]

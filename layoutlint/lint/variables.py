@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Layout, Place, cached_layout
-from layoutlint.geometry.placement import Placements, pair_size, placements
+from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, pair_size, placements
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.context import SELECTOR, Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding
@@ -71,12 +71,20 @@ def _types(rule: Rule) -> tuple[str, ...]:
 
 
 def judge_variables(
-    rule: Rule, reading: Reading, pack: Pack, line_size: int | None, judge_placements: JudgePlacements
+    rule: Rule,
+    reading: Reading,
+    pack: Pack,
+    line_size: int | None,
+    judge_placements: JudgePlacements,
+    attribute: str = LINUX_ATTRIBUTE,
 ) -> Iterator[Finding]:
-    """Judge a rule on variables in all data of one input that have such a variable."""
+    """Judge a rule on variables in all data of one input that have such a variable.
+
+    `attribute` aligns a declaration to a line in the source.
+    """
     kind = cast("VariableKind", rule.kind)
     if _types(rule):
-        yield from _judge_arrays(rule, reading, line_size, judge_placements)
+        yield from _judge_arrays(rule, reading, line_size, judge_placements, attribute)
         return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
@@ -97,12 +105,14 @@ def judge_variables(
         return
     is_judged = False
     for number, data in enumerate(reading.data):
-        context = _context(data, pack.variables, line_size, rule.line_pairs)
+        context = _context(data, pack.variables, line_size, rule.line_pairs, attribute)
         if _concerns(kind, context):
             is_judged = True
             verdict = judge_placements(rule, kind.check, context)
             if reading.least_data:
-                least = _context(reading.least_data[number], pack.variables, line_size, rule.line_pairs)
+                least = _context(
+                    reading.least_data[number], pack.variables, line_size, rule.line_pairs, attribute
+                )
                 verdict = _merge_sizes(verdict, judge_placements(rule, kind.check, least))
             yield Finding(rule, data, verdict, data.origin)
     if not is_judged and not missing:
@@ -111,14 +121,18 @@ def judge_variables(
 
 
 def _judge_arrays(
-    rule: Rule, reading: Reading, line_size: int | None, judge_placements: JudgePlacements
+    rule: Rule,
+    reading: Reading,
+    line_size: int | None,
+    judge_placements: JudgePlacements,
+    attribute: str,
 ) -> Iterator[Finding]:
     """Judge a rule on variables of some types in each array that has them."""
     if rule.line_pairs:
         line_size = pair_size(line_size, reading.target)
     finder, is_judged = Finder(), False
     for data in reading.arrays:
-        context = _context(data, (), line_size, rule.line_pairs)
+        context = _context(data, (), line_size, rule.line_pairs, attribute)
         context = replace(context, finder=finder, is_one_of_many=True)
         verdict = judge_placements(rule, rule.kind.check, context)
         if data.problem is not None and not verdict.is_missing_field:
@@ -128,7 +142,7 @@ def _judge_arrays(
         is_judged = True
         yield Finding(rule, data, verdict, data.origin)
     for array in reading.allocated:
-        found = _judge_allocated(rule, array, reading, line_size, finder, judge_placements)
+        found = _judge_allocated(rule, array, reading, line_size, finder, judge_placements, attribute)
         is_judged = is_judged or found is not None
         yield from () if found is None else (found,)
     if not is_judged and not rule.shipped:
@@ -143,6 +157,7 @@ def _judge_allocated(
     line_size: int | None,
     finder: Finder,
     judge_placements: JudgePlacements,
+    attribute: str,
 ) -> Finding | None:
     """Judge the elements of an allocated array; None if they are of other types than the rule is about."""
     struct, types = array.struct, _types(rule)
@@ -158,7 +173,8 @@ def _judge_allocated(
             return None
     layout = cached_layout(struct)
     placed = placements(layout, line_size, None, array.storage)
-    context = Context(layout, replace(placed, in_pairs=rule.line_pairs), finder=finder)
+    placed = replace(placed, in_pairs=rule.line_pairs, attribute=attribute)
+    context = Context(layout, placed, storage=array.storage, finder=finder)
     verdict = judge_placements(rule, lambda placed: Stride().judge_objects(placed, chosen), context)
     # The call is the place to look at, not the definition of the elements.
     return Finding(rule, struct, replace(verdict, evidence=()), reading.path)
@@ -191,7 +207,9 @@ def _missing_variables(kind: VariableKind, reading: Reading, declared: tuple[Acc
     return [str(variable) for variable in reading.missing_variables if variable.name in names]
 
 
-def _context(data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool) -> Context:
+def _context(
+    data: Struct, accesses: tuple[Access, ...], line_size: int | None, in_pairs: bool, attribute: str
+) -> Context:
     """Return the context of data: at its address or, in an object file, at all bases of its alignment."""
     line = data.target.line_size if line_size is None else line_size
     if data.address is not None:
@@ -201,4 +219,4 @@ def _context(data: Struct, accesses: tuple[Access, ...], line_size: int | None, 
         bases = tuple(range(0, line, gcd(align, line)))
         what = "it" if data.label else "the section"
         placements = Placements(line, bases, f"{what} is aligned to {align}, and not linked yet")
-    return Context(Layout(data), replace(placements, in_pairs=in_pairs), accesses)
+    return Context(Layout(data), replace(placements, in_pairs=in_pairs, attribute=attribute), accesses)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source
 
-LINE, EMBEDDED, ALIGNED = "line", "embedded", "aligned"
-WORDS = (LINE, "slab", "kmalloc", "percpu", "static", "malloc", ALIGNED, EMBEDDED)
+LINE, EMBEDDED, ALIGNED, MALLOC = "line", "embedded", "aligned", "malloc"
+WORDS = (LINE, "slab", "kmalloc", "percpu", "static", MALLOC, ALIGNED, EMBEDDED)
 """The values of `placement` in a rule file."""
 TAKE_ALIGNMENT = ("slab", "percpu", "static", ALIGNED)
 """The values of `placement` that can have an alignment: `slab:64`."""

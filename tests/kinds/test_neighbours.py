@@ -334,6 +334,31 @@ def test_elements_are_where_a_running_program_has_them(tmp_path, seed, flags):
         assert [f.verdict.outcome is Outcome.KEPT for f in (*stride.findings, *stride.kept_findings)] == [not ends]
 
 
+FULL = """\
+struct lock { int word; char rest[36]; };
+struct lock locks[8] __attribute__((aligned(64))) = { { 1 } };
+struct lock one __attribute__((aligned(64))) = { 1 };
+long after __attribute__((aligned(64))) = 1;
+int main(void) { return 0; }
+"""
+ALONE = [
+    # flags, the keys of the rule, the outcome, what the message has
+    (("-g",), 'variables = ["locks"]', "broken", "`locks[0]` at"),
+    (("-g0",), 'variables = ["locks"]', "unknown", "what its 320 bytes are made of is not known"),
+    (("-g0",), 'variables = ["locks"]\nexcept = ["locks"]', "kept", "1 variable shares no line"),
+    (("-g0",), 'variables = ["one"]', "kept", "1 variable shares no line"),
+    (("-g",), 'variables = ["locks"]\nexcept = ["locks"]', "kept", "1 variable shares no line"),
+]
+
+
+@pytest.mark.parametrize(("flags", "keys", "outcome", "message"), ALONE, ids=[f"{c[0][0]} {c[1]}" for c in ALONE])
+def test_an_array_of_locks_that_fills_its_lines(tmp_path, flags, keys, outcome, message):
+    """Eight locks of 40 bytes: five lines, on which nothing else is, and of which each has parts of two locks."""
+    report = judged(built(tmp_path, FULL, *flags), f"{RULE}{keys}\nalone = true\n")
+    (found,) = (*report.findings, *report.kept_findings)
+    assert (found.verdict.outcome.value, message in found.verdict.message) == (outcome, True)
+
+
 STRIDE = '[[rule]]\nid = "r"\nkind = "stride"\nwhy = "a test"\n'
 STRIDES = [
     # the keys of the rule, the outcome, what the message has
