@@ -50,7 +50,7 @@ def line_attribute(reading: Reading, sources: tuple[str, ...]) -> str:
 def _headers(reading: Reading, sources: tuple[str, ...]) -> Iterator[str]:
     defining = (struct.source.file for struct in reading.structs if struct.source is not None)
     folders = dict.fromkeys(os.path.dirname(os.path.abspath(file)) for file in defining)
-    below = (folder for source in sources for folder, _, _ in os.walk(source))
+    below = (folder for source in sources for folder, _, _ in files.walk(source))
     count = 0
     for folder in dict.fromkeys((*folders, *below) if reading.reader == "clang" else below):
         if _SYSTEM.fullmatch(folder):
@@ -64,7 +64,7 @@ def _headers(reading: Reading, sources: tuple[str, ...]) -> Iterator[str]:
 
 def _header_names(folder: str) -> Iterable[str]:
     try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(".h"))
+        return [name for name in files.names_in(folder) if name.endswith(".h")]
     except OSError:
         return ()
 
