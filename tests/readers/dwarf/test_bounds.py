@@ -127,8 +127,8 @@ def test_a_size_that_no_address_space_has(tmp_path, size, address):
     assert "which no address space has" in str(length(tmp_path, array("count:data1", 1, size=size, address=address)))
 
 
-def bit_field(left: str, *value: int) -> bytes:
-    """`struct { int b:30; }` of 8 bytes, placed as before DWARF 4, with its storage at 1."""
+def bit_field(left: str, *value: int, storage: int = 1) -> bytes:
+    """`struct { int b:30; }` of 96 bytes, placed as before DWARF 4, with its storage at this byte."""
     plans = {
         **PLANS,
         STRUCT: ("structure_type", True, ("name:string", "byte_size:data1")),
@@ -136,7 +136,7 @@ def bit_field(left: str, *value: int) -> bytes:
                                    "data_member_location:data1")),
     }  # fmt: skip
     entries = (
-        (UNIT, "u.c", 12), (INT, "i", 4), (STRUCT, "s", 8), (MEMBER, "b", HEADER + 6, 4, 30, *value, 1), (0,), (0,),
+        (UNIT, "u.c", 12), (INT, "i", 4), (STRUCT, "s", 96), (MEMBER, "b", HEADER + 6, 4, 30, *value, storage), (0,), (0,),
     )  # fmt: skip
     return Dwarf(plans, entries, version=3).file()
 
@@ -145,10 +145,19 @@ def bit_field(left: str, *value: int) -> bytes:
     ("data1", (1,), 9), ("data1", (2,), 8), ("data1", (0xFD,), 13), ("data2", (0xFFFD,), 13), ("data8", (ALL - 2,), 13),
     ("data4", (0xFFFFFFFD,), 13), ("sdata", (-3,), 13), ("implicit_const=-3", (), 13), ("implicit_const=2", (), 8),
 ])  # fmt: skip
-def test_a_bit_field_that_starts_before_its_storage(tmp_path, left, value, offset):
+def test_a_bit_field_that_starts_next_to_its_storage(tmp_path, left, value, offset):
     """The first bit of the storage is 8; bits count from the other end."""
     path = tmp_path / "file.o"
     path.write_bytes(bit_field(left, *value))
+    (found,) = read(str(path), Wanted(frozenset("s")), ReadOptions()).structs
+    assert found.fields[0].bit_offset == offset
+
+
+@pytest.mark.parametrize(("left", "value", "offset"), [("data1", 128, 386), ("data8", ALL - 2, 517), ("sdata", -3, 517)])
+def test_a_bit_field_far_before_its_storage(tmp_path, left, value, offset):
+    """GCC writes a positive number of bits, in a byte, for a type that an `ms_struct` aligns to 32 bytes."""
+    path = tmp_path / "file.o"
+    path.write_bytes(bit_field(left, value, storage=64))
     (found,) = read(str(path), Wanted(frozenset("s")), ReadOptions()).structs
     assert found.fields[0].bit_offset == offset
 

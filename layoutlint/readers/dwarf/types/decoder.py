@@ -291,7 +291,7 @@ class Decoder:
                 possible = (possible or align) | kind.plain_align
             members.add(name, kind, offset, kind.bit_size, False, align, path, line, own_align, possible)
         else:
-            offset += self._bit_offset(values, kind)
+            offset += self._bit_offset(values, kind, offset)
             align = None if ALIGNMENT in values else kind.align  # one of its own counts otherwise
             possible = kind.possible
             if self.has_atomics:
@@ -497,11 +497,8 @@ class Decoder:
             possible,
         )
 
-    def _bit_offset(self, values: Values, kind: Type) -> int:
-        """Return the bits from the member's location to a bit-field (DWARF 5, section 5.7.6;
-
-        DWARF 3, 5.6.6).
-        """
+    def _bit_offset(self, values: Values, kind: Type, location: int) -> int:
+        """Return the bits from a location, in bits, to a bit-field (DWARF 5, 5.7.6; DWARF 3, 5.6.6)."""
         start = values.get(_DATA_BIT_OFFSET)
         if isinstance(start, int):
             return start
@@ -509,11 +506,13 @@ class Decoder:
         storage = values.get(BYTE_SIZE, (kind.bit_size or 0) // 8)
         if not (isinstance(offset, int) and isinstance(bits, int) and isinstance(storage, int)):
             raise DwarfError("the place of a bit-field is no number")
+        is_little = self.target.little_endian
         if offset > storage * 8:
-            offset = _negative(offset)  # in a packed struct it may start before its storage
-        if self.target.little_endian:
-            offset = storage * 8 - offset - bits
-        return offset
+            # If it starts after its storage, in a packed struct, clang writes a negative number without a
+            # sign. If it starts far before it, in an `ms_struct`, gcc writes a positive one.
+            is_negative = location + storage * 8 < offset + bits if is_little else offset >> 31 != 0
+            offset = _negative(offset) if is_negative else offset
+        return storage * 8 - offset - bits if is_little else offset
 
 
 def _negative(number: int) -> int:
