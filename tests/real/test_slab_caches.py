@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutlint.geometry import slab as slabs
+from layoutlint.geometry import slab_pages as slabs
 from layoutlint.geometry.allocators import AllocationRequest, blocks
 from layoutlint.model.storage import PAGE, Storage
 from layoutlint.model.structs import Source

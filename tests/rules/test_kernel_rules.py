@@ -51,6 +51,8 @@ def test_dwarf_of_gcc_says_the_same(tmp_path, pack, case):
     need("gcc")
     if any(flag.startswith("--target") for flag in case.flags):
         pytest.skip("the case is for another machine than gcc's")
+    if "extern " in case.text:
+        pytest.skip("gcc leaves out variables that are declared only")
     pack = replace(pack, guesses=False, rules=tuple(replace(rule, guess=False) for rule in pack.rules))
     path = tmp_path / "case.o"
     command = ["gcc", "-x", "c", "-", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o", str(path)]
