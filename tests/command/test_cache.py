@@ -138,6 +138,7 @@ HARMLESS = (touch, rewrite)
 
 
 @pytest.mark.one_in(3)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("trusts", [True, False], ids=["old files", "files written just now"])
 @pytest.mark.parametrize("change", [*CHANGES, *HARMLESS], ids=lambda change: change.__name__)
 def test_a_change_is_seen(change, trusts, project, cache):
@@ -150,6 +151,7 @@ def test_a_change_is_seen(change, trusts, project, cache):
     assert change in HARMLESS or before.stdout != after.stdout or before.stderr != after.stderr
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -178,6 +180,7 @@ def test_a_new_file_where_libclang_looked_in_vain_is_seen(text, place, project, 
     assert kept.recalled
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "text",
     [
@@ -278,6 +281,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_entries_are_read_anew(damage, project, cache):
     first = check(project, cache, "ring.h")

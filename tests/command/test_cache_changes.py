@@ -173,14 +173,13 @@ def compare(folder: Path, count: int, seed: int) -> Counter[str]:
     return used
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_fifty_changes(seed, tmp_path):
-    used = compare(tmp_path, 25, seed)
+def test_twenty_changes(tmp_path):
+    used = compare(tmp_path, 20, 0)
     assert used["again"] > 2, used
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(2, 22))
-def test_a_thousand_changes(seed, tmp_path):
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_three_hundred_changes(seed, tmp_path):
     used = compare(tmp_path, 50, seed)
     assert used["again"] + used["changed"] > 5, used
