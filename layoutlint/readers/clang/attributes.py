@@ -102,7 +102,10 @@ def _evaluate(node: ast.AST) -> int:
 
 def pragmas(text: bytes) -> tuple[tuple[int, bytes], ...]:
     """Return the offset and text of each `#pragma pack` of a file; `?` for a `_Pragma`."""
-    return tuple((pragma.start(), b"".join((pragma[1] or b"?").split())) for pragma in _PRAGMA.finditer(text))
+    return tuple(
+        (pragma.start(), b"?" if pragma[1] is None else b"".join(pragma[1].split()))
+        for pragma in _PRAGMA.finditer(text)
+    )
 
 
 def may_hold(pragmas_in_file: Iterable[tuple[int, bytes]], offset: int) -> bool:
