@@ -238,10 +238,11 @@ def _failures(result: Result) -> tuple[Unread, ...]:
 
 
 def _merge_coverage(reports: dict[str, Report], rules: tuple[Rule, ...]) -> Coverage:
-    judged = (f for report in reports.values() for f in (*report.findings, *report.kept_findings))
+    findings = (f for report in reports.values() for f in (*report.findings, *report.kept_findings))
+    judged = (finding for finding in findings if not finding.rule.kind.traits.is_built_in)
     coverages = {name: report.coverage for name, report in reports.items()}
     return Coverage(
-        rules=len(rules),
+        rules=sum(not rule.kind.traits.is_built_in for rule in rules),
         applied=len(
             {finding.rule.id for finding in judged if finding.verdict.outcome is not Outcome.UNKNOWN}
         ),

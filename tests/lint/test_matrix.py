@@ -291,6 +291,21 @@ def test_a_build_that_many_share_is_read_once_and_missed_once(project):
     assert "  none.h: no such file or directory (in b32, b64, b128 and 2 more)\n" in done.stdout
 
 
+@pytest.mark.parametrize(("broken", "notes"), [("", 0), (" __attribute__((aligned(64)))", 1)], ids=["used in one", "used in none"])
+def test_a_suppression_is_unused_that_no_build_uses(project, broken, notes):
+    (project / "ring.h").write_text(
+        "struct ring {\n\tlong head;\n\tlong tail ALIGNED; /* layoutlint: ignore[apart] a reason */\n} __attribute__((aligned(64)));\n"
+    )
+    (project / "matrix.toml").write_text(
+        '[defaults]\ninput = "ring.h"\n[build.kept]\nflags = ["-DALIGNED=__attribute__((aligned(64)))"]\n'
+        f"[build.other]\nflags = [\"-DALIGNED={broken}\"]\n"
+    )
+    done = run("check", "--matrix", "matrix.toml", "--rules", "rules.toml", "--format", "json", cwd=project)
+    report = json.loads(done.stdout)
+    assert len([f for f in report["findings"] if f["rule"].startswith("unused/")]) == notes
+    assert report["coverage"]["applied"] == report["coverage"]["rules"] == 1
+
+
 def test_line_sizes_and_alignments_are_the_builds_own(project):
     (project / "matrix.toml").write_text(
         '[defaults]\ninput = "risks.h"\n[axis.line.l64]\n[axis.line.l128]\nline_size = 128\n[axis.align.a8]\n[axis.align.a64]\nmin_align = 64\n'
