@@ -151,8 +151,9 @@ class TestEmbedded:
         verdict = judged(monkeypatch, (LOCK, self.INODE), said("lock", "embedded"), said("inode", "embedded"))
         assert verdict.message == "all containers of struct lock are declared as embedded themselves: inode"
 
-    def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch):
-        gap = struct("gap", 128, member("a", 0, 8, align=8), field("x", 64, LOCK), align=None)
+    @pytest.mark.parametrize(("size", "offset"), [(128, 64), (64, 16)])
+    def test_the_alignment_of_a_container_that_is_not_stated_can_decide(self, monkeypatch, size, offset):
+        gap = struct("gap", size, member("a", 0, 8, align=8), field("x", offset, LOCK), align=None)
         gap = replace(gap, unstated=Unstated.PACKED | Unstated.ALIGNED)
         verdict = judged(monkeypatch, (LOCK, gap), said("lock", "embedded"))
         assert verdict.outcome is Outcome.UNKNOWN

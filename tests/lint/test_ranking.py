@@ -200,6 +200,13 @@ def test_placements_that_a_rule_file_states_count(text, tmp_path):
     assert others == [note for name in ("row", "often", "cut") for note in NOTES if note[0] == name]
 
 
+def test_of_two_rule_files_the_first_counts(text, tmp_path):
+    for name, placement in (("a", "line"), ("b", "aligned:8")):
+        (tmp_path / f"{name}.toml").write_text(f'[struct.seldom]\nplacement = "{placement}"\n')
+    report = told(text, "--pack", "generic", "--rules", tmp_path / "a.toml", "--rules", tmp_path / "b.toml")
+    assert [note[3:] for note in notes(report) if note[0] == "seldom"] == [(1, 1)]  # a share of one base: those of `line`
+
+
 @pytest.mark.parametrize(("text", "said"), [
     (MINE + 'severity = "error"\n', "mine.toml:10: `severity` cannot be `error` in a pack that guesses: it has notes only"),
     (MINE.replace("true", '"yes"'), "mine.toml:3: `guesses` must be true or false, not a string"),

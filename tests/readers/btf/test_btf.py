@@ -13,6 +13,9 @@ from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import btf
+from layoutlint.readers.btf import select
+from layoutlint.readers.btf.blob import Blob
+from tests.harness.build import X86_64
 from tests.readers.btf import btf_blob as kinds
 from tests.readers.btf.btf_blob import BASE, INT, LONG, SPLIT, STRUCT, Strings, blob, record, ring_of, swapped
 
@@ -210,6 +213,40 @@ def test_a_member(tmp_path, types, place, flag, declared, spot, big_endian):
     assert (field.type.declare("m"), (field.bit_offset, field.bit_size, field.is_bitfield)) == (declared, spot)
 
 
+def test_a_bit_field_of_a_union_stands_at_its_start(tmp_path):
+    """gcc states another offset for some."""
+    types = record(N("s"), kinds.UNION, 4, N("m"), 2, 3 << 24 | 29, vlen=1, flag=True) + record(N("int"), INT, 4, 32)
+    field = only_member(read(tmp_path, blob(types, names.bytes)))
+    assert (field.bit_offset, field.bit_size, field.is_bitfield) == (0, 3, True)
+
+
+@pytest.mark.parametrize(("pointee", "calls"), [
+    ([record(0, kinds.FUNC_PROTO, 0)], True),
+    ([record(0, kinds.VOLATILE, 4), record(0, kinds.FUNC_PROTO, 0)], True),  # of a function that does not return
+    ([record(N("f"), kinds.TYPEDEF, 4), record(0, kinds.FUNC_PROTO, 0)], True),
+    ([record(0, kinds.PTR, 4), record(0, kinds.FUNC_PROTO, 0)], False),
+    ([LONG], False),
+])  # fmt: skip
+def test_pointers_to_functions(tmp_path, pointee, calls):
+    types = (record(N("s"), STRUCT, 8, N("m"), 2, 0, vlen=1), record(0, kinds.PTR, 3), *pointee)
+    assert only_member(read(tmp_path, blob(b"".join(types), names.bytes))).is_function_pointer is calls
+
+
+def test_a_member_without_a_type_can_embed_anything(tmp_path):
+    types = (record(N("s"), STRUCT, 16, N("m"), 0, 0, vlen=1), record(N("f"), STRUCT, 8, N("m"), 3, 0, vlen=1), LONG)
+    reading = read(tmp_path, blob(b"".join(types), names.bytes), Wanted(with_containers=frozenset({"f"})))
+    assert {struct.name for struct in reading.structs} == {"s", "f"}
+
+
+@pytest.mark.parametrize(("first", "problem"), [(0, True), (32, False)])
+def test_gcc_puts_the_first_member_to_the_start_whatever_stands_before_it(tmp_path, first, problem):
+    """Where there is room for that, in the struct itself or in one inside it."""
+    inner = record(N("f"), STRUCT, 12, N("m"), 3, first, N("s"), 3, 64, vlen=2)
+    types = record(N("s"), STRUCT, 12, N("m"), 2, 0, vlen=1) + inner + record(N("int"), INT, 4, 32)
+    (held,) = select.structs(Blob(blob(types, names.bytes)), Wanted(frozenset({"s"})), X86_64, "x.o", by_gcc=True)
+    assert (held.problem is not None) is problem
+
+
 def test_every_kind_is_read(tmp_path):
     (holder,) = read(tmp_path, EVERYTHING, Wanted(names=frozenset({"holder"}))).structs
     assert [field.type.declare(field.name or "") for field in holder.fields] == [
@@ -323,6 +360,11 @@ def expect_module(reading: Reading, base: object) -> None:
 def test_a_module_beside_vmlinux(tmp_path):
     (tmp_path / "vmlinux").write_bytes(BASE)
     expect_module(read(tmp_path, SPLIT), tmp_path / "vmlinux")
+
+
+def test_what_embeds_a_struct_of_vmlinux_in_a_module(tmp_path):
+    (tmp_path / "vmlinux").write_bytes(BASE)
+    expect_module(read(tmp_path, SPLIT, Wanted(with_containers=frozenset({"list_head"}))), tmp_path / "vmlinux")
 
 
 def test_a_module_with_its_base_named(tmp_path):

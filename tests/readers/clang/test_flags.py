@@ -267,6 +267,32 @@ def test_what_compilers_do_not_agree_on_is_unknown_where_a_text_depends_on_it(wo
     assert (problem is None) == is_believed, problem
 
 
+@pytest.mark.parametrize("machine", [(), ("-m32",), ("-mx32",), ("-m16",)])
+def test_sanitizers_are_features_of_the_machines_that_have_them(machine):
+    passed = flags.normalise(("--target=x86_64-linux-gnu", *machine, "-fsanitize=address")).passed
+    assert ("-fsanitize=address" in passed) is (machine == ())
+
+
+REJECTED = [
+    # words, those that the compiler does not know, the flag that is named
+    (("-O2", "-Wall"), (), None),
+    (("-O2", "-mno", "-Wall"), ("-mno",), "-mno"),
+    (("-mfpu=neon", "--target=arm-linux-gnueabi"), (), None),
+    (("-mfpu=neon", "-O2"), (), "-mfpu=neon"),
+    (("-I", "no", "-x", "no"), ("no",), "-I no"),
+]
+
+
+@pytest.mark.parametrize(("words", "unknown", "rejected"), REJECTED)
+def test_the_first_flag_that_a_compiler_rejects(words, unknown, rejected):
+    """A flag of one machine is known with its target alone, which the compiler may read later."""
+
+    def accepts(some):
+        return not set(unknown) & set(some) and ("-mfpu=neon" not in some or some[0] == "--target=arm-linux-gnueabi")
+
+    assert flags.first_rejected(words, accepts) == rejected
+
+
 PRECOMPILED = ["cfg.h.pch", "cfg.h.gch", "cfg.pch", "cfg.h.pch/x"]
 
 

@@ -47,6 +47,12 @@ def written(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
+def test_a_declared_function_has_no_body(tmp_path):
+    written(tmp_path, {"a.h": GOOD, "b.h": f"int f(int n);\n{IF_DEF}"})
+    found = report(tmp_path, tmp_path / "a.h", tmp_path / "b.h")
+    assert ["that `#if` leaves out" in reason for reason in reasons(found)] == [True]
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("files", "words", "status"), FILES.values(), ids=FILES)
 def test_files(tmp_path, files, words, status):

@@ -77,6 +77,13 @@ def test_an_error_that_cannot(here, text):
     assert (struct.problem, struct.bit_size) == (None, 64 if "*p" in text or "b : 3" in text else 32)
 
 
+def test_an_error_in_a_header_that_is_included_first(here):
+    (here / "t.h").write_text("struct s { int a; };")
+    (here / "first.h").write_text('\n\n\n#include "gone.h"\n')
+    [struct] = clang.read("t.h", ONE, ReadOptions(flags=("-include", "first.h"))).structs
+    assert (struct.problem or "").startswith("first.h:4:10: error: 'gone.h' file not found")
+
+
 def test_a_struct_that_errors_may_have_swallowed(here):
     (here / "t.h").write_text("struct __packed s { int a; };\n")
     reading = clang.read("t.h", ONE, ReadOptions())

@@ -233,6 +233,7 @@ PLACES = [
     ("without overlap", 24, (("a", 4, 0), ("b", 8, 8), ("c", 4, 16)), (0, 8, 16)),
     ("with room to spare", 20, (("a", 1, 0), ("b", 8, 8), ("c", 4, 12)), None),
     ("without room", 16, (("a", 4, 0), ("b", 8, 4), ("c", 4, 8)), None),
+    ("where the next one stands", 12, (("a", 4, 0), ("b", 4, 8), ("c", 4, 8)), None),
     ("behind the end", 10, (("a", 4, 0), ("b", 8, 8)), None),
 ]
 
