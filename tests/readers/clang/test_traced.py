@@ -70,6 +70,7 @@ def traced(folder: Path, *command: str, text: str = "") -> tuple[str, subprocess
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(folder),
         "TMPDIR": str(temporary),
+        "LAYOUTLINT_NO_CACHE": "1",  # what the cache writes is traced in tests/readers/cache
     }
     done = subprocess.run(
         ["strace", "-f", "-y", "-s", "4096", "-o", log, "-e", f"trace={CALLS}", sys.executable, "-P", *command],
