@@ -149,7 +149,8 @@ def _geometry(struct: dict[str, Any]) -> Iterator[str]:
     """Fields and holes lie inside the struct, and no hole where a field is."""
     size, name = struct["size"], struct["name"]
     if size is None:
-        if struct["fields"] or struct["holes"]:
+        shown = [field["path"] for field in struct["fields"] if field["offset"] is not None]
+        if struct["holes"] or shown or (struct["fields"] and struct["problem"] is None):
             yield f"{name} has no size, and has fields"
         return
     if size < 0 or (struct["align"] is not None and struct["align"] < 1):

@@ -119,7 +119,8 @@ def test_hook(hooks, cache, tmp_path, hook, args, files, status, said):
         (tmp_path / name).write_text(content if isinstance(content, str) else content.read_text())
     git(tmp_path, "add", "-A")
     done = pre_commit(tmp_path, cache, "run", "--color", "never")
-    assert (done.returncode, said in done.stdout) == (status, True), done.stdout + done.stderr
+    unwrapped = " ".join(done.stdout.split())
+    assert (done.returncode, said in unwrapped) == (status, True), done.stdout + done.stderr
 
 
 BASE = {"layoutlint.toml": EXAMPLE / "layoutlint.toml", "my headers/pad.h": "struct pad { char bytes[64]; };\n",
