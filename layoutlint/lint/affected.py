@@ -233,18 +233,23 @@ class _Part(Record, dict=True):
 
     def _add_definer(self, hits: _Hits, file: str, rules: list[Rule]) -> None:
         """Add a file if the change touches a file that it includes, or a rule on one of its structs."""
-        differences = self.search.change.differences
         closure = self.part.inclusion.closure(file)
+        differences = self.search.change.differences
+        is_touched = not any(closure.isdisjoint(difference.paths) for difference in differences)
+        affected = self._touched_rules(closure, rules)
+        if is_touched:
+            hits.structs |= text_search.defined_in(text_search.content(file))
+        if affected or (is_touched and file in self.part.marked):
+            self._add(hits, file, file, affected)
+
+    def _touched_rules(self, closure: set[str], rules: list[Rule]) -> set[Rule]:
+        """Return the rules that differ from each parent, or whose struct includes a file that does."""
+        differences, changed = self.search.change.differences, self.search.changed_rules
         is_touched = [not closure.isdisjoint(difference.paths) for difference in differences]
-        changed = self.search.changed_rules
-        affected = {
+        return {
             rule for rule in rules
             if all(touched or rule in new for touched, new in zip(is_touched, changed, strict=True))
         }  # fmt: skip
-        if all(is_touched):
-            hits.structs |= text_search.defined_in(text_search.content(file))
-        if affected or (all(is_touched) and file in self.part.marked):
-            self._add(hits, file, file, affected)
 
     def _add_context(self, hits: _Hits, file: str) -> None:
         """Add a changed file that includes a definer, if its macros or containers can affect a layout."""
@@ -252,13 +257,25 @@ class _Part(Record, dict=True):
         if self.search.options.comments:
             hits.inputs.append(file)
             hits.structs |= text_search.defined_in(text)
-        for definer in self.part.inclusion.closure(file).intersection(self.rules_by_file) - {file}:
-            rules = set(self.rules_by_file[definer])
-            if not self._gives_macros(file, definer):
+        closure = self.part.inclusion.closure(file)
+        definers = sorted(closure.intersection(self.rules_by_file) - {file})
+        macros = self._macros(file, text) if definers else frozenset()
+        for definer in definers:
+            used = _WORD.findall(text_search.content(definer))
+            rules = self._touched_rules(closure, self.rules_by_file[definer])
+            if macros is not None and macros.isdisjoint(used):
                 rules = {rule for rule in rules if self.search.embedded.matches(rule.struct)}
                 rules = {rule for rule in rules if rule.struct.encode() in text}
             if rules:
                 self._add(hits, file, definer, rules)
+
+    def _macros(self, file: str, text: bytes) -> frozenset[bytes] | None:
+        """Return the macros that a changed file defines, or did before; None if it packs structs."""
+        olds = (difference.old_content(file) for difference in self.search.change.differences)
+        texts = [text, *filter(None, olds)]
+        if any(map(_PACKING.search, texts)):
+            return None
+        return frozenset(name for each in texts for name in _MACRO.findall(each))
 
     def _add(self, hits: _Hits, file: str, definer: str, rules: set[Rule]) -> None:
         """Add rules on structs of a definer, to be judged in a file."""
@@ -270,14 +287,6 @@ class _Part(Record, dict=True):
         if self.part.tree is not None:
             header = os.path.relpath(definer, self.part.tree.source)
             hits.hints += [StructIntent(name, Source(_HINTS), header) for name in sorted(names)]
-
-    def _gives_macros(self, file: str, definer: str) -> bool:
-        """Return whether a changed file defines macros that a definer uses, or did before the change."""
-        olds = (difference.old_content(file) for difference in self.search.change.differences)
-        texts = [text_search.content(file), *filter(None, olds)]
-        macros = {name for text in texts for name in _MACRO.findall(text)}
-        used = set(_WORD.findall(text_search.content(definer)))
-        return not macros.isdisjoint(used) or any(map(_PACKING.search, texts))
 
     def _kernel_inputs(self, hits: _Hits, tree: kernel_tree.Tree) -> Iterator[str]:
         """Yield the tree, which reads the headers of many structs together, and files with annotations."""
