@@ -46,6 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
+    if wanted:
+        items.sort(key=lambda item: item.get_closest_marker("real") is None)  # the longest first, so that none is left alone
 
 
 def _sample(items: list[pytest.Item]) -> None:

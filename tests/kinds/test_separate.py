@@ -7,6 +7,8 @@ import pytest
 from layoutlint.judgement.context import NoSuchField
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.kinds.separate import Separate
+from layoutlint.model.ctype import CType
+from layoutlint.model.record import replace
 from tests.harness.build import context, flexible, member, struct
 from tests.kinds.structs import BITS, EMPTY, LINES, NESTED, UNION, WORDS
 
@@ -63,6 +65,15 @@ CASES = [
 def test_separate(of_struct, groups, outcome, bases, message):
     verdict = Separate(tuple(map(tuple, groups))).check(context(of_struct))
     assert (verdict.outcome, verdict.bases, verdict.message) == (outcome, bases, message)
+
+
+@pytest.mark.parametrize(("groups", "outcome"), [
+    ([["@type:long int"], ["@type:long int"]], Outcome.KEPT), ([["@type:long int"], ["in.y"]], Outcome.AT_RISK),
+])  # fmt: skip
+def test_a_pair_inside_a_named_struct_is_of_that_struct_unless_the_rule_names_a_field(groups, outcome):
+    inner = replace(member("in", 0, 16, member("x", 0, 8), member("y", 8, 8)), type=CType("struct in"))
+    judged = replace(context(struct("outer", 16, inner)), is_one_of_many=True)
+    assert Separate(tuple(map(tuple, groups))).check(judged).outcome is outcome
 
 
 def test_advice_is_what_it_takes():

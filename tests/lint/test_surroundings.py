@@ -135,6 +135,8 @@ VERDICTS = [
      + table("inode", "line", op="cold", flags="cold"), [("inode", "sem", "kept", [])]),
     ("an exception that means nothing", INODE, rule("isolated", fields='["*"]', **{"except": '["@cold"]'}) + table("inode", "line"),
      [("inode", "sem", "broken", [0])]),
+    ("elements that fail at other bases", "struct many { long first; struct sem sem[6]; long last; } many;",
+     APART + table("many", first="hot-read", last="hot-read"), [("many", "sem[6]", "broken", EVERY8)]),
     ("elements of an array", "struct many { struct sem sem[40]; } many;", rule("isolated", fields='["owner"]'),
      [("many", "sem[40]", "broken", EVERY8)]),
     ("members of a union beside it", "union u { struct sem sem; struct { long a[30]; } other; } u;",

@@ -19,8 +19,8 @@ ASKED = (
 @pytest.mark.parametrize("asked", ASKED, ids=[f"{row[0]} {row[-1]}" for row in ASKED])
 def test_the_same_for_any_number_of_processes(kernel, name, asked):
     told = []
-    for jobs in ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "5")):
+    for jobs in ((), ("--jobs", "1"), ("--jobs", "5")):  # without the option, as many as there are processors
         done = command.run(asked[0], kernel(name), *asked[1:], *jobs)
         told.append((done.returncode, done.stdout, done.stderr))
     assert len(told[0][1]) > 1_000
-    assert told[1:] == told[:1] * 3
+    assert told[1:] == told[:1] * 2

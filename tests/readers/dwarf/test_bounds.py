@@ -162,6 +162,13 @@ def test_a_bit_field_far_before_its_storage(tmp_path, left, value, offset):
     assert found.fields[0].bit_offset == offset
 
 
+def test_a_bit_field_before_its_struct_is_refused(tmp_path):
+    path = tmp_path / "file.o"
+    path.write_bytes(bit_field("data1", 32, storage=0))
+    reading = read(str(path), Wanted(frozenset("s")), ReadOptions())
+    assert (reading.structs, "member b stands outside its struct" in str(reading.unread)) == ((), True)
+
+
 LENGTHS = (0, 1, 2, 0x7F, 0x80, 0x81, 0xFF, 0x100, 0x101, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x10001, 0x7FFFFFFF,
            0x80000000, 0xFFFFFFFF, 0x100000000, 0x100000001, 1 << 55)  # fmt: skip
 GCCS = ("gcc", "gcc-9", "gcc-10", "gcc-11", "gcc-12", "gcc-13", "gcc-14", "gcc-15", "gcc-16")

@@ -181,16 +181,16 @@ def test_alignment(tmp_path):
     struct inner { char c; long l; };
     struct packed_inner { char c; long l; } __attribute__((packed));
     struct s { char a; wide_t w; char b __attribute__((aligned(32))); long double d; struct inner i;
-               struct packed_inner p; short h[3]; __int128 x; } __attribute__((aligned(64)));
+               struct packed_inner p; short h[3]; __int128 x; int n __attribute__((aligned(2))); } __attribute__((aligned(64)));
     struct s v;"""
     struct = one(read(compiled(tmp_path, "gcc", "-g", text=text), "s"))
     assert struct.align == 64
     assert [(f.name, f.align) for f in struct.fields] == [
-        ("a", 1), ("w", 16), ("b", 32), ("d", 16), ("i", 8), ("p", 1), ("h", 2), ("x", 16),
+        ("a", 1), ("w", 16), ("b", 32), ("d", 16), ("i", 8), ("p", 1), ("h", 2), ("x", 16), ("n", 4),
     ]  # fmt: skip
     struct = one(read(compiled(tmp_path, "clang", "-g", "-m32", text=text.replace("__int128", "long long")), "s"))
     assert {f.name: f.align for f in struct.fields} == {
-        "a": 1, "w": 16, "b": 32, "d": 4, "i": 4, "p": 1, "h": 2, "x": 4,
+        "a": 1, "w": 16, "b": 32, "d": 4, "i": 4, "p": 1, "h": 2, "x": 4, "n": 4,
     }  # fmt: skip
 
 
