@@ -93,7 +93,8 @@ def possible(
     likely = _highest(natural & fits)
     if not unstated:
         return likely, likely | _highest(widest & fits)
-    alignments = under_pragma & fits | 1 | _hidden_alignments(fields, fits, size, unstated, target)
+    hidden = _hidden_alignments(fields, is_union, fits, size, unstated, target)
+    alignments = under_pragma & fits | 1 | hidden
     alignments = alignments & -least or alignments
     if stated is not None:  # members may raise it
         alignments = stated | alignments & -stated
@@ -192,11 +193,13 @@ def _highest(alignments: int) -> int:
     return 1 << alignments.bit_length() - 1
 
 
-def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: int, target: Target) -> int:
+def _hidden_alignments(
+    fields: Sequence[Field], is_union: bool, fits: int, size: int, unstated: int, target: Target
+) -> int:
     """Return the alignments that facts missing in the input can cause, limited to those that fit the size."""
     if unstated & _ALIGNED:
         return fits
-    alignments = 0
+    alignments = _unnamed_alignments(fields, size, is_union, fits)
     if unstated & _AS_LARGE and size & -size == size and _has_machine_mode(fields, size, target):
         alignments |= (2 * size - 1) & -min(size, _LARGEST_INTEGER)
     if unstated & _WITHOUT_NAME:  # their types can be `aligned` themselves
@@ -204,7 +207,6 @@ def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: 
     if target.name in _ALIGNED_BY_UNNAMED:
         alignments |= _UNNAMED
     if unstated & _BIT_FIELDS:
-        alignments |= 0 if fields else _UNNAMED  # only unnamed bit-fields, which count for `ms_struct`
         for member in fields:
             if not member.is_bitfield and not (unstated & _WHOLE and may_be_whole(member)):
                 continue
@@ -215,6 +217,49 @@ def _hidden_alignments(fields: Sequence[Field], fits: int, size: int, unstated: 
                     ((member.bit_offset & -member.bit_offset) >> 2) - 1 if member.bit_offset else fits
                 )
     return alignments & fits
+
+
+def _unnamed_alignments(fields: Sequence[Field], size: int, is_union: bool, fits: int) -> int:
+    """Return the alignments that unnamed bit-fields can cause, which debug information omits.
+
+    In an `ms_struct`, they align the struct like named ones. One with bits leaves a gap that the alignments of
+    the named members do not explain. One without bits can only be behind a bit-field.
+    """
+    alignments, reached, natural = 0, 0, 1
+    for member in fields:
+        align = max((member.possible or member.align or 1) | member.requested_align, 1)
+        natural |= align
+        if is_union:
+            reached = max(reached, member.bit_size or 0)
+            continue
+        start = member.bit_offset
+        if start > reached:
+            alignments |= _gap_alignments(reached, start, align)
+        if member.bit_size is None:  # its end, and gaps behind it, are not known
+            reached = size * 8
+        elif start + member.bit_size >= reached:
+            reached = start + member.bit_size
+            if member.is_bitfield and reached % 16 == 0:
+                alignments |= (reached >> 2 & -(reached >> 2)) - 1
+    if size * 8 > reached:
+        alignments |= _gap_alignments(0 if is_union else reached, size * 8, natural, reached)
+    return alignments & fits
+
+
+def _gap_alignments(start: int, stop: int, align: int, reached: int | None = None) -> int:
+    """Return the alignments of unnamed bit-fields that can be in a gap, or behind it if they have no bits.
+
+    The set is empty if `align`, a set of alignments in bytes, explains that the gap ends at `stop`. All offsets
+    are in bits; `reached` is where the members end, if unnamed bit-fields can be before that.
+    """
+    step = _highest(align) * 8
+    if -(-(start if reached is None else reached) // step) * step >= stop:
+        return 0
+    first, last = -(-start // 8), stop // 8
+    largest = _FOR_EMPTY
+    while largest > 1 and -(-first // largest) * largest > last:
+        largest //= 2
+    return 2 * largest - 1
 
 
 def _has_machine_mode(fields: Sequence[Field], size: int, target: Target) -> bool:

@@ -262,7 +262,7 @@ class Maker:
             said.append("packed")
         if chance.random() < 0.2:
             said.append(f"aligned({chance.choice(_ALIGNS)})")
-        if self.words.long_bits and chance.random() < 0.01:
+        if self.words.long_bits and chance.random() < 0.06:
             said.append("ms_struct")
         text = f"__attribute__(({', '.join(said)}))" if said else ""
         return (text, "") if chance.random() < 0.5 else ("", text)

@@ -320,6 +320,25 @@ SHAPES = {
     "gcc, an enumeration that it aligns to its size": (
         ("gcc-12", "-m32"), "struct s", 8,
         "enum huge { A = 1ll << 32 }; struct s { enum huge b; int a[2]; } __attribute__((ms_struct));"),
+    "gcc, a bit-field without a name in a gap of an ms_struct": (
+        ("gcc-12",), "struct s", 4, "struct s { char a; int : 16; char b; } __attribute__((ms_struct));"),
+    "gcc, one behind all members": (
+        ("gcc-12",), "struct s", 8, "struct s { char a; long long : 3; } __attribute__((ms_struct));"),
+    "gcc, one in a union": (("gcc-12",), "union s", 4, "union s { char a; int : 3; } __attribute__((ms_struct));"),
+    "gcc, one of an aligned type": (
+        ("gcc-12",), "struct s", 16,
+        "typedef int u __attribute__((aligned(32))); struct s { char a; u : 3; char b; } __attribute__((ms_struct));"),
+    "gcc, one without bits, which leaves a gap": (
+        ("gcc-12",), "struct s", 8, "struct s { char a : 1; long long : 0; char b; } __attribute__((ms_struct));"),
+    "gcc, one without bits, which leaves none": (
+        ("gcc-12",), "struct s", 8,
+        "struct s { int a : 32; int b : 32; long long : 0; int c; int d; } __attribute__((ms_struct));"),
+    "gcc, an ms_struct without other members": (
+        ("gcc-12",), "struct s", 4, "struct s { int : 16; } __attribute__((ms_struct));"),
+    "clang, a bit-field without a name in a gap of an ms_struct": (
+        ("clang-22",), "struct s", 4, "struct s { char a; int : 16; char b; } __attribute__((ms_struct));"),
+    "clang, one without bits, which leaves none": (
+        ("clang-22",), "struct s", 8, "struct s { int a : 32; int b : 32; long long : 0; } __attribute__((ms_struct));"),
     "gcc, a packed vector in a struct that is aligned to a part of it": (
         ("mips-linux-gnu-gcc",), "struct s", 8,
         "typedef int u __attribute__((vector_size(16))) __attribute__((aligned(2)));\n"
