@@ -222,8 +222,8 @@ def _hidden_alignments(
 def _unnamed_alignments(fields: Sequence[Field], size: int, is_union: bool, fits: int) -> int:
     """Return the alignments that unnamed bit-fields can cause, which debug information omits.
 
-    In an `ms_struct`, they align the struct like named ones. One with bits leaves a gap that the alignments of
-    the named members do not explain. One without bits can only be behind a bit-field.
+    In an `ms_struct`, they align the struct like named ones. One with bits leaves a gap that the alignments
+    of the named members do not explain. One without bits can only be behind a bit-field.
     """
     alignments, reached, natural = 0, 0, 1
     for member in fields:
@@ -249,8 +249,8 @@ def _unnamed_alignments(fields: Sequence[Field], size: int, is_union: bool, fits
 def _gap_alignments(start: int, stop: int, align: int, reached: int | None = None) -> int:
     """Return the alignments of unnamed bit-fields that can be in a gap, or behind it if they have no bits.
 
-    The set is empty if `align`, a set of alignments in bytes, explains that the gap ends at `stop`. All offsets
-    are in bits; `reached` is where the members end, if unnamed bit-fields can be before that.
+    The set is empty if `align`, a set of alignments in bytes, explains that the gap ends at `stop`. All
+    offsets are in bits; `reached` is where the members end, if unnamed bit-fields can be before that.
     """
     step = _highest(align) * 8
     if -(-(start if reached is None else reached) // step) * step >= stop:
