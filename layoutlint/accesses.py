@@ -54,8 +54,8 @@ class Log:
         self.real_paths: dict[str, str] = {}
         self.states: dict[str, State | None] = {}
         """Files whose times, size or permissions decided something."""
-        self.shared: dict[int, Log] = {}
-        """Logs that other logs share and that can still grow, by identity; part of this one at its end."""
+        self.shared: dict[Log, None] = {}
+        """Logs that other logs share and that can still grow; part of this one at its end."""
         self.obstacle: str | None = None
         """Why the result may differ next time although all answers are the same; None if it cannot."""
 
@@ -93,7 +93,7 @@ class Log:
 
     def end(self) -> None:
         """Record the answers of shared logs."""
-        for log in self.shared.values():
+        for log in self.shared:
             self.add(log)
         self.shared = {}
 
@@ -154,7 +154,7 @@ class SharedLog:
             yield
         finally:
             _log = outer
-            outer.shared[id(self._log)] = self._log
+            outer.shared[self._log] = None
 
 
 def begin_process() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from math import prod
 
 from layoutlint.errors import LayoutlintError
@@ -64,6 +65,8 @@ class Container(Record, frozen=True):
     """The arrays on the path, outermost first."""
     through: tuple[str, ...]
     """The named structs and unions between the two, outermost first; empty for a direct container."""
+    definition: int = 0
+    """The number of the container's definition in its index: all places in one container have the same."""
 
     @property
     def offset(self) -> int:
@@ -120,6 +123,15 @@ class Index:
     def definitions(self, name: str) -> tuple[Struct, ...]:
         """Return every distinct definition with a tag, or with a typedef that stands for a struct."""
         return tuple(struct for struct, _ in _sort_definitions(self._nodes_named(name)))
+
+    def definitions_like(self, patterns: Iterable[str]) -> list[Struct]:
+        """Return every distinct definition that a name or fnmatch pattern refers to, sorted by name."""
+        wanted = tuple(patterns)
+        names = (name for name in self.names if any(fnmatchcase(name, pattern) for pattern in wanted))
+        nodes = dict.fromkeys(
+            node for name in names for _, node in _sort_definitions(self._nodes_named(name))
+        )
+        return [node.struct for node in nodes if node.struct is not None]
 
     def merged_definition(self, struct: Struct) -> Struct:
         """Return the definition into which a struct of the input was merged. Raises KeyError."""
@@ -365,6 +377,7 @@ def _walk_paths(
                     extended.bit_offset,
                     extended.arrays,
                     way.through,
+                    top.number,
                 )
             else:
                 waiting.append((child, extended))

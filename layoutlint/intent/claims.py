@@ -253,19 +253,13 @@ def _first_field(layout: Layout, file: str, attached: AttachedComment) -> Place 
 def _first_number(placed: list[_PlacedComment], line_size: int) -> int:
     """Return 0 or 1, the number of a struct's first line that makes more of its comments true."""
     numbers = [
-        (comment, int(match[1]))
+        ({(base + comment.place.offset) // line_size for base in (0, line_size - 1)}, int(match[1]))
         for comment in placed
         if (match := _NUMBERED.match(comment.attached.comment.text))
     ]
     if any(number == 0 for _, number in numbers):
         return 0
-    reach = {
-        id(comment): {(base + comment.place.offset) // line_size for base in (0, line_size - 1)}
-        for comment, _ in numbers
-    }
-    return max(
-        (0, 1), key=lambda guess: sum(number - guess in reach[id(comment)] for comment, number in numbers)
-    )
+    return max((0, 1), key=lambda first: sum(number - first in lines for lines, number in numbers))
 
 
 def _position_kind(placed: _PlacedComment, first_number: int) -> Kind | None:

@@ -14,6 +14,7 @@ from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Selection
 from layoutlint.lint.unused import why_nothing_was_judged
 from layoutlint.model.reading import Omission
+from layoutlint.model.struct_table import StructTable
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import quantity
@@ -36,9 +37,6 @@ def coverage_of(
     unresolved = [Unresolved(rule.id, why_nothing_was_judged(rule, inputs, hints)) for rule in structless]
     judged = [f for f in findings if not f.rule.kind.traits.is_built_in]
     unresolved += [Unresolved(f.rule.id, finding_message(f)) for f in judged if f.verdict.is_missing_field]
-    structs = {id(f.struct) for f in judged if f.struct is not None}
-    if any(rule.guess for rule in rules):  # guesses judge every struct of an input
-        structs |= {id(s) for i in inputs for s in i.reading.structs if s.bit_size is not None or s.problem}
     unresolved += [
         Unresolved(str(f.rule.source), finding_message(f))
         for f in unused_intent
@@ -47,12 +45,31 @@ def coverage_of(
     return Coverage(
         rules=len(rules),
         applied=len({f.rule for f in judged if f.verdict.outcome is not Outcome.UNKNOWN}),
-        structs=len(structs),
+        structs=_count_structs(inputs, rules, judged),
         unresolved=tuple(dict.fromkeys(unresolved)),
         skipped=tuple(SkippedRule(r.id, reason) for r, reason in reasons.items() if r not in judging),
         not_covered=omitted,
         overridden=tuple(dict.fromkeys(text for i in inputs for pack in i.packs for text in pack.overridden)),
     )
+
+
+def _count_structs(inputs: list[JudgedInput], rules: tuple[Rule, ...], findings: list[Finding]) -> int:
+    """Return how many structs of the inputs were judged."""
+    by_input: dict[str, StructTable[bool]] = {}
+    structs = [(finding.input, finding.struct) for finding in findings if finding.struct is not None]
+    if any(rule.guess for rule in rules):  # guesses judge every struct of an input
+        readings = [judged.reading for judged in inputs]
+        structs += [
+            ((*struct.files, reading.path)[0], struct)
+            for reading in readings
+            for struct in reading.structs
+            if struct.bit_size is not None or struct.problem
+        ]
+    for path, struct in structs:
+        table = by_input.setdefault(path, StructTable())
+        if not table.find(struct):
+            table.add(struct, True)
+    return sum(map(len, by_input.values()))
 
 
 def assumption_notes(judged: JudgedInput) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layoutlint.geometry.alignment_proofs import Proofs
@@ -49,15 +48,12 @@ class Surroundings(Record, frozen=True):
 
     def definitions(self, target: Target, names: Iterable[str]) -> list[Struct]:
         """Return every definition with a known layout that one of some names and patterns refers to."""
-        index = self.indices[target]
-        patterns = tuple(names)
-        structs = {
-            id(struct): struct
-            for name in index.names
-            if any(fnmatchcase(name, pattern) for pattern in patterns)
-            for struct in index.definitions(name)
-        }
-        return [s for s in structs.values() if s.bit_size is not None and s.problem is None]
+        structs = self.indices[target].definitions_like(names)
+        return [s for s in structs if s.bit_size is not None and s.problem is None]
+
+    def for_input(self, number: int) -> Surroundings:
+        """Return the surroundings of the structs of one input, by its number in the order of reading."""
+        return self
 
     @property
     def is_random(self) -> bool:
@@ -65,8 +61,8 @@ class Surroundings(Record, frozen=True):
         return False
 
     def shape(self, struct: Struct) -> Shape | None:
-        """Return the possible layouts of a struct in a build without a known seed; None for the declared one.
+        """Return the possible layouts of a struct of the input; None if it has its declared one.
 
-        Raises CannotTell.
+        A build without a known seed can choose among several. Raises CannotTell.
         """
         return None

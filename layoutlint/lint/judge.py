@@ -14,7 +14,6 @@ from layoutlint.judgement.finding import Definition, Finding
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.judgement.verdict import Outcome, Verdict, unknown
 from layoutlint.lint import unknown_alignments
-from layoutlint.lint.embedding import Surroundings
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.options import Options
 from layoutlint.lint.placing import PlacementTable, RulePlacements
@@ -28,7 +27,7 @@ _MOST_FINDINGS = 2_000_000
 """The most findings of a run, each of about 1 KB; guesses on a kernel make 100,000."""
 
 
-def judge_all(inputs: Sequence[JudgedInput], options: Options, surroundings: Surroundings) -> list[Finding]:
+def judge_all(inputs: Sequence[JudgedInput], options: Options) -> list[Finding]:
     """Judge all inputs by all of their packs.
 
     Raises RuleFileError with all mistakes in rule files that only the inputs show, and UsageError for too
@@ -36,7 +35,7 @@ def judge_all(inputs: Sequence[JudgedInput], options: Options, surroundings: Sur
     """
     mistakes: list[str] = []
     defined = frozenset(s.name for each in inputs for s in each.reading.structs if not _is_declaration(s))
-    every = (f for each in inputs for f in judge_input(each, options, defined, surroundings, mistakes))
+    every = (f for each in inputs for f in judge_input(each, options, defined, mistakes))
     findings = list(islice(every, _MOST_FINDINGS + 1))
     if len(findings) > _MOST_FINDINGS:
         raise UsageError(
@@ -52,7 +51,6 @@ def judge_input(
     judged: JudgedInput,
     options: Options,
     defined: frozenset[str] = frozenset(),
-    surroundings: Surroundings | None = None,
     mistakes: list[str] | None = None,
 ) -> Iterator[Finding]:
     """Judge every definition of a struct in an input by the rules on it; skip rules on structs that it lacks.
@@ -64,7 +62,7 @@ def judge_input(
         table = PlacementTable(
             pack,
             judged.reading,
-            surroundings or Surroundings(),
+            judged.surroundings,
             options.line_size,
             options.min_align,
             judged.line_attribute(options.read.sources),

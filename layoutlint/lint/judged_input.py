@@ -8,6 +8,7 @@ from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
+from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record
 
@@ -17,6 +18,8 @@ class JudgedInput(Record, frozen=True, dict=True):
 
     reading: Reading
     packs: tuple[Pack, ...]
+    surroundings: Surroundings = Surroundings()
+    """The structs that can contain those of the input."""
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

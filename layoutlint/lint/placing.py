@@ -17,6 +17,7 @@ from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.storage import EMBEDDED, Storage
+from layoutlint.model.struct_table import StructTable
 from layoutlint.model.structs import Struct
 from layoutlint.model.target import Target
 from layoutlint.phrases import first_few
@@ -45,11 +46,13 @@ class RulePlacements(Record, frozen=True):
     """Whether `line_size` is the size of an aligned pair of lines."""
     attribute: str = LINUX_ATTRIBUTE
     """What aligns a declaration to a line in the source."""
-    _embedded_cases: dict[tuple[int, bool], tuple[Case, ...]] = field(default_factory=dict)
-    """The cases of embedded structs, by identity of the struct and `is_settled`: a struct can have hundreds
-    of containers and several rules."""
+    _embedded_cases: dict[bool, StructTable[tuple[Case, ...]]] = field(
+        default_factory=lambda: {False: StructTable(), True: StructTable()}
+    )
+    """The cases of embedded structs, by `is_settled`: a struct can have hundreds of containers and several
+    rules."""
     _containers: list[dict[int, list[tuple[Container, Context]]]] = field(default_factory=list)
-    """The result of `structs_with_accesses`, by identity of the container; empty until it is computed."""
+    """The result of `structs_with_accesses`, by the definition of the container; empty until computed."""
     _finder: Finder = field(default_factory=Finder)
 
     def for_pairs(self, target: Target) -> RulePlacements:
@@ -67,10 +70,9 @@ class RulePlacements(Record, frozen=True):
         """
         storage = self._storage(layout.struct, layout)
         if storage is not None and storage.word == EMBEDDED:
-            key = id(layout.struct), is_settled
-            if key not in self._embedded_cases:
-                self._embedded_cases[key] = self._cases_in_containers(layout.struct, is_settled)
-            return self._embedded_cases[key]
+            known = self._embedded_cases[is_settled]
+            cases = known.find(layout.struct)
+            return cases or known.add(layout.struct, self._cases_in_containers(layout.struct, is_settled))
         likely = self._placements(layout, storage, layout.align)
         if len(layout.alignments) == 1:
             return (Case(likely, layout.alignments),)
@@ -92,17 +94,18 @@ class RulePlacements(Record, frozen=True):
         return Context(layout, placements, accesses, storage, self.min_align, self._finder, is_one_of_many)
 
     def structs_with_accesses(
-        self, container: Struct, placements: Placements
+        self, container: Container, placements: Placements
     ) -> list[tuple[Container, Context]]:
         """Return the structs in a container for which the rule file declares accesses. Raises CannotTell."""
         if not self._containers:
             by_container: dict[int, list[tuple[Container, Context]]] = {}
-            for struct in self.surroundings.definitions(container.target, self.pack.structs_with_accesses):
+            target = container.struct.target
+            for struct in self.surroundings.definitions(target, self.pack.structs_with_accesses):
                 context = self.context(Layout(struct), placements)
                 for way in self.surroundings.containers(struct):
-                    by_container.setdefault(id(way.struct), []).append((way, context))
+                    by_container.setdefault(way.definition, []).append((way, context))
             self._containers.append(by_container)
-        return self._containers[0].get(id(container), [])
+        return self._containers[0].get(container.definition, [])
 
     def _placements(self, layout: Layout, storage: Storage | None, align: Alignment) -> Placements:
         placements = placement.placements(layout, self.line_size, self.min_align, storage, align)

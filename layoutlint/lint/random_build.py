@@ -15,6 +15,7 @@ from layoutlint.lint.reading import Inputs, read_inputs
 from layoutlint.model import possible_alignments
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import Record, field, replace
+from layoutlint.model.struct_table import StructTable
 from layoutlint.model.structs import Field, Struct
 from layoutlint.model.target import Target
 from layoutlint.model.wanted import Wanted
@@ -30,6 +31,10 @@ _DRAWN = 400
 """How many orders of a container are drawn at random before all orders are counted."""
 
 
+_Containers = dict[int, Struct]
+"""Structs that contain others, by `Container.definition`."""
+
+
 class DeclaredInputs(Record, frozen=True):
     """The inputs as they declare their structs, with the structs on which the layouts depend."""
 
@@ -37,7 +42,7 @@ class DeclaredInputs(Record, frozen=True):
     embedded: dict[str, list[Reading]]
     """By the path of an input: readings of the structs that its structs embed, and of the marked ones."""
     surroundings: Surroundings
-    containers: dict[Target, tuple[Struct, ...]]
+    containers: dict[Target, _Containers]
     """The structs that contain a struct which rule files declare as embedded."""
 
     def embedded_in(self, path: str) -> list[Reading]:
@@ -83,7 +88,7 @@ def _read_dependencies(
     containers = {
         target: _containers_of(surroundings, target, structs, names) for target in surroundings.indices
     }
-    holders = [struct for of_target in containers.values() for struct in of_target]
+    holders = [struct for of_target in containers.values() for struct in of_target.values()]
     wanted = randomisation.embedded_names((*structs, *holders)) | {struct.name for struct in holders} | marked
     embedded: dict[str, list[Reading]] = {}
     paths = tuple(dict.fromkeys(reading.path for reading in readings))
@@ -94,17 +99,17 @@ def _read_dependencies(
 
 def _containers_of(
     surroundings: Surroundings, target: Target, structs: Iterable[Struct], names: frozenset[str]
-) -> tuple[Struct, ...]:
+) -> _Containers:
     """Return the structs that contain a struct of one of the names, at any depth."""
-    containers: dict[int, Struct] = {}
+    containers: _Containers = {}
     for struct in structs:
         if struct.target == target and any(struct.matches(name) for name in names):
             try:
                 ways = surroundings.containers(struct)
             except CannotTell:
                 continue  # reported when the struct is judged
-            containers.update((id(way.struct), way.struct) for way in ways)
-    return tuple(containers.values())
+            containers.update((way.definition, way.struct) for way in ways)
+    return containers
 
 
 def mark_unknown_orders(inputs_read: Inputs, embedded: frozenset[str], options: ReadOptions) -> Inputs:
@@ -115,19 +120,14 @@ def mark_unknown_orders(inputs_read: Inputs, embedded: frozenset[str], options: 
     readings, surroundings = inputs_read.readings, inputs_read.surroundings
     shuffled = [reading for reading in readings if _is_by_gcc(reading)]
     declared = _read_dependencies(shuffled, surroundings, embedded, options)
-    moved: dict[int, str] = {}
+    moved: dict[tuple[Target, int], str] = {}
     for reading in shuffled:
-        structs = tuple(
-            struct
-            for of_target in declared.containers.values()
-            for struct in of_target
-            if struct.target == reading.target
-        )
-        of_containers = replace(reading, structs=structs)
+        containers = declared.containers.get(reading.target, {})
+        of_containers = replace(reading, structs=tuple(containers.values()))
         marked = _mark_reading(of_containers, declared.embedded_in(reading.path)).structs
-        for old, new in zip(structs, marked, strict=True):
-            if new.problem is not None:
-                moved[id(old)] = f"{new.aggregate} {new.name}: {new.problem}"
+        for definition, struct in zip(containers, marked, strict=True):
+            if struct.problem is not None:
+                moved[reading.target, definition] = f"{struct.aggregate} {struct.name}: {struct.problem}"
     return replace(
         inputs_read,
         readings=[
@@ -176,13 +176,14 @@ def _may_be_reordered(free: UnseededInput, struct: Struct) -> bool:
 class _UnknownOrder(Surroundings, frozen=True):
     """The containers in a build that has shuffled some of them into an unknown order."""
 
-    moved: dict[int, str] = field(default_factory=dict)
-    """The problems of containers, by their identity."""
+    moved: dict[tuple[Target, int], str] = field(default_factory=dict)
+    """The problems of containers, by target and `Container.definition`."""
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded; raises CannotTell."""
         ways = super().containers(struct)
-        problem = next((self.moved[id(way.struct)] for way in ways if id(way.struct) in self.moved), None)
+        problems = (self.moved.get((struct.target, way.definition)) for way in ways)
+        problem = next(filter(None, problems), None)
         if problem is not None:
             raise CannotTell(f"the layout of a container is unreliable: {problem}")
         return ways
@@ -192,19 +193,18 @@ def _with_any_order(
     declared: DeclaredInputs, how: Randomisation, line_size: int | None
 ) -> tuple[list[Reading], Surroundings]:
     """Return the readings and the containers, as any seed can lay them out."""
-    surroundings = _AnyOrder(declared.surroundings.indices, None, line_size)
-    readings = []
+    readings, inputs_free, free_containers = [], [], {}
     for reading in declared.readings:
         free = UnseededInput(reading, declared.embedded_in(reading.path), how)
-        surroundings.free_by_struct.update((id(struct), free) for struct in reading.structs)
         notes = (*reading.notes, *_notes_on_shapes(free, reading.structs))
         readings.append(replace(reading, notes=notes))
-    for target, structs in declared.containers.items():
+        inputs_free.append(free)
+    for target, containers in declared.containers.items():
         embedded = _embedded_of_target(declared, target)
-        if structs and embedded:
-            free = UnseededInput(embedded[0], embedded, how)
-            surroundings.free_by_struct.update((id(struct), free) for struct in structs)
-    return readings, surroundings
+        if containers and embedded:
+            free_containers[target] = UnseededInput(embedded[0], embedded, how)
+    indices = declared.surroundings.indices
+    return readings, _AnyOrder(indices, None, line_size, tuple(inputs_free), free_containers)
 
 
 def _embedded_of_target(declared: DeclaredInputs, target: Target) -> list[Reading]:
@@ -225,8 +225,16 @@ class _AnyOrder(Surroundings, frozen=True):
 
     line_size: int | None = None
     """Bytes in a line; None for the target's."""
-    free_by_struct: dict[int, UnseededInput] = field(default_factory=dict)
-    """What determines the possible layouts, by identity of the struct."""
+    inputs: tuple[UnseededInput, ...] = ()
+    """What determines the possible layouts of the structs of each input."""
+    free_containers: dict[Target, UnseededInput] = field(default_factory=dict)
+    """The same of containers."""
+    own: UnseededInput | None = None
+    """The same of the structs of this input."""
+
+    def for_input(self, number: int) -> Surroundings:
+        """Return the surroundings of the structs of one input."""
+        return replace(self, own=self.inputs[number])
 
     @property
     def is_random(self) -> bool:
@@ -235,24 +243,28 @@ class _AnyOrder(Surroundings, frozen=True):
 
     def shape(self, struct: Struct) -> Shape | None:
         """Return the possible layouts of a struct; None for the declared one. Raises CannotTell."""
-        free = self.free_by_struct.get(id(struct))
-        if free is None:
-            raise CannotTell(f"the layout of {struct.aggregate} {struct.name} in that build was not computed")
-        try:
-            return free.shape_of(struct)
-        except CannotLayOut as why:
-            raise CannotTell(f"its randomised layouts are not known: {why}") from None
+        return _shape(self.own, struct)
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded, in every order; raises CannotTell."""
         places: dict[tuple[object, ...], Container] = {}
         line = line_size or self.line_size or struct.target.line_size
         for way in super().containers(struct):
-            shape = self.shape(way.struct)
+            shape = _shape(self.free_containers.get(struct.target), way.struct)
             for place in [way] if shape is None else _possible_places(way, struct, shape, line):
                 strides = tuple((array.count, array.bit_stride) for array in place.arrays)
-                places.setdefault((id(way.struct), way.path, place.offset % line, strides), place)
+                places.setdefault((way.definition, way.path, place.offset % line, strides), place)
         return list(places.values())
+
+
+def _shape(free: UnseededInput | None, struct: Struct) -> Shape | None:
+    """Return the possible layouts of a struct; None for the declared one. Raises CannotTell."""
+    if free is None:
+        raise CannotTell(f"the layout of {struct.aggregate} {struct.name} in that build was not computed")
+    try:
+        return free.shape_of(struct)
+    except CannotLayOut as why:
+        raise CannotTell(f"its randomised layouts are not known: {why}") from None
 
 
 def _possible_places(way: Container, struct: Struct, shape: Shape, line: int) -> Iterator[Container]:
@@ -292,29 +304,37 @@ def _with_order_of_seed(declared: DeclaredInputs, how: Randomisation) -> tuple[l
     Raises UsageError for a name of a member that does not exist.
     """
     readings: list[Reading] = []
-    declared_structs: dict[int, Struct] = {}
+    declared_structs: list[StructTable[Struct]] = []
     for reading in declared.readings:
         redone = randomisation.relay_structs(reading, declared.embedded_in(reading.path), how)
         readings.append(replace(reading, structs=redone.structs, notes=(*reading.notes, *redone.notes)))
-        pairs = zip(redone.structs, reading.structs, strict=True)
-        declared_structs.update((id(new), old) for new, old in pairs)
-    built_containers: dict[int, Struct] = {}
-    for target, structs in declared.containers.items():
+        table: StructTable[Struct] = StructTable()
+        for new, old in zip(redone.structs, reading.structs, strict=True):
+            table.add(new, old)
+        declared_structs.append(table)
+    built: dict[Target, _Containers] = {}
+    for target, containers in declared.containers.items():
         embedded = _embedded_of_target(declared, target)
-        if structs and embedded:
-            built = randomisation.relay_structs(replace(embedded[0], structs=structs), embedded, how).structs
-            built_containers.update((id(old), new) for old, new in zip(structs, built, strict=True))
-    indices = declared.surroundings.indices
-    return readings, _SeededOrder(indices, None, declared_structs, built_containers)
+        if containers and embedded:
+            of_target = replace(embedded[0], structs=tuple(containers.values()))
+            structs = randomisation.relay_structs(of_target, embedded, how).structs
+            built[target] = dict(zip(containers, structs, strict=True))
+    return readings, _SeededOrder(declared.surroundings.indices, None, tuple(declared_structs), built)
 
 
 class _SeededOrder(Surroundings, frozen=True):
     """The containers in a build whose seed is known."""
 
-    declared: dict[int, Struct] = field(default_factory=dict)
-    """The declared structs, by identity of the struct as it is built."""
-    built: dict[int, Struct] = field(default_factory=dict)
-    """The containers as they are built, by identity of the declared container."""
+    inputs: tuple[StructTable[Struct], ...] = ()
+    """For each input, the declared structs by the structs as they are built."""
+    built: dict[Target, _Containers] = field(default_factory=dict)
+    """The containers as they are built."""
+    own: StructTable[Struct] = field(default_factory=StructTable)
+    """The declared structs of this input."""
+
+    def for_input(self, number: int) -> Surroundings:
+        """Return the surroundings of the structs of one input."""
+        return replace(self, own=self.inputs[number])
 
     @property
     def is_random(self) -> bool:
@@ -323,9 +343,11 @@ class _SeededOrder(Surroundings, frozen=True):
 
     def containers(self, struct: Struct, line_size: int | None = None) -> list[Container]:
         """Return every place in which a struct is embedded; raises CannotTell."""
-        declared = self.declared[id(struct)]
-        ways = super().containers(declared)
-        return [_container_as_built(way, declared, self.built[id(way.struct)]) for way in ways]
+        declared = self.own.find(struct) or struct
+        built = self.built.get(struct.target, {})
+        return [
+            _container_as_built(way, declared, built[way.definition]) for way in super().containers(declared)
+        ]
 
 
 def _container_as_built(way: Container, struct: Struct, new: Struct) -> Container:

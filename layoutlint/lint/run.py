@@ -89,7 +89,7 @@ def report(
         from layoutlint.lint import allocated_arrays  # few runs guess
 
         inputs = allocated_arrays.with_allocated_arrays(inputs, options)
-    findings = judge_all(inputs, options, read_result.surroundings)
+    findings = judge_all(inputs, options)
     idle: list[Suppression] = []
     dropped: tuple[Suppression, ...] = ()
     if intents:
@@ -126,7 +126,7 @@ def _judged_inputs(
 ) -> tuple[list[JudgedInput], list[Intent]]:
     """Return each input with its packs and those of annotations, marks and comments; and the annotations."""
     inputs, intents = [], []
-    for reading in read_result.readings:
+    for number, reading in enumerate(read_result.readings):
         own = _with_placements(packs + (kernel_packs if reading.is_kernel else ()))
         active = own
         if options.annotations:
@@ -143,7 +143,7 @@ def _judged_inputs(
             active += group_mark_packs(marked, own)
         if read_result.claims is not None:
             active += read_result.claims.packs_for(reading, own)
-        inputs.append(JudgedInput(reading, active))
+        inputs.append(JudgedInput(reading, active, read_result.surroundings.for_input(number)))
     return inputs, intents
 
 

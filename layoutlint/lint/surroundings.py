@@ -200,7 +200,7 @@ def _check_container(
     try:
         for spot in spots(way, struct, placements.line_size):
             try:
-                verdict = _check_spot(rule, spot, way.struct, own, embedded, where)
+                verdict = _check_spot(rule, spot, way, own, embedded, where)
                 verdicts.append(_put_outside_first(verdict, spot))
             except NoDeclaredAccess as error:
                 nothing_declared = error
@@ -212,7 +212,7 @@ def _check_container(
 
 
 def _check_spot(
-    rule: Rule, spot: Spot, container: Struct, own: Context, embedded: Context, where: RulePlacements
+    rule: Rule, spot: Spot, container: Container, own: Context, embedded: Context, where: RulePlacements
 ) -> Verdict:
     """Return the verdict on one place; accesses of far fields count if no near field has any."""
     try:
@@ -222,11 +222,11 @@ def _check_spot(
 
 
 def _container_context(
-    spot: Spot, container: Struct, own: Context, embedded: Context, where: RulePlacements, is_far: bool
+    spot: Spot, container: Container, own: Context, embedded: Context, where: RulePlacements, is_far: bool
 ) -> ContainerContext:
     """Return the context of a container; its own declarations override those of structs in it.
 
-    `container` is the struct as it was read; `own` may have it with one of its possible alignments. With
+    `container` has the struct as it was read, `own` may have it with one of its possible alignments. With
     `is_far`, arrays and structs without an element near the embedded struct count with their first element.
     """
     windows = windows_near(spot, embedded.layout, own.placements)

@@ -19,8 +19,8 @@ _WORST_FIRST = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN, Outcome.KEPT)
 def group_findings(findings: Iterable[Finding]) -> list[tuple[Finding, ...]]:
     """Group the findings of each rule on surroundings, worst first; other findings stay alone."""
     groups: dict[object, list[Finding]] = {}
-    for finding in findings:
-        key = id(finding) if finding.around is None else (finding.rule, finding.around.struct)
+    for number, finding in enumerate(findings):
+        key = number if finding.around is None else (finding.rule, finding.around.struct)
         groups.setdefault(key, []).append(finding)
     return [tuple(sorted(group, key=_weight)) for group in groups.values()]
 

@@ -81,24 +81,17 @@ def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Read
 
     `is_compiled`: the input was compiled earlier, so that the sources can be of another version.
     """
-    located = {id(struct): _locate(struct, sources) for struct in reading.structs}
-    stale = (
-        _stale_files([commented for commented in located.values() if commented is not None])
-        if is_compiled
-        else {}
-    )
+    located = [_locate(struct, sources) for struct in reading.structs]
+    stale = _stale_files(list(filter(None, located))) if is_compiled else {}
     structs, notes = [], list(reading.notes)
-    for struct in reading.structs:
-        commented = located[id(struct)]
+    for struct, commented in zip(reading.structs, located, strict=True):
         own = commented.annotations if commented is not None and commented.path not in stale else ()
         if commented is not None and own and is_compiled and _is_newer(commented.path, reading.path):
             notes.append(f"{commented.path} is newer than {reading.path}: its comments may have come later")
         structs.append(replace(struct, annotations=(*struct.annotations, *own)))
     stale_unread = (Unread(path, f"does not match {reading.path}: {why}") for path, why in stale.items())
     notes = list(dict.fromkeys(notes))
-    current = [
-        commented for commented in located.values() if commented is not None and commented.path not in stale
-    ]
+    current = [commented for commented in filter(None, located) if commented.path not in stale]
     strays = tuple(_strays(current, sources, is_compiled, bool(reading.unread)))
     unread = (*reading.unread, *stale_unread, *_unattached(reading, current, sources))
     return replace(reading, structs=tuple(structs), unread=unread, notes=tuple(notes), strays=strays)
@@ -200,13 +193,12 @@ def _strays(
 
 def _unattached(reading: Reading, located: list[_CommentedStruct], sources: Sources) -> Iterator[Unread]:
     """Yield the files whose annotations are attached to nothing, because of an error in the text."""
-    files: dict[str, list[Struct]] = {}
+    files: dict[str, list[_CommentedStruct]] = {}
     for commented in () if reading.unread else located:
-        files.setdefault(commented.file, []).append(commented.struct)
-    annotated = {id(commented.struct) for commented in located if commented.annotations}
-    for file, structs in files.items():
-        problem = next((struct.problem for struct in structs if struct.problem is not None), None)
-        has_any = any(id(struct) in annotated or struct.annotations for struct in structs)
+        files.setdefault(commented.file, []).append(commented)
+    for file, in_file in files.items():
+        problem = next(filter(None, (commented.struct.problem for commented in in_file)), None)
+        has_any = any(commented.annotations or commented.struct.annotations for commented in in_file)
         if problem is not None and not has_any and sources.find(file) is not None:
             yield Unread(file, f"its annotations are attached to no field, with errors: {problem}")
 

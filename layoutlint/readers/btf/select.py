@@ -193,10 +193,10 @@ def _add(definitions: dict[_Key, Struct], key: _Key, selected: _Target, definiti
 
 def _distinct(structs: list[Struct]) -> tuple[Struct, ...]:
     """Return the definitions without those that equal an earlier one of the same name."""
-    by_name: dict[str, list[Struct]] = {}
+    distinct, by_name = [], dict[str, list[Struct]]()
     for struct in structs:
         alternatives = by_name.setdefault(struct.name, [])
         if struct not in alternatives:
             alternatives.append(struct)
-    kept_ids = {id(struct) for alternatives in by_name.values() for struct in alternatives}
-    return tuple(struct for struct in structs if id(struct) in kept_ids)
+            distinct.append(struct)
+    return tuple(distinct)

@@ -55,19 +55,19 @@ def _table(definition: EmbeddedStruct, options: ShowOptions, has_other_targets: 
         if container.struct.problem is not None:
             yield _unplaced_row(container, container.struct.name in several)
             continue
-        if id(container.struct) not in placements and container.struct.bit_size is not None:
+        if container.definition not in placements and container.struct.bit_size is not None:
             layout = Layout(container.struct)
-            placements[id(container.struct)] = placement.placements(
+            placements[container.definition] = placement.placements(
                 layout, options.line_size, options.min_align
             )
-        outer = placements.get(id(container.struct))
+        outer = placements.get(container.definition)
         yield _row(container, struct, outer, options, container.struct.name in several)
 
 
 def _count_containers(containers: tuple[Container, ...]) -> str:
     """Return in how many types a struct is embedded, and in how many directly."""
-    types = {id(container.struct) for container in containers}
-    direct = {id(container.struct) for container in containers if not container.through}
+    types = {container.definition for container in containers}
+    direct = {container.definition for container in containers if not container.through}
     return f"embedded in {quantity(len(types), 'type')}, in {len(direct):,} of them directly"
 
 
@@ -75,7 +75,7 @@ def _several(containers: tuple[Container, ...]) -> set[str]:
     """Return the names of containers that have several definitions."""
     names = Counter(
         struct.name
-        for struct in {id(container.struct): container.struct for container in containers}.values()
+        for struct in {container.definition: container.struct for container in containers}.values()
     )
     return {name for name, number in names.items() if number > 1}
 
