@@ -19,6 +19,7 @@ from layoutlint.commands.cache import cache_group
 from layoutlint.commands.check import check
 from layoutlint.commands.completion import VARIABLE, completion
 from layoutlint.commands.containers import containers
+from layoutlint.commands.diff import diff
 from layoutlint.commands.explain import explain
 from layoutlint.commands.init import init
 from layoutlint.commands.rules import rules_group
@@ -51,6 +52,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 _EXAMPLES = {
     "check": "ring.h --rules layoutlint.toml",
     "show": "ring.h ring",
+    "diff": "old.o new.o",
     "containers": "vmlinux list_head",
     "allocations": "src",
     "explain": "separate",
@@ -131,7 +133,7 @@ def app() -> None:
     """
 
 
-for command in (check, show, containers, allocations, explain, schema, rules_group, init, completion):
+for command in (check, diff, show, containers, allocations, explain, schema, rules_group, init, completion):
     app.add_command(command)
 app.add_command(cache_group)
 for command in (rules_import, rules_asserts):

@@ -20,9 +20,9 @@ from layoutlint.geometry.siblings import next_elements, places_in_differing_elem
 from layoutlint.judgement.advice import first_few, move_apart, separate_elements
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.rule import Key
-from layoutlint.judgement.verdict import Verdict, format_place, judge
+from layoutlint.judgement.verdict import SharedLine, Verdict, format_place, judge
 from layoutlint.model.paths import common_array, is_within, overlap
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 
 Pair = tuple[Place, Place]
 NEIGHBOURS = Key(
@@ -187,7 +187,10 @@ def judge_apart(
     )
     places = dict.fromkeys(place for a, b in (*worst, *((a, b) for a, b, _ in across)) for place in (a, b))
     message = prefix + first_few(sentences, "pairs") + suffix
-    return judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
+    verdict = judge(placements, bases, message, tuple(places), _advice(worst, list(across), placements))
+    shared = [SharedLine(a.path, b.path, violations[a, b]) for a, b in worst]
+    shared += [SharedLine(a.path, b.path, at, row.step) for (a, b, row), at in across.items()]
+    return replace(verdict, shared=tuple(shared))
 
 
 _CrossPair = tuple[Place, Place, Row]

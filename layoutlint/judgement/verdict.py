@@ -47,6 +47,17 @@ class Orders(Record, frozen=True):
 CONFIDENCE = 0.99
 
 
+class SharedLine(Record, frozen=True):
+    """Two fields that a rule keeps apart and that share a line."""
+
+    first: str
+    second: str
+    bases: tuple[int, ...]
+    """The bases at which they do."""
+    distance: int = 0
+    """Bytes from the object with the first to that with the second; 0 for one object."""
+
+
 class Verdict(Record, frozen=True):
     """The verdict of one rule on one struct, with its numbers and fields."""
 
@@ -74,6 +85,8 @@ class Verdict(Record, frozen=True):
     """The share of failing placements that the rule tolerates, if it is kept only because of that."""
     in_other_elements: bool = False
     """Whether the rule fails in other elements of an array too; the message is about the worst one."""
+    shared: tuple[SharedLine, ...] = ()
+    """The pairs of fields that share a line and must not, the most frequent first."""
     is_missing_field: bool = False
     """Whether it is unknown because the rule names a field that the struct lacks."""
     is_not_applicable: bool = False

@@ -98,11 +98,13 @@ class Options(Record, frozen=True):
     """What is judged, if a change is."""
     build: str | None = None
     """The name of the build, if a matrix is judged."""
+    compares: bool = False
+    """Whether the run is one side of a comparison: it reads all selected structs, and needs no rules."""
 
     @property
     def skips_missing(self) -> bool:
         """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""
-        return self.ignore_missing or self.change is not None
+        return self.ignore_missing or self.change is not None or self.compares
 
     @property
     def selection(self) -> Selection:

@@ -40,6 +40,13 @@ def structs_to_read(
     return replace(of_kernels, kernel=in_kernels, annotated=annotations, files=files)
 
 
+def with_all(wanted: Wanted, options: Options) -> Wanted:
+    """Return a request for all selected structs, whether a rule names them or not."""
+    if options.only is None:
+        return replace(wanted, everything=True)
+    return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))
+
+
 def _structs_of_rules(packs: tuple[Pack, ...], selection: Selection) -> Wanted:
     """Return the structs that the rules of packs name, and the variables.
 

@@ -35,6 +35,8 @@ class Inputs(Record, frozen=True):
     surroundings: Surroundings
     claims: Claims | None = None
     """What comments claim about cache lines; None if the run does not judge it."""
+    compared: tuple[Struct, ...] = ()
+    """All structs that a comparison wants, also those that no rule judges."""
 
 
 def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:
@@ -51,6 +53,16 @@ def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:
         around = {rule.struct for rule in pack.rules if rule.around}
         names |= around.union(pack.structs_with_accesses) if around else around
     return frozenset(names)
+
+
+def read_compared(
+    paths: tuple[str, ...], wanted: Wanted, compared: Wanted, embedded: frozenset[str], options: ReadOptions
+) -> Inputs:
+    """Read the wanted structs of inputs like `read_inputs`, and the `compared` ones in the same pass."""
+    inputs = read_inputs(paths, compared, embedded, options)
+    every = tuple(struct for reading in inputs.readings for struct in reading.structs)
+    readings = [narrow(reading, wanted) for reading in inputs.readings]
+    return replace(inputs, readings=readings, compared=every)
 
 
 def read_inputs(

@@ -18,7 +18,7 @@ from layoutlint.lint.judge import judge_all
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.lint.name_hints import RULES, missing_struct_hints, nothing_judged
 from layoutlint.lint.options import Options
-from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
+from layoutlint.lint.reading import Inputs, embedded_names, read_compared, read_inputs
 from layoutlint.model.build import Build
 from layoutlint.model.reading import Reading, Unread, Version
 from layoutlint.model.record import replace
@@ -50,7 +50,9 @@ def read(
     wanted = query.structs_to_read(packs, kernel_packs, headers, options)
     embedded = embedded_names(packs + kernel_packs)
     options = replace(options, read=replace(options.read, finds_omissions=True))
-    if options.randomised is None:
+    if options.compares:
+        inputs = read_compared(paths, wanted, query.with_all(wanted, options), embedded, options.read)
+    elif options.randomised is None:
         inputs = read_inputs(paths, wanted, embedded, options.read)
         if any(reading.shuffled for reading in inputs.readings):
             from layoutlint.lint import random_build
@@ -106,7 +108,7 @@ def report(
         required = () if options.ignore_missing else options.change.required
         findings += unused.find_missing_structs(required, findings, inputs)
         rules = tuple(dict.fromkeys((*rules, *(rule for rule, _ in required))))
-    elif not options.ignore_missing:
+    elif not options.ignore_missing and not options.compares:
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
@@ -160,7 +162,8 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
-    if inputs and not rules and not read_result.unread and not has_strays and options.change is None:
+    may_lack_rules = has_strays or options.change is not None or options.compares
+    if inputs and not rules and not read_result.unread and not may_lack_rules:
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(
             f"no rules apply to these inputs; give some with --rules FILE or --pack NAME{policy}"

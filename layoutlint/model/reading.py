@@ -119,6 +119,8 @@ class Reading(Record, frozen=True):
     strays: tuple[Stray, ...] = ()
     names: frozenset[str] = frozenset()
     omissions: tuple[Omission, ...] = ()
+    compilers: tuple[str, ...] = ()
+    """The C compilers that made an object, as it names them: `GCC: (Debian 14.2.0-19) 14.2.0`."""
     compile_commands: str | None = None
     """The compilation database that its flags are from; None if they are not from one."""
 

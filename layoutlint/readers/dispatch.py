@@ -172,7 +172,7 @@ def _with_build(reading: Reading, image: Image, built: Image, options: ReadOptio
     searches_code = reading.is_kernel and (options.with_marks or reading.reader == "btf")
     searches_dwarf = reading.reader == "dwarf"
     evidence = compiler_marks.of_image(image, built, searches_code, reading.shuffled, searches_dwarf)
-    reading = replace(reading, shuffled=evidence)
+    reading = replace(reading, shuffled=evidence, compilers=compiler_marks.compilers(built))
     if not reading.is_kernel:
         return reading
     from layoutlint.readers.linux import config, version

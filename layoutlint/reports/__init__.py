@@ -54,3 +54,9 @@ TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
     "json": _render("cases.json"),
 }
 """Formats of `layoutlint rules test`."""
+
+DIFF_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("diff.text"),
+    "json": _render("diff.json"),
+}
+"""Formats of `layoutlint diff`: functions of a Comparison; the one for people has options."""

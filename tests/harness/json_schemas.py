@@ -124,5 +124,7 @@ def _type(value: Any, is_null: bool, definitions: Any) -> str:
 
 
 def _list(items: Any) -> str:
-    word = _WORDS.get(items.get("type", "object"), "object")
-    return "list" if word == "object" else f"list of {word}s"
+    types = items.get("type", "object")
+    words = [_WORDS.get(each, "list") for each in ([types] if isinstance(types, str) else types) if each != "null"]
+    plural = f"{words[0]}s"
+    return "list" if words == ["object"] else f"list of {plural}{' and nulls' if 'null' in types else ''}"

@@ -93,6 +93,30 @@ int f(size_t n)
 	t = kmalloc(sizeof(word_t), 0);
 }
 """
+BEFORE = """
+struct part { long x; };
+struct s { char c; unsigned b : 3; long a; struct part p; long pad[6]; long z; };
+struct t { int a; long pad[8]; int z; };
+struct gone { long a, z; };
+struct first { int a; int b; char c; };
+struct packed { char a; long b; };
+struct wrap { struct part p; };
+struct ignored { long a; /* layoutlint: ignore[apart-ignored] known */ long pad[8]; long z; };
+"""
+AFTER = """
+struct part { long x, y; };
+struct s { char c; int more; unsigned b : 3; long a; struct part p; long pad[3]; long z; };
+struct t { int a; long pad[8]; int y; };
+struct fresh { long a, z; };
+struct second { int a; int b; char c; };
+struct packed { char a; long b; } __attribute__((packed));
+struct wrap { struct part p; };
+struct ignored { long a; /* layoutlint: ignore[apart-ignored] known */ long pad[4]; long z; };
+"""
+APART = "".join(
+    f'[[rule]]\nid = "apart-{name}"\nstruct = "{name}"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
+    for name in ("s", "t", "gone", "fresh", "ignored")
+)
 MATRIX = f"""
 defaults.input = ["locks.h", "none.h"]
 [build.small]
@@ -126,12 +150,15 @@ def btf() -> bytes:
 
 RARE = {
     # what the documents here do not have: key, whether its value is null
+    "diff": {("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True)},
     "containers": {("structs[].containers[].arrays[].stride", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
     "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
     "db.json": '[{"file": "calls.c", "arguments": ["cc", "-include", "locks.h", "calls.c"]}]',
+    "before.h": BEFORE, "after.h": AFTER, "apart.toml": APART,
+    "short.h": "struct lock { long word; }; struct queue { struct lock lock; };",
     "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2], other; };\n",
 }  # fmt: skip
 RANDOM = ("--randstruct", "gcc-full", "--randomized")
@@ -162,6 +189,13 @@ RUNS = {
     ],
     "allocations": [("allocations", ".")],
     "rules-test": [("rules", "test", "example")],
+    "diff": [
+        ("diff", "before.h", "after.h", "--rules", "apart.toml"),
+        ("diff", "after.h", "before.h", "--rules", "apart.toml", "--fail-on", "size"),
+        ("diff", "locks.h", "btf", "--rules", "rules.toml"),
+        ("diff", "short.h", "btf"),
+        ("diff", "btf", "none.h"),
+    ],
 }
 
 

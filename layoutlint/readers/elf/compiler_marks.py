@@ -21,6 +21,9 @@ _PLUGIN = b"randomize_layout_plugin.so"
 _PERFORMANCE = b"randomize_layout_plugin-performance-mode"
 _HASHED = re.compile(rb"RANDSTRUCT_(?:PLUGIN_)?([0-9a-f]{64})")
 _MARK = b"RANDSTRUCT_"
+_C_COMPILER = re.compile(rb"^GCC: |clang version ")
+_LONGEST_COMMENT = 1 << 16
+"""The bytes of `.comment` in which compilers are searched; linkers keep each name once."""
 _LONGEST = len("RANDSTRUCT_PLUGIN_") + 64
 
 
@@ -65,6 +68,14 @@ def merge(*marks: ShufflingEvidence | None) -> ShufflingEvidence | None:
     """Return the first mark that is not None; one of performance mode comes before all others."""
     stated = [mark for mark in marks if mark is not None]
     return next((mark for mark in stated if mark.mode == "gcc-performance"), stated[0] if stated else None)
+
+
+def compilers(image: Image) -> tuple[str, ...]:
+    """Return the C compilers that `.comment` names, sorted; () without one. Raises ReadError for damage."""
+    span = image.span(".comment")
+    texts = bytes(span.text[span.start : min(span.end, span.start + _LONGEST_COMMENT)]).split(b"\0")
+    names = {text.decode(errors="replace") for text in texts if _C_COMPILER.search(text)}
+    return tuple(sorted(names))
 
 
 def _of_entries(image: Image) -> ShufflingEvidence | None:

@@ -233,6 +233,7 @@ class _MergedFolder:
             missing_variables=_missing_variables(readings),
             names=frozenset[str]().union(*(reading.names for reading in readings)),
             omissions=tuple(_omissions(readings)),
+            compilers=tuple(sorted({name for reading in readings for name in reading.compilers})),
         )
 
     def _grouped_failures(self) -> Iterator[Unread]:

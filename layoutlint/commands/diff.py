@@ -1,0 +1,159 @@
+"""`layoutlint diff`: compare the layouts and verdicts of two inputs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    collect,
+    placement_options,
+    read_options,
+    reading_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.comparison import Comparison, Side
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.options import Options
+
+_CRITERIA = ("worse", "size", "lines", "holes", "share")
+
+
+class DiffOptions(NamedTuple):
+    """Options that only `diff` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    only: str | None
+    format_: str
+    fail_on: tuple[str, ...]
+    verbose: bool
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Use the rules of a file, or of a folder of rule files.",
+)
+@click.option(
+    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
+)
+@click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
+@click.option(
+    "--no-annotations", is_flag=True, help="Ignore annotations (in comments and macros) and group marks."
+)
+@click.option(
+    "--struct",
+    "only",
+    metavar="GLOB",
+    callback=strip_keyword,
+    help="Compare only structs with a matching name.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(_CRITERIA),
+    multiple=True,
+    default=("worse",),
+    help="Choose what fails the run: rules that got worse (the default); structs that grew, touch more lines "
+    "or have larger holes; fields that share a line in more placements. Can be repeated.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.DIFF_FORMATS)),
+    default="text",
+    help="Choose the format of stdout.",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Shorten no list.")
+@placement_options
+@reading_options
+@collect(DiffOptions, "own", DiffOptions._fields)
+@click.pass_obj
+def diff(
+    flags: tuple[str, ...],
+    /,
+    old: str,
+    new: str,
+    own: DiffOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Compare the structs of OLD and NEW: what moved, why, and which rules got worse.
+
+    Exit status: 0 the same or better, 1 worse, 3 something could not be compared.
+    """
+    from layoutlint.commands import terminal
+
+    comparison = _compare(flags, old, new, own, placement, reading)
+    terminal.write(_text(comparison, own, reading))
+    sys.stdout.flush()
+    for note in comparison.notes if comparison.is_silent else ():
+        terminal.complain(f"layoutlint: note: {note}")
+    sys.exit(comparison.exit_status)
+
+
+def _compare(
+    flags: tuple[str, ...],
+    old: str,
+    new: str,
+    own: DiffOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Comparison:
+    from layoutlint.comparison import comparison
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = _options(flags, own, placement, reading)
+    before, after = (_side(path, packs, kernel_packs, options) for path in (old, new))
+    return comparison.compare(before, after, own.fail_on, reading.allow_unknown)
+
+
+def _side(path: str, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options) -> Side:
+    from layoutlint.lint import sides
+
+    return sides.read_side(path, (path,), packs, kernel_packs, options)
+
+
+def _options(
+    flags: tuple[str, ...], own: DiffOptions, placement: PlacementOptions, reading: ReadingOptions
+) -> Options:
+    from layoutlint.lint.options import Options
+
+    return Options(
+        only=own.only,
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        read=read_options(flags, reading),
+    )
+
+
+def _text(comparison: Comparison, own: DiffOptions, reading: ReadingOptions) -> str:
+    """Return what is printed on stdout."""
+    from layoutlint.commands import terminal
+
+    render = reports.DIFF_FORMATS[own.format_]
+    if own.format_ != "text":
+        return render(comparison)
+    width = {} if reading.width is None else {"width": reading.width}
+    return render(comparison, color=terminal.has_color(reading.color), verbose=own.verbose, **width)

@@ -1,0 +1,156 @@
+"""The comparison of two runs: what got worse, and what could not be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from layoutlint.comparison.layouts import (
+    LayoutChange,
+    LayoutComparison,
+    NotCompared,
+    Presence,
+    compare_layouts,
+)
+from layoutlint.comparison.verdicts import RuleChange, Status, compare_reports
+from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
+from layoutlint.geometry.layout import Layout
+from layoutlint.judgement.finding import Report
+from layoutlint.model.reading import Reading
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct
+
+CRITERIA = ("worse", "size", "lines", "holes", "share")
+"""What can make a comparison fail: rules that got worse; structs that grew, touch more lines or have larger
+holes; pairs of fields that share a line in more placements."""
+DIFF_SCHEMA = "layoutlint/diff/1"
+
+
+class Side(Record, frozen=True):
+    """One of the two inputs."""
+
+    label: str
+    """Its name in reports."""
+    report: Report
+    structs: tuple[Struct, ...]
+    """All structs that are compared."""
+
+    def gaps(self) -> Iterator[NotCompared]:
+        """Yield what was not read, and what was not judged although a rule could apply to it."""
+        for unread in self.report.unread:
+            yield NotCompared(self.label, unread.sentence if unread.origin == self.label else str(unread))
+        for part in self.report.coverage.not_covered:
+            if part.rules:
+                yield NotCompared(self.label, part.sentence if part.origin == self.label else str(part))
+
+
+class Comparison(Record, frozen=True):
+    """What differs between two inputs, in printed order."""
+
+    old: Side
+    new: Side
+    layouts: LayoutComparison
+    rules: tuple[RuleChange, ...]
+    """All rules that judged a struct, except guesses that did not change."""
+    not_compared: tuple[NotCompared, ...]
+    notes: tuple[str, ...]
+    """Differences of the inputs that are no change of the code."""
+    failures: tuple[str, ...]
+    """The criteria that are met, of those that fail."""
+    allows_unknown: bool = False
+
+    @property
+    def exit_status(self) -> int:
+        """1 if something got worse; else 3 if something could not be compared."""
+        if self.failures:
+            return EXIT_FINDINGS
+        return EXIT_UNKNOWN if self.not_compared and not self.allows_unknown else EXIT_KEPT
+
+    @property
+    def status(self) -> Status:
+        """Whether the new input is worse, the same or better; not-compared if a part is not known."""
+        if self.failures:
+            return Status.WORSE
+        if self.not_compared:
+            return Status.NOT_COMPARED
+        is_better = any(change.status is Status.BETTER for change in self.rules)
+        return Status.BETTER if is_better else Status.SAME
+
+    @property
+    def changed_rules(self) -> tuple[RuleChange, ...]:
+        """The rules that got worse, then those that got better."""
+        in_order = (Status.WORSE, Status.BETTER)
+        return tuple(change for status in in_order for change in self.rules if change.status is status)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing differs, and everything was compared."""
+        return not (self.layouts.changes or self.changed_rules or self.not_compared)
+
+
+def compare(old: Side, new: Side, fail_on: Iterable[str], allows_unknown: bool = False) -> Comparison:
+    """Compare two inputs. `fail_on` are some of CRITERIA."""
+    layouts = compare_layouts(old.structs, new.structs)
+    changes = tuple(compare_reports(old.report, new.report, layouts.vanished))
+    rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
+    ruled = {change.struct for change in changes}
+    not_compared = [
+        *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
+        *(each for each in layouts.not_compared if each.name in ruled),
+        *(each for side in (old, new) for each in side.gaps()),
+    ]
+    failures = tuple(
+        name for name in CRITERIA if name in set(fail_on) and _is_met(name, layouts.changes, rules)
+    )
+    notes = tuple(fidelity_notes(old.report.readings, new.report.readings))
+    return Comparison(
+        old, new, layouts, rules, tuple(dict.fromkeys(not_compared)), notes, failures, allows_unknown
+    )
+
+
+def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:
+    if criterion == "worse":
+        return any(change.status is Status.WORSE and change.counts for change in rules)
+    if criterion == "share":
+        return any(pair.shares[0] < pair.shares[1] for change in rules for pair in change.pairs)
+    both = (change for change in changes if change.presence is Presence.BOTH)
+    return any(first < second for first, second in (_measures(criterion, change) for change in both))
+
+
+def _measures(criterion: str, change: LayoutChange) -> tuple[int, int]:
+    """Return the bytes, lines or bytes of holes of a struct, before and after."""
+    layouts = [Layout(struct) for struct in (change.old, change.new) if struct is not None]
+    if criterion == "size":
+        first, second = (layout.size for layout in layouts)
+    elif criterion == "lines":
+        first, second = (line_count(layout.struct) for layout in layouts)
+    else:
+        first, second = (hole_bits(layout) for layout in layouts)
+    return first, second
+
+
+def line_count(struct: Struct) -> int:
+    """Return the lines that an object at the start of a line touches."""
+    size = (struct.bit_size or 0) // 8
+    return -(-size // struct.target.line_size)
+
+
+def hole_bits(layout: Layout) -> int:
+    """Return the bits of all holes, without the padding at the end."""
+    return sum(hole.bit_size for hole in layout.holes)
+
+
+def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[str]:
+    """Yield what the two inputs state differently although the code may be the same."""
+    sides = [tuple(readings) for readings in (old, new)]
+    readers = [sorted({reading.reader for reading in side}) for side in sides]
+    if readers[0] != readers[1]:
+        yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"
+    targets = [sorted({reading.target.name for reading in side}) for side in sides]
+    if targets[0] != targets[1]:
+        yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"
+    compilers = [sorted({name for reading in side for name in reading.compilers}) for side in sides]
+    if compilers[0] != compilers[1] and all(compilers):
+        yield f"compiled by {', '.join(compilers[0])} before and by {', '.join(compilers[1])} now"
+    shuffled = [any(reading.shuffled for reading in side) for side in sides]
+    if shuffled[0] != shuffled[1]:
+        yield f"layouts are randomised {'before' if shuffled[0] else 'now'} only"

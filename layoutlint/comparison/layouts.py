@@ -1,0 +1,252 @@
+"""Which structs of an input are those of another one, and how their layouts differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+
+from layoutlint.comparison.edits import Edit, Edits, find_edits, outline
+from layoutlint.model.possible_alignments import struct_alignments
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+
+_LEAST_FIELDS = 2
+"""A renamed struct has at least this many fields: a single one is like many others."""
+
+
+class Presence(Enum):
+    """Which of two inputs defines a struct."""
+
+    BOTH = "both"
+    ADDED = "added"
+    REMOVED = "removed"
+    RENAMED = "renamed"
+
+
+class NotCompared(Record, frozen=True, order=True):
+    """A struct that could not be compared, and why."""
+
+    name: str
+    reason: str
+
+
+class LayoutChange(Record, frozen=True):
+    """A struct whose layout differs between two inputs."""
+
+    presence: Presence
+    old: Struct | None
+    new: Struct | None
+    edits: Edits = Edits()
+    is_realigned: bool = False
+    """Whether its alignment differs, as far as both inputs state it."""
+    root: str = ""
+    """The struct in it whose change explains all of this one's; empty if the struct itself was edited."""
+    containers: tuple[str, ...] = ()
+    """The structs whose layout changed because this one did."""
+
+    @property
+    def struct(self) -> Struct:
+        """The struct as it is now, or as it was."""
+        struct = self.new or self.old
+        if struct is None:
+            raise ValueError("a change is about a struct")
+        return struct
+
+    @property
+    def name(self) -> str:
+        """The name of the struct; of a renamed one the new name."""
+        return self.struct.name
+
+
+class LayoutComparison(Record, frozen=True):
+    """How the layouts of two inputs differ."""
+
+    changes: tuple[LayoutChange, ...]
+    """Sorted by name."""
+    not_compared: tuple[NotCompared, ...]
+    compared: int
+    """The number of structs that both define."""
+    vanished: Mapping[str, str]
+    """The structs that the new input lacks, with the reason."""
+
+
+class _Definition(Record, frozen=True):
+    """A definition of a struct, with what decides whether its layout changed."""
+
+    struct: Struct
+    outline: tuple[object, ...]
+
+    @property
+    def file(self) -> str:
+        """The name of its file without the folders, which differ between trees."""
+        return "" if self.struct.source is None else self.struct.source.file.rpartition("/")[2]
+
+
+_Pair = tuple[_Definition | None, _Definition | None]
+_IDENTITIES: tuple[Callable[[_Definition], object], ...] = (
+    lambda definition: (definition.file, definition.outline),
+    lambda definition: definition.outline,
+    lambda definition: definition.file,
+)
+"""What tells definitions of one name apart, the most certain first."""
+
+
+def compare_layouts(old: Iterable[Struct], new: Iterable[Struct]) -> LayoutComparison:
+    """Compare the structs of two inputs; those that are only declared are left out."""
+    before, after = _by_name(old), _by_name(new)
+    pairs: list[_Pair] = []
+    not_compared: list[NotCompared] = []
+    for name in sorted({*before, *after}):
+        matched, reason = _match(before.get(name, []), after.get(name, []))
+        pairs += matched
+        not_compared += [NotCompared(name[0], reason)] if reason else []
+    pairs = _find_renamed(pairs)
+    changes = list(_changes(pairs, not_compared))
+    return LayoutComparison(
+        tuple(_with_roots(changes)),
+        tuple(sorted(not_compared)),
+        sum(old is not None and new is not None for old, new in pairs),
+        dict(_vanished(pairs)),
+    )
+
+
+def _by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[_Definition]]:
+    """Group definitions by name, tags and typedefs apart; equal definitions count once."""
+    groups: dict[tuple[str, bool], dict[object, _Definition]] = defaultdict(dict)
+    for struct in structs:
+        if struct.bit_size is not None or struct.problem is not None:
+            definition = _Definition(struct, outline(struct))
+            content = struct.problem, definition.file, definition.outline
+            groups[struct.name, struct.is_tagged].setdefault(content, definition)
+    return {name: list(group.values()) for name, group in groups.items()}
+
+
+def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair], str]:
+    """Return which definitions of one name belong together, and why the others do not; never guess."""
+    if len(old) < 2 and len(new) < 2:
+        return [(old[0] if old else None, new[0] if new else None)], ""
+    pairs: list[_Pair] = []
+    left = [dict(enumerate(side)) for side in (old, new)]
+    for identity in _IDENTITIES:
+        groups = [_group(side, identity) for side in left]
+        for value in groups[0].keys() & groups[1].keys():
+            olds, news = groups[0][value], groups[1][value]
+            if len(olds) == len(news) == 1:
+                pairs.append((left[0].pop(olds[0]), left[1].pop(news[0])))
+    pairs.sort(key=lambda pair: old.index(pair[0]) if pair[0] is not None else 0)
+    rest = [list(side.values()) for side in left]
+    if not rest[0] or not rest[1]:
+        return [*pairs, *((one, None) for one in rest[0]), *((None, one) for one in rest[1])], ""
+    if len(rest[0]) == len(rest[1]) == 1:
+        return [*pairs, (rest[0][0], rest[1][0])], ""
+    return pairs, f"{len(old)} definitions before and {len(new)} now, which nothing tells apart"
+
+
+def _group(
+    definitions: Mapping[int, _Definition], identity: Callable[[_Definition], object]
+) -> dict[object, list[int]]:
+    groups: dict[object, list[int]] = defaultdict(list)
+    for number, definition in definitions.items():
+        groups[identity(definition)].append(number)
+    return groups
+
+
+def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
+    """Pair each removed struct with the added one that has the same fields, if only one has."""
+    sides = [_group(dict(enumerate(_alone(pairs, side))), lambda one: one.outline) for side in (0, 1)]
+    alone = [_alone(pairs, side) for side in (0, 1)]
+    renamed = {}
+    for fields, olds in sides[0].items():
+        news = sides[1].get(fields, [])
+        if len(olds) == len(news) == 1 and len(alone[0][olds[0]].struct.fields) >= _LEAST_FIELDS:
+            renamed[id(alone[0][olds[0]])] = alone[1][news[0]]
+    found = {id(new) for new in renamed.values()}
+    return [
+        (old, renamed.get(id(old))) if new is None else (old, new)
+        for old, new in pairs
+        if old is not None or id(new) not in found
+    ]
+
+
+def _alone(pairs: list[_Pair], side: int) -> list[_Definition]:
+    """Return the definitions that only one input has."""
+    return [one for pair in pairs if (one := pair[side]) is not None and pair[1 - side] is None]
+
+
+def _vanished(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
+    for old, new in pairs:
+        if old is not None and new is None:
+            yield old.struct.name, "the struct is not there any more"
+        elif old is not None and new is not None and old.struct.name != new.struct.name:
+            yield old.struct.name, f"the struct is called {new.struct.name} now"
+
+
+def _changes(pairs: Iterable[_Pair], not_compared: list[NotCompared]) -> Iterator[LayoutChange]:
+    """Yield the pairs that differ; add those with an unreliable layout to `not_compared`."""
+    for old, new in pairs:
+        if old is None or new is None:
+            presence = Presence.ADDED if old is None else Presence.REMOVED
+            structs = [None if one is None else one.struct for one in (old, new)]
+            yield LayoutChange(presence, structs[0], structs[1])
+            continue
+        problem = new.struct.problem or old.struct.problem
+        if problem is not None:
+            not_compared.append(NotCompared(new.struct.name, f"the layout is unreliable: {problem}"))
+            continue
+        is_renamed = old.struct.name != new.struct.name
+        is_realigned = _is_realigned(old.struct, new.struct)
+        if old.outline != new.outline or is_realigned or is_renamed:
+            presence = Presence.RENAMED if is_renamed else Presence.BOTH
+            edits = find_edits(old.struct, new.struct) if old.outline != new.outline else Edits()
+            yield LayoutChange(presence, old.struct, new.struct, edits, is_realigned)
+
+
+def _is_realigned(old: Struct, new: Struct) -> bool:
+    """Return whether two definitions cannot have the same alignment."""
+    if old.align is not None and old.align == new.align:
+        return False
+    masks = [struct_alignments(struct, struct.bit_size or 0)[1] for struct in (old, new)]
+    return masks[0] & masks[1] == 0
+
+
+def _with_roots(changes: list[LayoutChange]) -> Iterator[LayoutChange]:
+    """Yield the changes with the struct that explains each, and the structs that each explains."""
+    by_name = {change.name: change for change in changes}
+    holders: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        for struct in _changed_parts(change, by_name):
+            holders[struct].add(change.name)
+    for change in changes:
+        containers = tuple(sorted(_reachable(change.name, holders)))
+        yield replace(change, root=_root(change, by_name), containers=containers)
+
+
+def _changed_parts(change: LayoutChange, by_name: Mapping[str, LayoutChange]) -> set[str]:
+    """Return the changed structs that are embedded in a changed one and explain edits of it."""
+    return {
+        edit.struct for edit in change.edits.edits if edit.struct in by_name and edit.struct != change.name
+    }
+
+
+def _root(change: LayoutChange, by_name: Mapping[str, LayoutChange]) -> str:
+    """Return the edited struct behind a change; empty if that is the struct itself."""
+    root = ""
+    while change.edits.edits and all(edit.struct in by_name for edit in change.edits.edits):
+        main: Edit = change.edits.cause or change.edits.edits[0]
+        if main.struct == change.name:
+            break
+        root = main.struct
+        change = by_name[root]
+    return root
+
+
+def _reachable(name: str, holders: Mapping[str, set[str]]) -> set[str]:
+    """Return all structs that contain a struct, at any depth."""
+    found: set[str] = set()
+    queue = [name]
+    while queue:
+        new = holders.get(queue.pop(), set()) - found
+        found |= new
+        queue += new
+    return found - {name}

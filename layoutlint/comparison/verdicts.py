@@ -1,0 +1,204 @@
+"""Which rules an input keeps better or worse than another one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from fractions import Fraction
+
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import VARIABLES, Rule, Severity
+from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.model.record import Record
+
+_Key = tuple[str, str, str, str]
+"""The id of a rule, the struct, the path of an embedded struct, and the variable or array."""
+
+
+class Status(Enum):
+    """How something compares with what it was."""
+
+    WORSE = "worse"
+    SAME = "same"
+    BETTER = "better"
+    NOT_COMPARED = "not-compared"
+
+
+class PairChange(Record, frozen=True):
+    """Two fields that a rule keeps apart, and where they share a line."""
+
+    first: str
+    second: str
+    old: tuple[int, ...]
+    """The bases at which they shared a line."""
+    new: tuple[int, ...]
+    old_total: int
+    """The number of placements."""
+    new_total: int
+    is_across: bool = False
+    """Whether the second is in the next object."""
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """The shares of placements, before and after, in which they share a line."""
+        return Fraction(len(self.old), self.old_total or 1), Fraction(len(self.new), self.new_total or 1)
+
+
+class RuleChange(Record, frozen=True):
+    """One rule on one struct, judged in two inputs."""
+
+    old: Finding | None
+    """None if it judged no such struct there."""
+    new: Finding | None
+    status: Status
+    reason: str = ""
+    """Why it could not be compared."""
+    pairs: tuple[PairChange, ...] = ()
+    """The pairs of fields whose number of shared placements changed."""
+
+    @property
+    def finding(self) -> Finding:
+        """The finding as it is now, or as it was."""
+        finding = self.new or self.old
+        if finding is None:
+            raise ValueError("a rule that judged nothing cannot change")
+        return finding
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.finding.rule
+
+    @property
+    def struct(self) -> str:
+        """The name of the struct, variable or array."""
+        struct = self.finding.struct
+        return self.rule.struct if struct is None else struct.label or struct.name
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can decide the exit status: notes and suppressed findings do not."""
+        return self.rule.severity is not Severity.NOTE and self.finding.suppressed is None
+
+
+def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> Iterator[RuleChange]:
+    """Yield every rule that judged a struct in both reports, or in one of them.
+
+    `vanished` has the structs that the new input lacks, with the reason. A rule whose `when` excludes one of
+    the inputs is left out.
+    """
+    before, after = _by_key(old), _by_key(new)
+    skipped = [frozenset(skip.rule_id for skip in report.coverage.skipped) for report in (old, new)]
+    for key in dict.fromkeys((*before, *after)):
+        olds, news = before.get(key, []), after.get(key, [])
+        if (not news and key[0] in skipped[1]) or (not olds and key[0] in skipped[0]):
+            continue
+        if len(olds) > 1 or len(news) > 1:
+            yield from _compare_namesakes(olds, news)
+        else:
+            yield _compare(olds[0] if olds else None, news[0] if news else None, vanished)
+
+
+def _by_key(report: Report) -> dict[_Key, list[Finding]]:
+    findings: dict[_Key, list[Finding]] = defaultdict(list)
+    for finding in (*report.findings, *report.kept_findings):
+        if not finding.rule.kind.traits.is_built_in and not finding.is_lack:
+            findings[_key(finding)].append(finding)
+    return findings
+
+
+def _key(finding: Finding) -> _Key:
+    struct = finding.struct
+    name = finding.rule.struct if struct is None or finding.rule.struct == VARIABLES else struct.name
+    path = finding.around.path if finding.around is not None else ""
+    return finding.rule.id, name, path, struct.label if struct is not None else ""
+
+
+def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleChange]:
+    """Compare the definitions of one name by their files; refuse what these do not tell apart."""
+    sides = tuple(_by_file(findings) for findings in (old, new))
+    for file in sorted({*sides[0], *sides[1]}):
+        olds, news = (side.get(file, []) for side in sides)
+        if len(olds) == len(news) == 1:
+            yield _compare(olds[0], news[0], {})
+        elif (one := next(iter((*news, *olds)), None)) is not None:
+            reason = f"{len(old)} definitions before and {len(new)} now, which nothing tells apart"
+            is_new = bool(news)
+            yield RuleChange(None if is_new else one, one if is_new else None, Status.NOT_COMPARED, reason)
+
+
+def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    by_file: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        source = finding.struct.source if finding.struct is not None else None
+        by_file[source.file.rpartition("/")[2] if source else ""].append(finding)
+    return by_file
+
+
+def _compare(old: Finding | None, new: Finding | None, vanished: Mapping[str, str]) -> RuleChange:
+    reason = _reason_against(old, new, vanished)
+    if reason:
+        return RuleChange(old, new, Status.NOT_COMPARED, reason)
+    pairs = tuple(_compare_pairs(old, new))
+    before, after = _badness(old), _badness(new)
+    if before == after:
+        gains = [each.shares[1] - each.shares[0] for each in pairs]
+        status = Status.WORSE if any(g > 0 for g in gains) else Status.BETTER if gains else Status.SAME
+        return RuleChange(old, new, status, pairs=pairs)
+    return RuleChange(old, new, Status.WORSE if before < after else Status.BETTER, pairs=pairs)
+
+
+def _reason_against(old: Finding | None, new: Finding | None, vanished: Mapping[str, str]) -> str:
+    """Return why two findings cannot be compared; empty if they can."""
+    if new is None:
+        name = old.struct.name if old is not None and old.struct is not None else ""
+        return vanished.get(name, "the rule does not judge it any more")
+    if new.verdict.outcome is Outcome.UNKNOWN:
+        return new.verdict.message
+    if old is not None and old.verdict.outcome is Outcome.UNKNOWN:
+        return f"it was unknown before: {old.verdict.message}"
+    return ""
+
+
+def _badness(finding: Finding | None) -> tuple[int, float]:
+    """Return how badly a rule fails: by its outcome, then by the share of placements."""
+    if finding is None or finding.verdict.outcome is Outcome.KEPT:
+        return 0, 0.0
+    return 1 if finding.verdict.outcome is Outcome.AT_RISK else 2, failing_share(finding.verdict)
+
+
+def failing_share(verdict: Verdict) -> float:
+    """Return the share of placements in which a rule fails, of all orders if there are several."""
+    if verdict.orders is not None:
+        return verdict.orders.share
+    if verdict.total:
+        return len(verdict.bases) / verdict.total
+    return 1.0 if verdict.outcome is Outcome.BROKEN else 0.0
+
+
+def _compare_pairs(old: Finding | None, new: Finding | None) -> Iterator[PairChange]:
+    """Yield the pairs of fields that share lines in other placements than before."""
+    before, after = _shared(old), _shared(new)
+    totals = [finding.verdict.total if finding is not None else 0 for finding in (old, new)]
+    for key in dict.fromkeys((*before, *after)):
+        first, second, is_across = key
+        change = PairChange(
+            first,
+            second,
+            before.get(key, ()),
+            after.get(key, ()),
+            totals[0] or totals[1],
+            totals[1] or totals[0],
+            is_across,
+        )
+        if change.shares[0] != change.shares[1]:
+            yield change
+
+
+def _shared(finding: Finding | None) -> dict[tuple[str, str, bool], tuple[int, ...]]:
+    """Return the bases at which pairs of fields share a line, in one object or across two."""
+    if finding is None:
+        return {}
+    pairs = finding.verdict.shared
+    return {(pair.first, pair.second, bool(pair.distance)): pair.bases for pair in pairs}

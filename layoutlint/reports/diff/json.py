@@ -1,0 +1,190 @@
+"""Format `json` of `diff`: the comparison for scripts (schema `layoutlint/diff/1`, docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole_bits, line_count
+from layoutlint.comparison.edits import Edit, Move
+from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.verdicts import PairChange, RuleChange, Status
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.messages import finding_message
+from layoutlint.model.structs import Struct
+
+
+def render(comparison: Comparison) -> str:
+    """Return the comparison as one JSON object, with a newline at the end."""
+    by_struct: dict[str, list[RuleChange]] = defaultdict(list)
+    for change in comparison.rules:
+        by_struct[change.struct].append(change)
+    document = {
+        "schema": DIFF_SCHEMA,
+        "status": comparison.status.value,
+        "old": _side(comparison.old),
+        "new": _side(comparison.new),
+        "structs": list(_structs(comparison, by_struct)),
+        "rules": [_rule(change) for change in comparison.rules],
+        "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
+        "notes": list(comparison.notes),
+        "compared": comparison.layouts.compared,
+        "failures": list(comparison.failures),
+        "exit": comparison.exit_status,
+    }
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _side(side: Side) -> dict[str, Any]:
+    readings = side.report.readings
+    return {
+        "label": side.label,
+        "inputs": [
+            {"path": r.path, "reader": r.reader, "target": r.target.name, "build_id": r.build_id}
+            for r in readings
+        ],
+        "structs": len(side.structs),
+        "exit": side.report.exit_status,
+    }
+
+
+def _structs(comparison: Comparison, rules: dict[str, list[RuleChange]]) -> Iterable[dict[str, Any]]:
+    """Yield the structs whose layout changed, and those with pairs of fields that share other lines."""
+    changed = {change.name for change in comparison.layouts.changes}
+    for change in comparison.layouts.changes:
+        yield _struct(change, rules.get(change.name, []))
+    for name in sorted(rules.keys() - changed):
+        if any(each.pairs for each in rules[name]):
+            struct = rules[name][0].finding.struct
+            yield _struct(LayoutChange(Presence.BOTH, struct, struct), rules[name], name)
+
+
+def _struct(change: LayoutChange, rules: list[RuleChange], name: str = "") -> dict[str, Any]:
+    return {
+        "name": name or change.name,
+        "aggregate": change.struct.aggregate,
+        "status": _status(change, rules),
+        "old_name": change.old.name if change.old is not None and change.old.name != change.name else None,
+        "file": change.struct.source.file if change.struct.source else None,
+        "line": change.struct.source.line if change.struct.source else None,
+        "size": [_size(struct) for struct in (change.old, change.new)],
+        "lines": [None if _size(s) is None or s is None else line_count(s) for s in (change.old, change.new)],
+        "hole_bits": [_holes(struct) for struct in (change.old, change.new)],
+        "align": [_align(struct) for struct in (change.old, change.new)],
+        "moved": [_move(move, change.struct.target.line_size) for move in change.edits.moves],
+        "edits": [_edit(edit) for edit in change.edits.edits],
+        "cause": _cause(change.edits.cause),
+        "root": change.root or None,
+        "pairs": [_pair(pair, each) for each in rules for pair in each.pairs],
+        "containers": list(change.containers),
+    }
+
+
+def _status(change: LayoutChange, rules: list[RuleChange]) -> str:
+    if change.presence is not Presence.BOTH:
+        return str(change.presence.value)
+    statuses = {each.status for each in rules}
+    order = (Status.WORSE, Status.NOT_COMPARED, Status.BETTER)
+    status = next((status for status in order if status in statuses), Status.SAME)
+    return str(status.value)
+
+
+def _size(struct: Struct | None) -> int | None:
+    return None if struct is None or struct.bit_size is None or struct.problem else struct.bit_size // 8
+
+
+def _holes(struct: Struct | None) -> int | None:
+    return None if struct is None or _size(struct) is None else hole_bits(Layout(struct))
+
+
+def _align(struct: Struct | None) -> int | None:
+    """Return the alignment; None if several are possible."""
+    if struct is None or _size(struct) is None:
+        return None
+    alignments = Layout(struct).alignments
+    return alignments[0] if len(alignments) == 1 else None
+
+
+def _move(move: Move, line: int) -> dict[str, Any]:
+    return {
+        "path": move.new.path,
+        "old": move.old.offset,
+        "new": move.new.offset,
+        "old_bit": move.old.bit_offset if move.old.field.is_bitfield else None,
+        "new_bit": move.new.bit_offset if move.new.field.is_bitfield else None,
+        "lines": [move.old.offset // line, move.new.offset // line],
+        "cause": None if move.cause is None else move.cause.path,
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    source = edit.source
+    return {
+        "kind": edit.kind.value,
+        "path": edit.path,
+        "size": [_place_size(place) for place in (edit.old, edit.new)],
+        "struct": edit.struct or None,
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+    }
+
+
+def _place_size(place: Place | None) -> int | None:
+    return None if place is None else place.size
+
+
+def _cause(edit: Edit | None) -> dict[str, Any] | None:
+    if edit is None:
+        return None
+    source = edit.source
+    return {
+        "path": edit.path,
+        "kind": edit.kind.value,
+        "struct": edit.struct or None,
+        "file": source.file if source else None,
+        "line": source.line if source else None,
+    }
+
+
+def _pair(pair: PairChange, change: RuleChange) -> dict[str, Any]:
+    return {
+        "fields": [pair.first, pair.second],
+        "violating": [len(pair.old), len(pair.new)],
+        "total": pair.new_total,
+        "old_total": pair.old_total,
+        "bases": [list(pair.old), list(pair.new)],
+        "is_across": pair.is_across,
+        "rule": change.rule.id,
+    }
+
+
+def _rule(change: RuleChange) -> dict[str, Any]:
+    place = change.finding.place
+    return {
+        "rule": change.rule.id,
+        "kind": change.rule.kind.name,
+        "struct": change.struct,
+        "severity": change.rule.severity.value,
+        "before": _outcome(change.old),
+        "after": _outcome(change.new),
+        "status": change.status.value,
+        "reason": change.reason or None,
+        "violating": [_violating(finding) for finding in (change.old, change.new)],
+        "total": [None if finding is None else finding.verdict.total for finding in (change.old, change.new)],
+        "suppressed": change.finding.suppressed,
+        "message": finding_message(change.finding),
+        "file": place.file,
+        "line": place.line,
+    }
+
+
+def _outcome(finding: Finding | None) -> str | None:
+    return None if finding is None else finding.verdict.outcome.value
+
+
+def _violating(finding: Finding | None) -> int | None:
+    return None if finding is None else len(finding.verdict.bases)

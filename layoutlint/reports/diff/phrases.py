@@ -1,0 +1,169 @@
+"""Phrases on comparisons, shared by the formats for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from layoutlint.comparison.comparison import Comparison, hole_bits, line_count
+from layoutlint.comparison.edits import Edit, EditKind, Move
+from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.verdicts import PairChange, RuleChange, Status
+from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
+from layoutlint.geometry.allocators import LARGEST_CLASS
+from layoutlint.geometry.layout import Layout, Place
+from layoutlint.geometry.placement import allocation_request
+from layoutlint.geometry.room import kmalloc_room
+from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.structs import Struct
+from layoutlint.phrases import first_few, quantity
+from layoutlint.reports.finding_phrases import share
+
+
+def rule_change(change: RuleChange) -> str:
+    """Return `worse: RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
+    rule = change.rule
+    suppressed = " (suppressed)" if change.finding.suppressed is not None else ""
+    states = f"{_state(change.old)} -> {_state(change.new)}"
+    note = "" if change.counts or suppressed else " (a note)"
+    return (
+        f"{change.status.value}: {rule.id} ({rule.kind.name}) on {change.struct}: {states}{suppressed}{note}"
+    )
+
+
+def _state(finding: Finding | None) -> str:
+    if finding is None:
+        return "not judged"
+    word = finding.verdict.outcome.value
+    shares = share(finding.verdict) if finding.verdict.outcome is Outcome.AT_RISK else ""
+    return f"{word} {shares}".rstrip()
+
+
+def pair_change(pair: PairChange) -> str:
+    """Return in how many placements two fields share a line, before and now."""
+    old, new = f"{len(pair.old)} of {pair.old_total}", f"{len(pair.new)} of {pair.new_total}"
+    other = f"`{pair.second}`{' of the next object' if pair.is_across else ''}"
+    return f"`{pair.first}` and {other} share a line in {old} -> {new} placements"
+
+
+def heading(change: LayoutChange) -> str:
+    """Return the name of a struct, with its size before and now."""
+    name = f"{change.struct.aggregate} {change.name}"
+    if change.presence is Presence.ADDED:
+        return f"{name}: added, {_sizes(change.new)}"
+    if change.presence is Presence.REMOVED:
+        return f"{name}: removed, was {_sizes(change.old)}"
+    if change.presence is Presence.RENAMED and change.old is not None:
+        return f"{name}: renamed, was {change.old.name}"
+    return f"{name}: {', '.join(_figures(change)) or 'fields moved'}"
+
+
+def _sizes(struct: Struct | None) -> str:
+    if struct is None or struct.bit_size is None:
+        return "of unknown size"
+    return f"{quantity(struct.bit_size // 8, 'byte')}, {quantity(line_count(struct), 'line')}"
+
+
+def _figures(change: LayoutChange) -> Iterator[str]:
+    """Yield the figures of a struct that changed."""
+    if change.old is None or change.new is None:
+        return
+    layouts = Layout(change.old), Layout(change.new)
+    sizes = layouts[0].size, layouts[1].size
+    yield f"{sizes[0]} -> {sizes[1]} bytes" if sizes[0] != sizes[1] else f"{sizes[0]} bytes as before"
+    lines = line_count(change.old), line_count(change.new)
+    if lines[0] != lines[1]:
+        yield f"{lines[0]} -> {lines[1]} lines"
+    holes = [hole_bits(layout) for layout in layouts]
+    if holes[0] != holes[1]:
+        yield f"holes {_bytes(holes[0])} -> {_bytes(holes[1])}"
+    if change.is_realigned:
+        aligns = ["/".join(map(str, layout.alignments)) for layout in layouts]
+        yield f"alignment {aligns[0]} -> {aligns[1]}"
+
+
+def _bytes(bits: int) -> str:
+    return f"{bits} bits" if bits % 8 else str(bits // 8)
+
+
+def allocation(change: LayoutChange) -> str:
+    """Return the kmalloc class before and now, with the bytes left; empty if the size is the same."""
+    if change.old is None or change.new is None or change.old.bit_size == change.new.bit_size:
+        return ""
+    layouts = Layout(change.old), Layout(change.new)
+    if any(layout.open_end is not None or not 0 < layout.size <= LARGEST_CLASS for layout in layouts):
+        return ""
+    rooms = [kmalloc_room(allocation_request(layout)) for layout in layouts]
+    classes = [f"kmalloc-{room.size}" for room in rooms]
+    moved = classes[0] if classes[0] == classes[1] else f"{classes[0]} -> {classes[1]}"
+    return f"if allocated by kmalloc: {moved}, {quantity(rooms[1].left, 'byte')} left"
+
+
+def edit(edit: Edit) -> str:
+    """Return what happened to a field: ``added `x`, 8 bytes at 40 (f.h:12)``."""
+    place = edit.place
+    where = f" ({edit.source})" if edit.source is not None else ""
+    if edit.old is None or edit.new is None:
+        return f"{edit.kind.value} `{edit.path}`, {_extent(place)}{where}"
+    if edit.kind is EditKind.RESIZED:
+        inner = f", because struct {edit.struct} changed" if edit.struct else ""
+        return f"resized `{edit.path}`: {size(edit.old)} -> {size(edit.new)} bytes{inner}{where}"
+    if edit.kind is EditKind.REALIGNED:
+        aligns = edit.old.field.align, edit.new.field.align
+        return f"realigned `{edit.path}`: {aligns[0]} -> {aligns[1]}{where}"
+    return f"reordered `{edit.path}`: {edit.old.offset} -> {edit.new.offset}{where}"
+
+
+def size(place: Place) -> str:
+    """Return the bytes of a field; `??` if they are not known."""
+    return "??" if place.size is None else str(place.size)
+
+
+def _extent(place: Place) -> str:
+    if place.field.is_bitfield:
+        return f"{quantity(place.bit_size or 0, 'bit')} at {place.offset}"
+    return f"{size(place)} bytes at {place.offset}"
+
+
+def line_moves(change: LayoutChange) -> list[Move]:
+    """Return the fields that are on another line of an object at the start of a line."""
+    line = change.struct.target.line_size
+    return [move for move in change.edits.moves if move.old.offset // line != move.new.offset // line]
+
+
+def move(move: Move, line: int) -> str:
+    """Return where a field was and is, and what pushed it."""
+    offsets = f"`{move.new.path}` {move.old.offset} -> {move.new.offset}"
+    lines = f"line {move.old.offset // line} -> {move.new.offset // line}"
+    is_own = move.cause is not None and move.cause.path == move.new.path
+    pushed = f", pushed by `{move.cause.path}`" if move.cause is not None and not is_own else ""
+    return f"{offsets}, {lines}{pushed}"
+
+
+def containers(names: Iterable[str]) -> str:
+    """Return the structs that a change moves with it; empty for none."""
+    listed = tuple(names)
+    return f"changes {quantity(len(listed), 'struct')} with it: {first_few(listed, 6)}" if listed else ""
+
+
+def tally(comparison: Comparison) -> str:
+    """Return the numbers of rules and structs by what became of them."""
+    statuses = [change.status for change in comparison.rules]
+    presences = [change.presence for change in comparison.layouts.changes]
+    total = quantity(comparison.layouts.compared, "struct")
+    words = [
+        f"{quantity(statuses.count(Status.WORSE), 'rule')} worse, {statuses.count(Status.BETTER)} better",
+        f"{presences.count(Presence.BOTH):,} of {total} changed",
+    ]
+    rest = (Presence.ADDED, Presence.REMOVED, Presence.RENAMED)
+    words += [f"{presences.count(each):,} {each.value}" for each in rest if each in presences]
+    return ", ".join(words)
+
+
+def exit_meaning(comparison: Comparison) -> str:
+    """Return why the exit status is what it is."""
+    if comparison.exit_status == EXIT_FINDINGS:
+        return f"worse by {', '.join(comparison.failures)}"
+    if comparison.exit_status == EXIT_UNKNOWN:
+        return "nothing is known to be worse, but not all could be compared"
+    return "nothing got worse"

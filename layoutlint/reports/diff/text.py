@@ -1,0 +1,109 @@
+"""Format `text` of `diff`: a report that fits into a mail, or a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.comparison.comparison import Comparison
+from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.verdicts import RuleChange, Status
+from layoutlint.phrases import quantity
+from layoutlint.reports import styled
+from layoutlint.reports.diff import phrases
+from layoutlint.reports.styled import Line, line, paragraph
+
+WIDTH = 75
+_LEAST_WIDTH = 60
+_MOST_IN_FULL = 10
+"""The number of changed structs up to which each is described in full."""
+_MOST_LISTED = 20
+"""The length up to which lists are printed by default."""
+_MOST_MOVES = 6
+_STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
+
+
+def render(comparison: Comparison, *, color: bool = False, width: int = WIDTH, verbose: bool = False) -> str:
+    """Return the comparison as text, wrapped at `width` columns; empty if nothing differs.
+
+    With `verbose`, no list is shortened.
+    """
+    if comparison.is_silent:
+        return ""
+    lines = _lines(comparison, max(_LEAST_WIDTH, width), verbose)
+    return styled.render_colored(lines) if color else styled.render_plain(lines)
+
+
+def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
+    for note in comparison.notes:
+        yield from paragraph("note: ", note, width)
+    for change in comparison.changed_rules:
+        yield from _rule(change, width)
+    if comparison.changed_rules:
+        yield line()
+    yield from _layouts(comparison, width, verbose)
+    if comparison.not_compared:
+        yield line(("not compared", "bold magenta"))
+        for each in comparison.not_compared:
+            yield from paragraph("  ", f"{each.name}: {each.reason}", width)
+        yield line()
+    yield line((phrases.tally(comparison), "bold"))
+    style = "bold red" if comparison.exit_status else "bold green"
+    yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
+
+
+def _rule(change: RuleChange, width: int) -> Iterator[Line]:
+    yield from paragraph("", phrases.rule_change(change), width, _STYLES.get(change.status, ""))
+    for pair in change.pairs:
+        yield from paragraph("  ", phrases.pair_change(pair), width)
+    if change.status is Status.WORSE and change.rule.states_why:
+        yield from paragraph("  why: ", change.rule.why, width)
+
+
+def _layouts(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
+    """Yield the structs that were edited themselves; those that only contain one follow from it."""
+    ruled = {change.struct for change in comparison.changed_rules}
+    edited = [change for change in comparison.layouts.changes if not change.root]
+    shown = [change for change in edited if change.presence in (Presence.BOTH, Presence.RENAMED)]
+    in_full = [c for c in shown if c.name in ruled or _is_explained_by(ruled, c)]
+    if verbose or len(shown) <= _MOST_IN_FULL:
+        in_full = shown
+    for change in in_full:
+        yield from _struct(change, width, verbose)
+        yield line()
+    others = [change for change in edited if change not in in_full]
+    names = {change.name for change in in_full}
+    yield from _list([phrases.heading(c) for c in others if c.name not in names], width, verbose)
+
+
+def _is_explained_by(ruled: set[str], change: LayoutChange) -> bool:
+    """Return whether a rule got better or worse on a struct that contains this one."""
+    return not ruled.isdisjoint(change.containers)
+
+
+def _list(headings: list[str], width: int, verbose: bool) -> Iterator[Line]:
+    shown = headings if verbose or len(headings) <= _MOST_LISTED else headings[:_MOST_LISTED]
+    for heading in shown:
+        yield from paragraph("", heading, width)
+    if len(shown) < len(headings):
+        yield line(f"and {quantity(len(headings) - len(shown), 'struct')} more (-v shows all)")
+    if headings:
+        yield line()
+
+
+def _struct(change: LayoutChange, width: int, verbose: bool) -> Iterator[Line]:
+    yield from paragraph("", phrases.heading(change), width, "bold")
+    if change.struct.source is not None:
+        yield line("  --> ", (str(change.struct.source), "cyan"))
+    for edit in change.edits.edits:
+        yield from paragraph("  ", phrases.edit(edit), width)
+    moves = phrases.line_moves(change)
+    shown = moves if verbose or len(moves) <= _MOST_MOVES else moves[:_MOST_MOVES]
+    if moves:
+        yield line("  on another line of an object that starts on one:")
+    for move in shown:
+        yield from paragraph("    ", phrases.move(move, change.struct.target.line_size), width)
+    if len(shown) < len(moves):
+        yield line(f"    and {len(moves) - len(shown)} more (-v shows all)")
+    for text in (phrases.allocation(change), phrases.containers(change.containers)):
+        if text:
+            yield from paragraph("  ", text, width)

@@ -1,0 +1,208 @@
+"""`layoutlint diff`: what a change did to layouts and rules, which field caused it, and what could not be compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.command import run
+
+RULES = """
+[[rule]]
+id = "apart"
+struct = "s"
+kind = "separate"
+fields = [["a"], ["z"]]
+why = "w"
+"""
+OLD = """
+struct inner { long x; long y; };
+struct other { int n; };
+struct s { long a; struct inner in; long pad[5]; long z; };
+struct holder { char c; struct s s; long last; };
+"""
+
+
+def files(folder: Path, old: str, new: str, rules: str = RULES) -> None:
+    for name, text in (("old", old), ("new", new)):
+        (folder / name).mkdir()
+        (folder / name / "s.h").write_text(text)
+    (folder / "rules.toml").write_text(rules)
+
+
+def diff(folder: Path, *words: str, rules: bool = True) -> Any:
+    given = ("--rules", "rules.toml") if rules else ()
+    return run("diff", "old/s.h", "new/s.h", *given, *words, cwd=folder)
+
+
+def document(folder: Path, *words: str, rules: bool = True) -> dict[str, Any]:
+    done = diff(folder, "--format", "json", *words, rules=rules)
+    found = json.loads(done.stdout)
+    assert found["exit"] == done.returncode
+    return found
+
+
+def struct(found: dict[str, Any], name: str) -> dict[str, Any]:
+    ((one),) = (each for each in found["structs"] if each["name"] == name)
+    return one
+
+
+CHANGES = {
+    # what is replaced, by what; status and exit; the structs that changed, with the cause of each; the rule
+    "nothing": ("", "", "same", 0, {}, "same"),
+    "a comment": ("long a;", "long a; /* hot */", "same", 0, {}, "same"),
+    "a field added": (
+        "long a;", "long a; int more;", "same", 0,
+        {"s": ("added", "more"), "holder": ("resized", "s")}, "same"),
+    "a field removed, which brings others together": (
+        "long pad[5];", "long pad[4];", "worse", 1,
+        {"s": ("resized", "pad"), "holder": ("resized", "s")}, "worse"),
+    "a field that fills a hole": ("char c;", "char c; char d;", "same", 0, {"holder": ("added", "d")}, "same"),
+    "fields swapped": (
+        "long pad[5]; long z;", "long z; long pad[5];", "worse", 1,
+        {"s": ("reordered", "z")}, "worse"),
+    "an embedded struct grows": (
+        "long y;", "long y; long w;", "same", 0,
+        {"inner": ("added", "w"), "s": ("resized", "in"), "holder": ("resized", "s")}, "same"),
+    "an embedded struct shrinks": (
+        "long x; long y;", "long x;", "worse", 1,
+        {"inner": ("removed", "y"), "s": ("resized", "in"), "holder": ("resized", "s")}, "worse"),
+    "a struct added": ("struct other", "struct more { int m; };\nstruct other", "same", 0, {"more": None}, "same"),
+    "a struct removed": ("struct other { int n; };", "", "same", 0, {"other": None}, "same"),
+    "a struct renamed": (
+        "struct inner { long x; long y; }", "struct within { long x; long y; }", "same", 0, {"within": None}, "same"),
+    "a type with the same layout": ("long a;", "unsigned long a;", "same", 0, {}, "same"),
+    "a ruled struct renamed": ("struct s ", "struct t ", "not-compared", 3, {"t": None}, "not-compared"),
+    "a ruled field renamed": ("long z;", "long y;", "not-compared", 3, {"s": ("removed", "z")}, "not-compared"),
+    "an error": ("long a;", "gone_t a;", "not-compared", 3, {}, "not-compared"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes(tmp_path, name):
+    before, after, status, exit_status, changed, rule = CHANGES[name]
+    new = OLD.replace(before, after).replace("struct inner in", "struct within in" if "within" in after else "struct inner in")
+    new = new.replace("struct s s", "struct t s" if "struct t " in after else "struct s s")
+    files(tmp_path, OLD, new)
+    found = document(tmp_path)
+    assert (found["status"], found["exit"]) == (status, exit_status)
+    causes = {each["name"]: each["cause"] and (each["cause"]["kind"], each["cause"]["path"]) for each in found["structs"]}
+    assert causes == changed
+    assert [each["status"] for each in found["rules"]] == [rule]
+
+
+def test_silent_without_change(tmp_path):
+    files(tmp_path, OLD, f"/* a comment */\n{OLD}")
+    done = diff(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_root_cause_once_with_its_containers(tmp_path):
+    files(tmp_path, OLD, OLD.replace("long y;", "long y; long w;"))
+    found = document(tmp_path)
+    assert [(each["name"], each["root"], each["containers"]) for each in found["structs"]] == [
+        ("holder", "inner", []), ("inner", None, ["holder", "s"]), ("s", "inner", ["holder"]),
+    ]  # fmt: skip
+    text = diff(tmp_path).stdout
+    assert "struct inner: 16 -> 24 bytes" in text
+    assert "changes 2 structs with it: holder, s" in text
+    assert "struct s:" not in text
+
+
+def test_what_moved_and_which_field_pushed_it(tmp_path):
+    new = OLD.replace("long a;", "int b; long a;").replace("long z;", "long y2; long z;")
+    files(tmp_path, OLD, new)
+    moved = {each["path"]: (each["old"], each["new"], each["lines"], each["cause"]) for each in struct(document(tmp_path), "s")["moved"]}
+    assert moved == {
+        "a": (0, 8, [0, 0], "b"), "in": (8, 16, [0, 0], "b"), "pad": (24, 32, [0, 0], "b"), "z": (64, 80, [1, 1], "y2"),
+    }  # fmt: skip
+
+
+def test_pairs_base_by_base(tmp_path):
+    files(tmp_path, OLD, OLD.replace("long pad[5];", "long pad[3];"))
+    (pair,) = struct(document(tmp_path), "s")["pairs"]
+    assert (pair["fields"], pair["violating"], pair["total"]) == (["a", "z"], [0, 2], 8)
+    assert pair["bases"] == [[], [0, 8]]
+
+
+@pytest.mark.parametrize(("criterion", "change", "exit_status"), [
+    ("worse", ("long a;", "long a; int more;"), 0), ("size", ("long a;", "long a; int more;"), 1),
+    ("size", ("long a;", ""), 0), ("holes", ("long a;", "long a; char more;"), 1), ("holes", ("long a;", "int a, b;"), 0),
+    ("lines", ("long pad[5];", "long pad[14];"), 1), ("lines", ("long a;", "long a; int more;"), 0),
+    ("share", ("long pad[5];", "long pad[4];"), 1), ("share", ("long pad[5];", "long pad[6];"), 0),
+])  # fmt: skip
+def test_what_fails_a_run(tmp_path, criterion, change, exit_status):
+    rules = RULES.replace('"note"', '"error"')
+    files(tmp_path, OLD.replace("struct holder { char c; struct s s; long last; };", ""), OLD.replace(*change), rules)
+    done = diff(tmp_path, "--fail-on", criterion, "--struct", "s", "--allow-unknown")
+    assert done.returncode == exit_status
+
+
+def test_a_note_that_got_worse_fails_nothing(tmp_path):
+    files(tmp_path, OLD, OLD.replace("long pad[5];", "long pad[4];"), f'{RULES}severity = "note"\n')
+    found = document(tmp_path)
+    assert ([each["status"] for each in found["rules"]], found["status"], found["exit"]) == (["worse"], "same", 0)
+
+
+def test_worse_wins_over_what_could_not_be_compared(tmp_path):
+    rules = RULES + RULES.replace('"apart"', '"gone"').replace('struct = "s"', 'struct = "inner"').replace('"a"', '"x"').replace('"z"', '"y"')
+    files(tmp_path, OLD, OLD.replace("long pad[5];", "long pad[4];").replace("long x; long y;", "long v; long w;"), rules)
+    found = document(tmp_path)
+    assert (found["status"], found["exit"], [each["name"] for each in found["not_compared"]]) == ("worse", 1, ["gone on inner"])
+
+
+def test_a_side_that_cannot_be_read_is_never_no_change(tmp_path):
+    files(tmp_path, OLD, OLD)
+    (tmp_path / "new/s.h").unlink()
+    done = diff(tmp_path)
+    assert (done.returncode, "no such file" in done.stdout + done.stderr) == (3, True)
+    assert diff(tmp_path, "--allow-unknown").returncode == 0
+
+
+@pytest.mark.parametrize(("old", "new", "compared"), [
+    # definitions of one name in two units, of one file: paired by content, and one that is left; else refused
+    (("int x;", "long y;"), ("long y;", "int x;"), []),
+    (("int x;", "long y;"), ("int x;", "long y; long z;"), []),
+    (("int x;", "long y;"), ("int x; int w;", "long y; long z;"), ["t"]),
+])  # fmt: skip
+def test_several_definitions_of_a_name(tmp_path, old, new, compared):
+    for side, bodies in (("old", old), ("new", new)):
+        for number, body in enumerate(bodies):
+            (tmp_path / f"{number}.c").write_text(f'#line 1 "t.h"\nstruct t {{ {body} }} v{number};\n')
+            subprocess.run(["gcc", "-g", "-c", f"{number}.c"], cwd=tmp_path, check=True)
+        subprocess.run(["ld", "-r", "-o", f"{side}.o", "0.o", "1.o"], cwd=tmp_path, check=True)
+    rule = '[[rule]]\nid = "small"\nstruct = "t"\nkind = "size"\nmax = 64\nwhy = "w"\n'
+    (tmp_path / "rules.toml").write_text(rule)
+    done = run("diff", "old.o", "new.o", "--rules", "rules.toml", "--format", "json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert sorted({each["name"] for each in found["not_compared"] if each["name"] == "t"}) == compared
+
+
+def test_lines_fit_into_a_mail(tmp_path):
+    files(tmp_path, OLD, OLD.replace("long x; long y;", "long x;"))
+    lines = diff(tmp_path).stdout.splitlines()
+    assert max(map(len, lines)) <= 75
+    assert lines[-1] == "exit 1: worse by worse"
+
+
+def test_two_compilers_say_so_and_report_no_change(tmp_path):
+    (tmp_path / "s.c").write_text(f"{OLD}\nstruct s s; struct holder h; struct other o;\n")
+    for compiler in ("gcc", "clang"):
+        subprocess.run([compiler, "-g", "-c", "s.c", "-o", f"{compiler}.o"], cwd=tmp_path, check=True)
+    done = run("diff", "gcc.o", "clang.o", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("layoutlint: note: compiled by GCC: ")
+
+
+def test_what_was_not_looked_at_is_not_the_same(tmp_path):
+    """Local structs are not judged: a rule on one of them compares nothing."""
+    (tmp_path / "rules.toml").write_text(RULES)
+    for side in ("old", "new"):
+        (tmp_path / f"{side}.c").write_text("void *f(void) { static struct s { long a, z; } v; return &v; }")
+        subprocess.run(["gcc", "-g", "-c", f"{side}.c"], cwd=tmp_path, check=True)
+    done = run("diff", "old.o", "new.o", "--rules", "rules.toml", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (3, "not-compared")
