@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
 
 from layoutlint.intent.toml import case_file
@@ -16,7 +14,7 @@ from layoutlint.lint.name_hints import RULES
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import ReadOptions
+from layoutlint.model.reading import InputText, ReadOptions
 from layoutlint.model.record import replace
 
 TARGET = "--target=x86_64-linux-gnu"
@@ -34,24 +32,20 @@ def run(packs: Iterable[Pack], strict: bool = False) -> tuple[Trial, ...]:
 
 
 def _run_pack(pack: Pack, cases: tuple[Case, ...], strict: bool) -> Trial:
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as folder:
-        results = tuple(result for case in cases for result in _run_case(pack, case, folder))
+    results = tuple(result for case in cases for result in _run_case(pack, case))
     return Trial(pack, len(cases), results, tuple(_rules_without_cases(pack, results)), strict)
 
 
-def _run_case(pack: Pack, case: Case, folder: str) -> list[Result]:
-    path = os.path.join(folder, "case.c")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(case.text)
+def _run_case(pack: Pack, case: Case) -> list[Result]:
+    path = case.source.file
     rules = tuple(replace(expected.rule, guess=False) for expected in case.expectations)
-    options = Options(read=ReadOptions(flags=(TARGET, *case.flags)))
+    options = Options(read=ReadOptions(flags=(TARGET, *case.flags), texts=(InputText(path, case.text),)))
     report = check((path,), (replace(pack, rules=rules, guesses=False),), (), options)
-    names = {path: case.source.file, os.path.relpath(path): case.source.file}
-    return [_compare(case, expected, report, names) for expected in case.expectations]
+    return [_compare(case, expected, report) for expected in case.expectations]
 
 
-def _compare(case: Case, expected: Expectation, report: Report, names: dict[str, str]) -> Result:
-    """Compare the verdicts on a case with the expected outcome; `names` are the file names for messages."""
+def _compare(case: Case, expected: Expectation, report: Report) -> Result:
+    """Compare the verdicts on a case with the expected outcome."""
     findings = (*report.findings, *report.kept_findings)
     judged = [f for f in findings if f.rule.id == expected.rule.id and f.struct is not None]
     if is_pattern(expected.rule.struct):  # some structs of the case only serve others
@@ -59,8 +53,6 @@ def _compare(case: Case, expected: Expectation, report: Report, names: dict[str,
     messages = [finding_message(finding) for finding in judged]
     messages = messages or _why_nothing_was_judged(expected.rule, report)
     message = "; ".join(dict.fromkeys(messages))
-    for path, name in names.items():
-        message = message.replace(path, name)
     return Result(case, expected, tuple(finding.verdict.outcome for finding in judged), message)
 
 

@@ -137,6 +137,14 @@ DEBUG_DIR = "/usr/lib/debug"
 """Where distributions install separate debug files."""
 
 
+class InputText(Record, frozen=True):
+    """C text that is read as if it were a file."""
+
+    path: str
+    """Its name as an input and in messages; headers are searched beside it."""
+    text: str
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -168,6 +176,8 @@ class ReadOptions(Record, frozen=True):
     """The compilation database to use for C files; None for those around each."""
     finds_omissions: bool = False
     """Whether to search inputs for parts that are not read."""
+    texts: tuple[InputText, ...] = ()
+    """The C text of inputs that are not on disk."""
     cache: bool = False
     """Whether results of earlier runs may be used, and are kept for later ones."""
 

@@ -79,6 +79,11 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
     Raises ReadError if nothing of it can be read; smaller failures are in the Reading.
     """
+    text = next((given for given in options.texts if given.path == path), None)
+    if text is not None:
+        from layoutlint.readers.clang import text_inputs
+
+        return text_inputs.read_unsaved(text, wanted.with_everything(), options)
     reader = sniff(path)
     if reader == "clang":
         from layoutlint.readers import clang

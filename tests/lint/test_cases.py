@@ -96,3 +96,28 @@ def test_a_mistake_in_a_case_file_is_bad_usage(tmp_path):
 def test_the_cases_of_the_example():
     done = run("rules", "test", "docs/example", "--strict")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "4 verdicts: 4 as expected, 0 not")
+
+
+FOLDERS = [
+    # working folder below the rules, how the rule file is given, the case file in messages
+    (".", "locks.toml", "locks.cases.toml"),
+    ("deep", "../locks.toml", "../locks.cases.toml"),
+    (".", "{here}/locks.toml", "{here}/locks.cases.toml"),
+]
+
+
+@pytest.mark.parametrize(("folder", "given", "reported"), FOLDERS)
+def test_errors_name_the_case_file_as_the_rule_file_was_given(tmp_path, folder, given, reported):
+    (tmp_path / "deep").mkdir()
+    lay(tmp_path, ("struct s { long a; u64 b; };", "broken", ""))
+    done = run("rules", "test", given.format(here=tmp_path), "--format", "json", cwd=tmp_path / folder)
+    (result,) = json.loads(done.stdout)["packs"][0]["results"]
+    said = f"{reported.format(here=tmp_path)}:4:20: error: unknown type name 'u64'"
+    assert result["message"] == f"the layout of s is unreliable: {said}"
+
+
+def test_a_case_includes_headers_beside_its_file(tmp_path):
+    (tmp_path / "types.h").write_text("typedef unsigned long u64;\n")
+    rules = lay(tmp_path, ('#include "types.h"\nstruct s { u64 a, b; };', "broken", ""))
+    done = run("rules", "test", rules, "--format", "json")
+    assert [r["actual"] for r in json.loads(done.stdout)["packs"][0]["results"]] == [["broken"]]

@@ -19,6 +19,8 @@ class Places(Record):
     """The folder to which relative file names refer while a unit is parsed."""
     roots: tuple[str, ...]
     """Absolute folders; the name of a file below one is relative to it."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """The names of files that have another one in reports than their path, by that path."""
     _names: dict[int | None, str] = field(default_factory=dict)
 
     def reported_name(self, file: int | None) -> str:
@@ -34,8 +36,9 @@ class Places(Record):
         return files.real_path(os.path.join(self.directory, name))
 
     def relative(self, name: str) -> str:
-        """Return a file name relative to the first root that contains it, else absolute."""
-        return relative_to(self.roots, os.path.join(self.directory, name))
+        """Return the name of a file in reports: relative to the first root that has it, else absolute."""
+        path = os.path.join(self.directory, name)
+        return self.renamed.get(path) or relative_to(self.roots, path)
 
     def source(self, cursor: libclang.Cursor) -> Source:
         """Return the location of a declaration's name."""

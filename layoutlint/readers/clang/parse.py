@@ -80,6 +80,8 @@ class Unit(Record, frozen=True):
     """If there is a subject, the real paths of the files whose structs and errors count."""
     has_given_flags: bool = False
     """Whether people can add flags to mend a missing header: not for a kernel tree, which has its own."""
+    reported_main: str | None = None
+    """The name of `main` in reports; None for its path from one of the `roots`."""
 
 
 class ParsedUnit(Record, frozen=True):
@@ -123,7 +125,8 @@ def read(
     with _parse(lib, unit, printed) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        places = Places(lib, unit.directory, unit.roots)
+        renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
+        places = Places(lib, unit.directory, unit.roots, renamed)
         remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
         errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
         scope = _Scope(lib, handle, unit, places)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import Omission, Reading, ReadOptions
+from layoutlint.model.reading import InputText, Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few, quantity
@@ -29,6 +29,15 @@ def read_file(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = files_read.read([path])
     notes = [*_notes_on_file(path, files_read), *c_units.notes(c_units.command_line_flags(options))]
     return _reading(path, files_read, outcome, notes)
+
+
+def read_unsaved(given: InputText, wanted: Wanted, options: ReadOptions) -> Reading:
+    """Return the requested structs of a text that is not on disk."""
+    folder, words = os.getcwd(), c_units.command_line_flags(options)
+    unit = c_units.unit(os.path.abspath(given.path), words, folder, (folder,), options.with_marks)
+    unit = replace(unit, text=given.text, origin=given.path, reported_main=given.path)
+    outcome = parallel.run([unit], wanted, options)
+    return parallel.reading(given.path, outcome, wanted, c_units.notes(words))
 
 
 def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
