@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
@@ -20,9 +23,10 @@ from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
-    from layoutlint.comparison.comparison import Comparison, Side
+    from layoutlint.comparison.comparison import Comparison
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Options
+    from layoutlint.lint.sides import SideInput
 
 _CRITERIA = ("worse", "size", "lines", "holes", "share")
 
@@ -35,14 +39,32 @@ class DiffOptions(NamedTuple):
     no_packs: bool
     no_annotations: bool
     only: str | None
+    revisions: str | None
+    patch: str | None
+    build: str | None
     format_: str
     fail_on: tuple[str, ...]
     verbose: bool
 
 
 @click.command()
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("inputs", nargs=-1, metavar="OLD NEW")
+@click.option(
+    "--git",
+    "revisions",
+    metavar="A..B",
+    help="Compare two revisions of this git repository, as a whole or at PATH: `diff --git A..B [PATH]`.",
+)
+@click.option(
+    "--patch",
+    metavar="FILE|-",
+    help="Compare a source tree without and with a patch: `diff --patch FILE TREE`.",
+)
+@click.option(
+    "--build",
+    metavar="DIR",
+    help="Take the configuration and the generated headers of a kernel from this build folder.",
+)
 @click.option(
     "--rules",
     "rule_paths",
@@ -87,8 +109,7 @@ class DiffOptions(NamedTuple):
 def diff(
     flags: tuple[str, ...],
     /,
-    old: str,
-    new: str,
+    inputs: tuple[str, ...],
     own: DiffOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
@@ -99,7 +120,10 @@ def diff(
     """
     from layoutlint.commands import terminal
 
-    comparison = _compare(flags, old, new, own, placement, reading)
+    _refuse_wrong_inputs(inputs, own)
+    if own.build is not None:
+        flags = (*flags, f"O={os.path.abspath(own.build)}")
+    comparison = _compare(flags, inputs, own, placement, reading)
     terminal.write(_text(comparison, own, reading))
     sys.stdout.flush()
     for note in comparison.notes if comparison.is_silent else ():
@@ -109,8 +133,7 @@ def diff(
 
 def _compare(
     flags: tuple[str, ...],
-    old: str,
-    new: str,
+    inputs: tuple[str, ...],
     own: DiffOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
@@ -118,19 +141,50 @@ def _compare(
     from layoutlint.comparison import comparison
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import sides
 
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(flags, own, placement, reading)
-    before, after = (_side(path, packs, kernel_packs, options) for path in (old, new))
-    return comparison.compare(before, after, own.fail_on, reading.allow_unknown)
+    with _sides(inputs, own, packs + kernel_packs) as read:
+        before, after = sides.read_sides(read, packs, kernel_packs, options)
+        return comparison.compare(before, after, own.fail_on, reading.allow_unknown)
 
 
-def _side(path: str, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options) -> Side:
-    from layoutlint.lint import sides
+@contextmanager
+def _sides(
+    inputs: tuple[str, ...], own: DiffOptions, packs: tuple[Pack, ...]
+) -> Iterator[tuple[SideInput, SideInput]]:
+    """Hand out what is compared; temporary files are removed afterwards."""
+    from layoutlint.commands import diff_sides
+    from layoutlint.lint.sides import SideInput
 
-    return sides.read_side(path, (path,), packs, kernel_packs, options)
+    if own.revisions is not None:
+        path = inputs[0] if inputs else None
+        with diff_sides.sides_of_revisions(own.revisions, path, packs) as sides:
+            yield sides
+    elif own.patch is not None:
+        with diff_sides.sides_of_patch(own.patch, inputs[0], packs) as sides:
+            yield sides
+    else:
+        old, new = (SideInput(path, (path,)) for path in inputs)
+        yield old, new
+
+
+def _refuse_wrong_inputs(inputs: tuple[str, ...], own: DiffOptions) -> None:
+    """Raise UsageError for another number of inputs than what is compared needs."""
+    if own.revisions is not None and own.patch is not None:
+        raise click.UsageError("--git and --patch exclude each other")
+    expected = (
+        "a path at most" if own.revisions else "one source tree" if own.patch else "two inputs, OLD and NEW"
+    )
+    is_right = len(inputs) < 2 if own.revisions else len(inputs) == (1 if own.patch else 2)
+    if not is_right:
+        raise click.UsageError(
+            f"`diff` {'with --git ' * bool(own.revisions)}{'with --patch ' * bool(own.patch)}"
+            f"takes {expected}, and {len(inputs)} are given"
+        )
 
 
 def _options(

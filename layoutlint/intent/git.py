@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Final
+from typing import IO, Final
 
-from layoutlint.errors import UsageError
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.processes import program
 
@@ -21,6 +22,7 @@ _LARGEST: Final = 1 << 24
 """The most bytes of a file, or of a list of files."""
 _LARGEST_LIST: Final = 1 << 26
 """The most bytes of a list of all files of a repository; Linux v7.2 has 4 million."""
+_SECONDS_OF_STREAM: Final = 600
 _LIMITS: Final = program.Limits(seconds=60, output=_LARGEST, messages=4096)
 _HARDENING: Final = (
     "--no-replace-objects", "--no-optional-locks", "--literal-pathspecs", "--no-pager",
@@ -43,7 +45,24 @@ _INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
 _INDEX: Final = "GIT_INDEX_FILE"
 _NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_FILE, _PROGRAM = "100644", "100755"
+_FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
+
+
+class Blob(Record, frozen=True):
+    """A file in the tree of a commit."""
+
+    mode: str
+    id: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a file, and no link or submodule."""
+        return self.mode in (_FILE, _PROGRAM)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode == _LINK
 
 
 class Commit(Record, frozen=True):
@@ -66,9 +85,14 @@ class Commit(Record, frozen=True):
 
     def files(self, path: str) -> dict[str, str]:
         """Return the mode of each file at or below a path of the tree; raises UsageError."""
+        return {name: blob.mode for name, blob in self.blobs(path).items()}
+
+    def blobs(self, path: str = "") -> dict[str, Blob]:
+        """Return the files at or below a path of the tree; raises UsageError."""
         words = ("ls-tree", "-r", "-z", "--full-tree", self.id, *(("--", path) if path else ()))
-        entries = (entry.partition(b"\t") for entry in _run(self.top, *words).split(b"\0") if entry)
-        return {os.fsdecode(name): head.split()[0].decode() for head, _, name in entries}
+        output = _run(self.top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST))
+        entries = (entry.partition(b"\t") for entry in output.split(b"\0") if entry)
+        return {os.fsdecode(name): Blob(*head.decode().split()[::2]) for head, _, name in entries}
 
     def content(self, path: str) -> bytes | None:
         """Return a file of the commit; None if it is missing. Raises UsageError if it is no plain file."""
@@ -84,18 +108,71 @@ class Commit(Record, frozen=True):
         return _run(self.top, "cat-file", "blob", name)
 
 
-def commit(revision: str) -> Commit:
-    """Return the commit that a revision names; raises UsageError if there is none."""
+def commit(revision: str, option: str = "--policy-from") -> Commit:
+    """Return the commit that a revision names; raises UsageError, with the option that names it, for none."""
     if not revision or revision.startswith("-") or not revision.isprintable():
-        raise UsageError(f"--policy-from {revision!r} is no revision: give a branch, a tag or a commit")
-    top = top_folder("--policy-from")
+        raise UsageError(f"{option} {revision!r} is no revision: give a branch, a tag or a commit")
+    top = top_folder(option)
     result = _commit(top, revision)
     if result is None:
         raise UsageError(
-            f"--policy-from {revision!r}: this repository has no such commit; fetch it first "
+            f"{option} {revision!r}: this repository has no such commit; fetch it first "
             f"(`git fetch origin {revision}`)"
         )
     return result
+
+
+def revision_range(text: str, option: str) -> tuple[Commit, Commit]:
+    """Return the two commits of `A..B`, or of `A...B` the last one that both share, and B.
+
+    A missing side is HEAD, as for git. Raises UsageError.
+    """
+    old, dots, new = text.partition("...")
+    if not dots:
+        old, dots, new = text.partition("..")
+    if not dots:
+        raise UsageError(f"{option} {text!r} is no range of revisions: write A..B, such as v6.8..v6.9")
+    commits = commit(old or "HEAD", option), commit(new or "HEAD", option)
+    if dots == "..":
+        return commits
+    return fork_point(commits[0].top, commits[0].id, commits[1].id) or commits
+
+
+def contents(
+    commit: Commit, blobs: Sequence[tuple[str, str]], most: int
+) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the content of files, given as name and id of the blob; None for one with more than `most` bytes.
+
+    Raises UsageError if git fails.
+    """
+    if not blobs:
+        return
+    command = (_git(), *_HARDENING, "cat-file", "--batch")
+    words = "".join(f"{blob}\n" for _, blob in blobs).encode()
+    try:
+        with program.stream(command, commit.top, _environment(), words, _SECONDS_OF_STREAM) as output:
+            for name, _ in blobs:
+                yield name, _next_content(output, most)
+    except OSError as error:
+        raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
+    except program.LimitExceeded as error:
+        raise UsageError(f"git cat-file {error}") from error
+
+
+def _next_content(output: IO[bytes], most: int) -> bytes | None:
+    """Return the next file of `cat-file --batch`; raises UsageError if it is missing."""
+    head = output.readline(1 << 12).split()
+    if len(head) != 3 or head[1] != b"blob":
+        raise UsageError("git cat-file failed: an object of the commit is missing")
+    size = int(head[2])
+    if size <= most:
+        content = output.read(size)
+    else:
+        content = None
+        while size > 0 and (piece := output.read(min(size, 1 << 20))):
+            size -= len(piece)
+    output.read(1)
+    return content
 
 
 def top_folder(option: str) -> str:
@@ -133,6 +210,35 @@ def fork_point(top: str, old: str, new: str) -> tuple[Commit, Commit] | None:
     except UsageError:
         shared = ""
     return (Commit(old, shared, top) if _COMMIT.fullmatch(shared) else commits[0]), commits[1]
+
+
+def patched_paths(patch: str, shown: str) -> frozenset[str]:
+    """Return the paths that a patch changes, below the folder to which it applies; raises ReadError."""
+    output = _apply(os.path.dirname(patch), patch, shown, "--numstat", "-z")
+    return frozenset(os.fsdecode(row.split(b"\t", 2)[-1]) for row in output.split(b"\0") if row)
+
+
+def apply_patch(patch: str, shown: str, folder: str) -> None:
+    """Apply a patch to the files below a folder outside of repositories; raises ReadError if it does not fit.
+    """
+    _apply(folder, patch, shown)
+
+
+def _apply(folder: str, patch: str, shown: str, *words: str) -> bytes:
+    """Run `git apply` outside of any repository; raises ReadError with its first message."""
+    command = (_git(), *_HARDENING, "apply", "--whitespace=nowarn", *words, "--", patch)
+    environment = {**_environment(), "GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(folder))}
+    try:
+        result = program.run(command, folder, environment, _LIMITS)
+    except OSError as error:
+        raise ReadError(shown, f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
+    except program.LimitExceeded as error:
+        raise ReadError(shown, f"git apply {error}") from error
+    if result.status:
+        message = result.messages.decode(errors="replace").strip().partition("\n")[0]
+        reason = message.removeprefix("error: ") or f"status {result.status}"
+        raise ReadError(shown, f"does not apply: {reason}")
+    return result.output
 
 
 def staged_paths(commit: Commit) -> frozenset[str]:
@@ -181,8 +287,7 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
 
     `with_index`: the index is the one of the commit that git is making (`git commit -a`, `git commit FILE`).
     """
-    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    environment |= {"PATH": _path(), **_ENVIRONMENT}
+    environment = _environment()
     if with_index and _INDEX in os.environ:
         environment[_INDEX] = os.path.join(folder, os.environ[_INDEX])
     try:
@@ -195,6 +300,11 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
         message = result.messages.decode(errors="replace").strip().partition("\n")[0]
         raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}")
     return result.output
+
+
+def _environment() -> dict[str, str]:
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return environment | {"PATH": _path(), **_ENVIRONMENT}
 
 
 def _path() -> str:

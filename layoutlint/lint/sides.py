@@ -2,23 +2,62 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
+
 from layoutlint.comparison.comparison import Side
+from layoutlint.errors import ReadError
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import run
 from layoutlint.lint.options import Options
-from layoutlint.model.record import replace
+from layoutlint.model.reading import no_progress
+from layoutlint.model.record import Record, replace
+from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
+from layoutlint.readers.processes.pool import map_ordered
 
 
-def read_side(
-    label: str,
-    paths: tuple[str, ...],
+class SideInput(Record, frozen=True):
+    """What one side reads."""
+
+    label: str
+    paths: tuple[str, ...]
+    folder: str | None = None
+    """The folder in which the paths stand and are shown; None for the working folder."""
+
+
+def read_sides(
+    inputs: tuple[SideInput, SideInput],
     packs: tuple[Pack, ...],
     kernel_packs: tuple[Pack, ...],
     options: Options,
-) -> Side:
-    """Read all selected structs of some inputs, and judge them by packs; failures are in the report."""
+) -> tuple[Side, Side]:
+    """Read all selected structs of two inputs, and judge them by packs; failures are in the reports.
+
+    Sides with folders of their own are read in processes of their own, because paths in them are alike.
+    Raises ReadError if such a process dies.
+    """
     options = replace(options, compares=True)
-    inputs = run.read(paths, packs, kernel_packs, options)
+    work = partial(_read_side, packs=packs, kernel_packs=kernel_packs, options=options)
+    if all(side.folder is None for side in inputs):
+        old, new = map(work, inputs)
+        return old, new
+    if not HAS_PROCESSES:
+        raise ReadError(inputs[0].label, "comparing folders needs processes, which this system lacks")
+    quiet = replace(options, read=replace(options.read, progress=no_progress, cache=False))
+    try:
+        old, new = map_ordered(partial(work, options=quiet), inputs, len(inputs))
+    except Lost as lost:
+        label = inputs[lost.part].label if lost.part is not None else inputs[0].label
+        raise ReadError(label, f"the process that read it {lost.how}") from lost
+    return old, new
+
+
+def _read_side(
+    side: SideInput, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> Side:
+    if side.folder is not None:
+        os.chdir(side.folder)
+    inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
     structs = tuple(struct for struct in inputs.compared if options.selection.has(struct))
-    return Side(label, report, structs)
+    return Side(side.label, report, structs)

@@ -186,7 +186,7 @@ def test_lines_fit_into_a_mail(tmp_path):
     files(tmp_path, OLD, OLD.replace("long x; long y;", "long x;"))
     lines = diff(tmp_path).stdout.splitlines()
     assert max(map(len, lines)) <= 75
-    assert lines[-1] == "exit 1: worse by worse"
+    assert lines[-1] == "exit 1: rules got worse"
 
 
 def test_two_compilers_say_so_and_report_no_change(tmp_path):

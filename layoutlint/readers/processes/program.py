@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Timer
 from time import monotonic
+from typing import IO
 
 from layoutlint.model.record import Record
 
@@ -43,6 +46,35 @@ def run(command: Sequence[str], folder: str, environment: Mapping[str, str], lim
     ) as process:  # fmt: skip
         output, messages = _read(process, limits)
     return Result(output, messages, process.returncode)
+
+
+@contextmanager
+def stream(
+    command: Sequence[str], folder: str, environment: Mapping[str, str], words: bytes, seconds: int
+) -> Iterator[IO[bytes]]:
+    """Run a program with `words` as its input, and hand out its output, of which the rest is dropped.
+
+    Its messages are dropped. Raises OSError if it cannot be started; LimitExceeded if it takes too long.
+    """
+    with tempfile.TemporaryFile() as source:
+        source.write(words)
+        source.seek(0)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=source,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert process.stdout is not None
+    timer, end = Timer(seconds, process.kill), monotonic() + seconds
+    timer.start()
+    try:
+        yield process.stdout
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.wait()
+        timer.cancel()
+        if monotonic() >= end:
+            raise LimitExceeded(f"takes more than {seconds} s")
 
 
 def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:

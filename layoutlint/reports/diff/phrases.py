@@ -19,6 +19,15 @@ from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports.finding_phrases import share
 
+_FAILURES = {
+    "worse": "rules got worse",
+    "size": "structs grew",
+    "lines": "structs touch more lines",
+    "holes": "holes grew",
+    "share": "fields that rules keep apart share more lines",
+}
+_IGNORED = "what got worse fails nothing: notes, suppressed findings, or not in --fail-on"
+
 
 def rule_change(change: RuleChange) -> str:
     """Return `worse: RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
@@ -163,7 +172,7 @@ def tally(comparison: Comparison) -> str:
 def exit_meaning(comparison: Comparison) -> str:
     """Return why the exit status is what it is."""
     if comparison.exit_status == EXIT_FINDINGS:
-        return f"worse by {', '.join(comparison.failures)}"
+        return ", ".join(_FAILURES[name] for name in comparison.failures)
     if comparison.exit_status == EXIT_UNKNOWN:
         return "nothing is known to be worse, but not all could be compared"
-    return "nothing got worse"
+    return "nothing got worse" if Status.WORSE not in {each.status for each in comparison.rules} else _IGNORED

@@ -1,0 +1,113 @@
+"""The two sides of `diff`: inputs, revisions of a git repository, or a tree without and with a patch."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from layoutlint.errors import ReadError
+
+if TYPE_CHECKING:
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.sides import SideInput
+
+_C_TEXT = (".h", ".hh", ".hpp", ".hxx", ".inc", ".def", ".tbl", ".H", ".toml", ".config", ".conf")
+"""Suffixes of files that C text includes, or that decide how it is read."""
+_SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_KERNEL_MARK = "include/linux/kconfig.h"
+_LARGEST_PATCH = 1 << 26
+
+
+@contextmanager
+def sides_of_revisions(
+    text: str, path: str | None, packs: tuple[Pack, ...]
+) -> Iterator[tuple[SideInput, SideInput]]:
+    """Write the files of two revisions to temporary folders, removed afterwards. Raises UsageError."""
+    from layoutlint.intent import exported_tree, git
+    from layoutlint.intent.exported_tree import ExportedTree
+    from layoutlint.lint.sides import SideInput
+
+    old, new = git.revision_range(text, "--git")
+    inside = "." if path is None else _path_in_tree(new, path)
+    is_kernel = _KERNEL_MARK in new.files(_KERNEL_MARK)
+    wanted = _Wanted(is_kernel, inside, packs)
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+        trees: list[ExportedTree] = []
+        for number, commit in enumerate((old, new)):
+            folder = os.path.join(root, str(number))
+            os.mkdir(folder)
+            trees.append(exported_tree.export(commit, folder, wanted, trees[0] if trees else None))
+        sides = [
+            SideInput(commit.name, (inside,), tree.folder)
+            for commit, tree in zip((old, new), trees, strict=True)
+        ]
+        yield sides[0], sides[1]
+
+
+@contextmanager
+def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator[tuple[SideInput, SideInput]]:
+    """Apply a patch to a copy of a tree, which is removed afterwards. Raises ReadError and UsageError."""
+    from layoutlint.intent import patched_tree
+    from layoutlint.lint.sides import SideInput
+
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"--patch needs the folder of a source tree, and {folder!r} is none")
+    root = os.path.realpath(folder)
+    wanted = _Wanted(os.path.exists(os.path.join(root, _KERNEL_MARK)), ".", packs)
+    shown = "(standard input)" if patch == "-" else patch
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as temporary:
+        copy, text = os.path.join(temporary, "tree"), os.path.join(temporary, "patch")
+        os.mkdir(copy)
+        with open(text, "wb") as file:
+            file.write(_read_patch(patch))
+        patched_tree.apply(text, shown, root, copy, wanted)
+        yield SideInput(folder, (".",), root), SideInput(f"{folder} with {shown}", (".",), copy)
+
+
+def _read_patch(patch: str) -> bytes:
+    """Return a patch, from standard input for `-`; raises ReadError."""
+    try:
+        if patch == "-":
+            content = sys.stdin.buffer.read(_LARGEST_PATCH + 1)
+        else:
+            with open(patch, "rb") as file:
+                content = file.read(_LARGEST_PATCH + 1)
+    except OSError as error:
+        raise ReadError(patch, (error.strerror or str(error)).lower()) from error
+    if len(content) > _LARGEST_PATCH:
+        raise ReadError(patch, f"has more than the {_LARGEST_PATCH:,} bytes that are allowed")
+    return content
+
+
+def _path_in_tree(commit: object, path: str) -> str:
+    """Return the path of an input below the top of the repository; raises UsageError."""
+    from layoutlint.intent.git import Commit
+
+    assert isinstance(commit, Commit)
+    inside = commit.path_in_tree(path)
+    if inside is None:
+        raise click.UsageError(f"{path!r} is outside of the repository {commit.top}")
+    return inside or "."
+
+
+class _Wanted:
+    """Decides which files of a tree are read. Of a kernel, sources count only where rules name them."""
+
+    def __init__(self, is_kernel: bool, path: str, packs: tuple[Pack, ...]) -> None:
+        self._is_kernel = is_kernel
+        self._path = path
+        self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
+
+    def __call__(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        if path.endswith(_C_TEXT) or "." not in name or path == self._path:
+            return True
+        if not path.endswith(_SOURCES):
+            return False
+        return not self._is_kernel or path.startswith(f"{self._path}/") or path.endswith(self._headers)

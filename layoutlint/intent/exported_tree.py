@@ -1,0 +1,123 @@
+"""The files of a commit, written to a temporary folder, so that they can be read like any others.
+
+Only `ls-tree` and `cat-file` are called: unlike a checkout or `git archive`, they run no filter, hook or
+monitor that a repository can name, and write nothing into the repository. The names of files in a tree can be
+anything: those that would lead out of the folder are refused.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from layoutlint.errors import UsageError
+from layoutlint.intent import git
+from layoutlint.intent.git import Blob, Commit
+from layoutlint.model.record import Record
+
+_LARGEST_TREE = 1 << 31
+"""The most bytes that are written for a commit; the headers of Linux v7.2 have 0.4 GB."""
+_MOST_FILES = 300_000
+_LARGEST_FILE = 1 << 24
+
+
+class ExportedTree(Record, frozen=True):
+    """A folder with files of a commit."""
+
+    folder: str
+    files: dict[str, Blob]
+    """The files by their path in the tree."""
+    left_out: tuple[str, ...] = ()
+    """Paths that were not written: submodules, links that lead out of the tree, huge files."""
+
+
+def export(
+    commit: Commit, folder: str, is_wanted: Callable[[str], bool], earlier: ExportedTree | None = None
+) -> ExportedTree:
+    """Write the wanted files of a commit below an empty folder.
+
+    Files that an earlier export has too are linked. Raises UsageError for a tree with names that lead out of
+    it, or with more than 300,000 wanted files or 2 GB, and if git fails.
+    """
+    blobs = {path: blob for path, blob in commit.blobs().items() if is_wanted(path)}
+    _refuse_names(blobs, commit)
+    if len(blobs) > _MOST_FILES:
+        raise UsageError(
+            f"{commit.name} has {len(blobs):,} files to read, more than the {_MOST_FILES:,} allowed"
+        )
+    plain = {path: blob for path, blob in blobs.items() if blob.is_plain}
+    _make_folders(folder, plain)
+    missing = [path for path, blob in plain.items() if not _link(path, blob, folder, earlier)]
+    too_large = set(_write(commit, folder, missing, plain))
+    others = [
+        path
+        for path, blob in blobs.items()
+        if not blob.is_plain and not _copy_link(commit, folder, path, blob)
+    ]
+    written = {path: blob for path, blob in blobs.items() if path not in too_large and path not in others}
+    return ExportedTree(folder, written, tuple(sorted((*too_large, *others))))
+
+
+def _refuse_names(paths: Iterable[str], commit: Commit) -> None:
+    """Raise UsageError for names that git itself never checks out: they could name a file elsewhere."""
+    for path in paths:
+        parts = path.split("/")
+        if path.startswith("/") or any(part in ("", ".", "..") or part.lower() == ".git" for part in parts):
+            raise UsageError(f"{commit.name} has a file named {path!r}, which leads out of its tree")
+
+
+def _make_folders(folder: str, paths: Iterable[str]) -> None:
+    for parent in sorted({os.path.dirname(path) for path in paths}):
+        os.makedirs(os.path.join(folder, parent), exist_ok=True)
+
+
+def _link(path: str, blob: Blob, folder: str, earlier: ExportedTree | None) -> bool:
+    """Link a file to that of an earlier export; return whether it has the same."""
+    if earlier is None or earlier.files.get(path) != blob:
+        return False
+    try:
+        os.link(os.path.join(earlier.folder, path), os.path.join(folder, path), follow_symlinks=False)
+    except OSError:  # a file system without links
+        return False
+    return True
+
+
+def _write(commit: Commit, folder: str, paths: list[str], blobs: dict[str, Blob]) -> Iterator[str]:
+    """Write the contents of files; yield those that are too large. Raises UsageError for too much."""
+    total = 0
+    for path, content in git.contents(commit, [(path, blobs[path].id) for path in paths], _LARGEST_FILE):
+        if content is None:
+            yield path
+            continue
+        total += len(content)
+        if total > _LARGEST_TREE:
+            raise UsageError(f"the files of {commit.name} have more than the {_LARGEST_TREE:,} bytes allowed")
+        descriptor = os.open(
+            os.path.join(folder, path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+
+
+def _copy_link(commit: Commit, folder: str, path: str, blob: Blob) -> bool:
+    """Write a symbolic link that stays inside the tree; return whether it was one."""
+    if not blob.is_link:
+        return False
+    ((_, content),) = git.contents(commit, [(path, blob.id)], os.pathconf("/", "PC_PATH_MAX"))
+    target = None if content is None else os.fsdecode(content)
+    if target is None or target.startswith("/"):
+        return False
+    inside = os.path.normpath(os.path.join(os.path.dirname(path), target))
+    if inside == ".." or inside.startswith("../"):
+        return False
+    os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+    with suppress(FileExistsError):
+        os.symlink(target, os.path.join(folder, path))
+    return True
+
+
+def remove(folder: str) -> None:
+    """Remove a temporary folder, as far as it can be removed."""
+    shutil.rmtree(folder, ignore_errors=True)

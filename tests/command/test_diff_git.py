@@ -1,0 +1,231 @@
+"""`diff --git` and `--patch`: revisions of a repository, without touching it, and patches on a tree."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import ROOT, run
+
+RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
+START = {
+    "include/inner.h": "struct inner { long x; long y; };\n",
+    "include/s.h": '#include "inner.h"\n#ifdef WIDE\ntypedef long word_t;\n#else\ntypedef int word_t;\n#endif\n'
+    "struct s {\n\tlong a;\n\tstruct inner in;\n\tlong pad[4];\n\tword_t w;\n\tlong z;\n};\n",
+    "include/other.h": "struct other { int n; };\nstruct pair { long p; long q; };\n",
+    "layoutlint.toml": RULES,
+    "README": "text\n",
+}
+COMMITS = [
+    # what each commit does: file, old, new text; status, exit status, structs that changed, status of the rule
+    ("a comment", ("include/s.h", "long a;", "long a; /* hot */"), "same", 0, [], "same"),
+    ("a field added", ("include/s.h", "long z;", "long z;\n\tlong last;"), "same", 0, ["s"], "same"),
+    ("a field in another header", ("include/other.h", "int n;", "int n, m;"), "same", 0, ["other"], "same"),
+    ("a type swapped in an included header", ("include/inner.h", "long y;", "char y;"), "same", 0, ["inner"], "same"),
+    ("a struct in it shrinks", ("include/inner.h", "long x; char y;", "char y;"), "worse", 1, ["inner", "s"], "worse"),
+    ("the same undone", ("include/inner.h", "char y;", "long x; char y;"), "better", 0, ["inner", "s"], "better"),
+    ("the configuration flipped", ("include/inner.h", "struct inner", "#define WIDE\nstruct inner"), "same", 0, ["s"], "same"),
+    ("a struct renamed", ("include/other.h", "struct pair", "struct couple"), "same", 0, ["couple"], "same"),
+    ("a file moved", ("include/other.h", None, "include/moved.h"), "same", 0, [], "same"),
+    ("another text only", ("README", "text", "other"), "same", 0, [], "same"),
+    ("fields swapped", ("include/s.h", "\tlong pad[4];\n\tword_t w;\n\tlong z;", "\tlong z;\n\tlong pad[4];\n\tword_t w;"),
+     "worse", 1, ["s"], "worse"),
+    ("a revert", ("include/s.h", "\tlong z;\n\tlong pad[4];\n\tword_t w;", "\tlong pad[4];\n\tword_t w;\n\tlong z;"),
+     "better", 0, ["s"], "better"),
+    ("a ruled struct removed", ("include/s.h", "struct s {", "struct t {"), "not-compared", 3, ["t"], "not-compared"),
+]  # fmt: skip
+
+
+def git(folder: Path, *words: str) -> str:
+    given = ("-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "commit.gpgsign=false")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    done = subprocess.run(["git", *given, *words], cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory) -> Path:
+    """A repository with one commit for each kind of change, tagged by its number."""
+    folder = tmp_path_factory.mktemp("history")
+    git(folder, "init", "-q", ".")
+    write(folder, START)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "start")
+    git(folder, "tag", "c0")
+    for number, (subject, (file, old, new), *_) in enumerate(COMMITS, 1):
+        path = folder / file
+        if old is None:
+            git(folder, "mv", file, new)
+        else:
+            assert old in path.read_text()
+            path.write_text(path.read_text().replace(old, new))
+        git(folder, "commit", "-qam", subject)
+        git(folder, "tag", f"c{number}")
+    return folder
+
+
+@pytest.mark.parametrize("number", range(len(COMMITS)), ids=[commit[0] for commit in COMMITS])
+def test_each_commit(history, number):
+    _, _, status, exit_status, structs, rule = COMMITS[number]
+    done = run("diff", "--git", f"c{number}..c{number + 1}", "include", "--format", "json", cwd=history)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["status"]) == (exit_status, status)
+    assert [each["name"] for each in found["structs"]] == structs
+    assert [each["status"] for each in found["rules"]] == [rule]
+
+
+def test_paths_are_those_of_the_repository(history):
+    found = json.loads(run("diff", "--git", "c10..c11", "include/s.h", "--format", "json", cwd=history).stdout)
+    assert [each["file"] for each in found["structs"]] == ["include/s.h"]
+    assert [found[side]["label"] for side in ("old", "new")] == ["c10", "c11"]
+
+
+@pytest.mark.parametrize(("text", "labels"), [
+    ("c10..", ["c10", "HEAD"]), ("..c11", ["HEAD", "c11"]), ("c0..c4", ["c0", "c4"]),
+])  # fmt: skip
+def test_ranges(history, text, labels):
+    found = json.loads(run("diff", "--git", text, "include/inner.h", "--format", "json", cwd=history).stdout)
+    assert [found[side]["label"] for side in ("old", "new")] == labels
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--git", "c0"), "is no range of revisions: write A..B"),
+    (("--git", "c0..gone"), "this repository has no such commit"),
+    (("--git", "--output=x..c1"), "is no revision"),
+    (("--git", "c0..c1", "/etc/passwd"), "is outside of the repository"),
+    (("--git", "c0..c1", "a", "b"), "takes a path at most, and 2 are given"),
+    (("--git", "c0..c1", "--patch", "x", "."), "--git and --patch exclude each other"),
+    (("include/s.h",), "takes two inputs, OLD and NEW, and 1 are given"),
+    (("--patch", "p.patch"), "takes one source tree, and 0 are given"),
+    (("--patch", "p.patch", "README"), "--patch needs the folder of a source tree"),
+])  # fmt: skip
+def test_wrong_use(history, words, message):
+    done = run("diff", *words, cwd=history)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def state(folder: Path) -> tuple[str, ...]:
+    """All of a repository that must stay: files, index, references, objects."""
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    index = (folder / ".git/index").read_bytes().hex()
+    return (*names, index, git(folder, "stash", "list"), git(folder, "for-each-ref"))
+
+
+HOSTILE = """
+[core]
+    fsmonitor = ./ran
+    hooksPath = .
+[filter "f"]
+    smudge = ./ran
+    clean = ./ran
+    process = ./ran
+[diff]
+    external = ./ran
+[diff "f"]
+    textconv = ./ran
+[pager]
+    diff = ./ran
+"""
+
+
+def test_nothing_of_the_repository_runs_or_changes(tmp_path):
+    """Filters, monitors and hooks are programs that a repository can name; the index and the stash are the user's."""
+    git(tmp_path, "init", "-q", ".")
+    write(tmp_path, {**START, ".gitattributes": "*.h filter=f diff=f export-ignore\n"})
+    program = tmp_path / "ran"
+    program.write_text("#!/bin/sh\ntouch ran-it\ncat\n")
+    program.chmod(0o755)
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "one")
+    (tmp_path / "include/s.h").write_text(START["include/s.h"].replace("pad[4]", "pad[3]"))
+    git(tmp_path, "commit", "-qam", "two")
+    (tmp_path / "include/other.h").write_text("struct mine;\n")
+    git(tmp_path, "stash", "-q")
+    (tmp_path / "include/other.h").write_text("struct unsaved;\n")
+    with (tmp_path / ".git/config").open("a") as file:
+        file.write(HOSTILE)
+    before = sorted(path.name for path in tmp_path.rglob("*")), (tmp_path / ".git/index").read_bytes()
+    done = run("diff", "--git", "HEAD~1..HEAD", "include", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert (sorted(path.name for path in tmp_path.rglob("*")), (tmp_path / ".git/index").read_bytes()) == before
+    assert (tmp_path / "include/other.h").read_text() == "struct unsaved;\n"
+
+
+def tree_with(folder: Path, entries: str) -> str:
+    """A commit whose tree git itself would not make: entries of `git mktree`."""
+    done = subprocess.run(["git", "mktree", "--missing"], cwd=folder, input=entries, capture_output=True, text=True, check=True)
+    return git(folder, "commit-tree", "-m", "m", done.stdout.strip())
+
+
+def test_names_that_lead_out_of_the_tree_are_refused(history, tmp_path):
+    blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=history, input="struct x { int a; };\n",
+                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    inner = subprocess.run(["git", "mktree"], cwd=history, input=f"100644 blob {blob}\tevil.h\n",
+                           capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    for name in ("..", ".git"):
+        commit = tree_with(history, f"040000 tree {inner}\t{name}\n")
+        done = run("diff", "--git", f"{commit}..{commit}", cwd=history)
+        assert (done.returncode, "leads out of its tree" in done.stderr) == (2, True), done.stderr
+
+
+def test_links_that_lead_out_of_the_tree_are_not_followed(tmp_path):
+    (tmp_path / "secret.h").write_text("struct secret { int a; };\n")
+    repository = tmp_path / "r"
+    repository.mkdir()
+    git(repository, "init", "-q", ".")
+    (repository / "out.h").symlink_to("../secret.h")
+    (repository / "in.h").symlink_to("s.h")
+    (repository / "s.h").write_text("struct s { long a; };\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "one")
+    for path, status in (("in.h", 0), ("out.h", 3)):
+        assert run("diff", "--git", "HEAD..HEAD", path, cwd=repository).returncode == status
+
+
+def test_a_killed_run_leaves_the_repository_as_it_was(history):
+    before = state(history)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LAYOUTLINT_NO_CACHE": "1"}
+    words = [sys.executable, "-m", "layoutlint", "diff", "--git", "c0..c12", "include"]
+    for delay in (0.05, 0.2, 0.4):
+        process = subprocess.Popen(words, cwd=history, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert state(history) == before
+
+
+class TestPatch:
+    def test_a_series_on_a_tree(self, history, tmp_path):
+        series = git(history, "format-patch", "--stdout", "c3..c5") + "\n"
+        (tmp_path / "series.mbox").write_text(series)
+        git(history, "worktree", "add", "-q", str(tmp_path / "tree"), "c3")
+        before = {path: path.read_bytes() for path in (tmp_path / "tree").rglob("*.h")}
+        done = run("diff", "--patch", tmp_path / "series.mbox", tmp_path / "tree", "--rules", history / "layoutlint.toml",
+                   "--format", "json", cwd=tmp_path)  # fmt: skip
+        found = json.loads(done.stdout)
+        assert (done.returncode, found["status"], [each["name"] for each in found["structs"]]) == (1, "worse", ["inner", "s"])
+        assert {path: path.read_bytes() for path in (tmp_path / "tree").rglob("*.h")} == before
+
+    @pytest.mark.parametrize(("text", "message"), [
+        ("", "does not apply"), ("no patch\n", "does not apply"),
+        ("--- a/include/s.h\n+++ b/include/s.h\n@@ -1 +1 @@\n-gone\n+new\n", "does not apply"),
+        ("--- a/../x.h\n+++ b/../x.h\n@@ -0,0 +1 @@\n+int x;\n", "does not apply"),
+        ("--- /dev/null\n+++ b/../../x.h\n@@ -0,0 +1 @@\n+int x;\n", "does not apply"),
+    ])  # fmt: skip
+    def test_what_does_not_apply_is_not_compared(self, history, tmp_path, text, message):
+        (tmp_path / "p.patch").write_text(text)
+        done = run("diff", "--patch", tmp_path / "p.patch", ".", cwd=history)
+        assert (done.returncode, message in done.stderr) == (3, True), done.stderr
