@@ -242,7 +242,7 @@ class _Part(Record, dict=True):
         if affected or (is_touched and file in self.part.marked):
             self._add(hits, file, file, affected)
 
-    def _touched_rules(self, closure: set[str], rules: list[Rule]) -> set[Rule]:
+    def _touched_rules(self, closure: frozenset[str], rules: list[Rule]) -> set[Rule]:
         """Return the rules that differ from each parent, or whose struct includes a file that does."""
         differences, changed = self.search.change.differences, self.search.changed_rules
         is_touched = [not closure.isdisjoint(difference.paths) for difference in differences]

@@ -40,6 +40,8 @@ class Definers(Record, frozen=True):
 
     def files_of(self, struct: str) -> list[str]:
         """Return the files that define a struct, or one that matches a pattern."""
+        if not is_pattern(struct):
+            return [file for file, names in self.structs.items() if struct in names]
         wanted = Wanted(patterns=(struct,))
         return [file for file, names in self.structs.items() if any(map(wanted.matches, names))]
 

@@ -29,16 +29,23 @@ class Inclusion(Record, dict=True):
     """Whether the folders also have files that are not of the repository, such as generated headers."""
     _included: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    _closures: dict[str, frozenset[str]] = field(default_factory=dict)
+    _real_folders: dict[str, str] = field(default_factory=dict)
 
-    def closure(self, file: str) -> set[str]:
+    def closure(self, file: str) -> frozenset[str]:
         """Return the files that a file seems to include, also through others, and itself."""
-        visited = {file, *self.forced}
-        pending = list(visited)
-        while pending:
-            new = set(self.includes(pending.pop())) - visited
-            visited |= new
-            pending += new
-        return visited
+        if file not in self._closures:
+            visited = {file, *self.forced}
+            pending = list(visited)
+            while pending:
+                for included in self.includes(pending.pop()):
+                    if included in self._closures:
+                        visited |= self._closures[included]
+                    elif included not in visited:
+                        visited.add(included)
+                        pending.append(included)
+            self._closures[file] = frozenset(visited)
+        return self._closures[file]
 
     def includes(self, file: str) -> tuple[str, ...]:
         """Return the files that a file seems to include itself; for a link, also the file it leads to."""
@@ -46,7 +53,7 @@ class Inclusion(Record, dict=True):
             targets: list[str] = []
             for is_quoted, name in included_names(text_search.content(file)):
                 targets += self._resolve(file, is_quoted, name)
-            real = files.real_path(file)
+            real = self._real_path(file)
             targets += [real] if real != file else []
             self._included[file] = tuple(dict.fromkeys(targets))
         return self._included[file]
@@ -57,6 +64,13 @@ class Inclusion(Record, dict=True):
         if key not in self._resolved:
             self._resolved[key] = self._search((folder, *self.folders) if is_quoted else self.folders, name)
         return self._resolved[key]
+
+    def _real_path(self, file: str) -> str:
+        folder, name = os.path.split(file)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = files.real_path(folder)
+        at = os.path.join(self._real_folders[folder], name)
+        return files.real_path(at) if files.is_link(at) else at
 
     def _search(self, folders: Iterable[str], name: str) -> tuple[str, ...]:
         """Return the file of a name in the first folder that has it; else the files that end with it."""
@@ -76,5 +90,5 @@ class Inclusion(Record, dict=True):
     def _by_name(self) -> dict[str, list[str]]:
         paths: dict[str, list[str]] = {}
         for path in sorted(self.known):
-            paths.setdefault(os.path.basename(path), []).append(path)
+            paths.setdefault(path.rpartition(os.sep)[2], []).append(path)
         return paths

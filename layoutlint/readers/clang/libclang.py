@@ -280,11 +280,24 @@ class Spot:
         self.file, self.line, self.column, self.offset = file.value, line.value, column.value, offset.value
 
 
+_contents: dict[tuple[int, int], bytes] = {}
+"""Files by unit and handle: libclang searches for a file among all macro expansions of the unit."""
+
+
 def contents(lib: Any, unit: int, file: int) -> bytes:
     """Return a file as libclang read it."""
-    size = c_size_t()
-    at = lib.clang_getFileContents(unit, file, byref(size))
-    return ctypes.string_at(at, size.value) if at else b""
+    if (unit, file) not in _contents:
+        size = c_size_t()
+        at = lib.clang_getFileContents(unit, file, byref(size))
+        _contents[unit, file] = ctypes.string_at(at, size.value) if at else b""
+    return _contents[unit, file]
+
+
+def dispose(lib: Any, unit: int) -> None:
+    """Free a unit and its files."""
+    lib.clang_disposeTranslationUnit(unit)
+    for key in [key for key in _contents if key[0] == unit]:
+        del _contents[key]
 
 
 def inclusions(lib: Any, unit: int) -> list[tuple[int, Spot]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Final
 
 from layoutlint import phrases
@@ -52,11 +53,10 @@ def find_hidden(
     texts = {main: _definitions(libclang.contents(lib, unit, main), wanted)}
     for file in dict.fromkeys(file for file, _ in libclang.inclusions(lib, unit)):
         texts[file] = _definitions(libclang.contents(lib, unit, file), by_name)
-    with_definitions = {file: definitions for file, definitions in texts.items() if definitions}
-    if not with_definitions:
-        return
-    scope = _Scope(lib, set(with_definitions), declarations)
-    for file in with_definitions:
+    scope = _Scope(lib, {file for file, definitions in texts.items() if definitions}, tuple(declarations))
+    for file in (file for file, definitions in texts.items() if definitions):
+        if file != main and all((file, offset) in scope.starts for _, offset in texts[file]):
+            continue
         text = blank_out(libclang.contents(lib, unit, file).decode("latin-1"))
         for name, offset in _definitions(text.encode("latin-1"), wanted):
             if (file, offset) in scope.starts:
@@ -88,26 +88,40 @@ def _embedded_words(fields: Iterable[Field]) -> set[str]:
     return words
 
 
-class _Scope:
-    """The start offsets of file-scope declarations in some files."""
+class _Scope(Record, dict=True):
+    """The declarations at file scope; their offsets in some files."""
 
-    def __init__(self, lib: Any, files: set[int], declarations: Iterable[Cursor]) -> None:
-        self.starts: set[tuple[int | None, int]] = set()
-        self.functions: dict[int | None, list[int]] = {}
-        self.names: set[str] = set()
+    lib: Any
+    files: set[int]
+    declarations: tuple[Cursor, ...]
+
+    @cached_property
+    def starts(self) -> set[tuple[int | None, int]]:
+        """The files and offsets at which structs and typedefs start."""
+        return {(spot.file, spot.offset) for spot in map(self._start, self._types) if spot.file in self.files}
+
+    @cached_property
+    def names(self) -> set[str]:
         """The names of all structs and typedefs."""
-        for cursor in declarations:
-            if cursor.kind != FUNCTION:
-                if not lib.clang_isCursorDefinition(cursor):
-                    continue
-                self.names.add(libclang.spelling(lib, cursor))
-            spot = Spot(lib, lib.clang_getRangeStart(lib.clang_getCursorExtent(cursor)))
-            if spot.file not in files:
-                continue
+        return {libclang.spelling(self.lib, cursor) for cursor in self._types}
+
+    @cached_property
+    def functions(self) -> dict[int | None, list[int]]:
+        """The offsets at which functions start, by file."""
+        starts: dict[int | None, list[int]] = {}
+        for cursor in self.declarations:
             if cursor.kind == FUNCTION:
-                self.functions.setdefault(spot.file, []).append(spot.offset)
-            else:
-                self.starts.add((spot.file, spot.offset))
+                spot = self._start(cursor)
+                starts.setdefault(spot.file, []).append(spot.offset)
+        return starts
+
+    @cached_property
+    def _types(self) -> list[Cursor]:
+        types = (cursor for cursor in self.declarations if cursor.kind != FUNCTION)
+        return [cursor for cursor in types if self.lib.clang_isCursorDefinition(cursor)]
+
+    def _start(self, cursor: Cursor) -> Spot:
+        return Spot(self.lib, self.lib.clang_getRangeStart(self.lib.clang_getCursorExtent(cursor)))
 
 
 def _end(text: str, start: int) -> int:

@@ -242,7 +242,7 @@ def _parse(lib: Any, unit: Unit, printed: Messages | None) -> Iterator[int]:
         yield handle.value
     finally:
         if handle.value is not None:
-            lib.clang_disposeTranslationUnit(handle)
+            libclang.dispose(lib, handle.value)
         lib.clang_disposeIndex(index)
 
 

@@ -26,18 +26,26 @@ _OTHER_SUFFIXES = (
 MOST_BYTES = 4 << 20
 """The most bytes of a file that are searched; larger files are generated register tables."""
 
-# `struct name {`, also with attributes between (`struct __packed name {`), and macros that open a definition
-# and take its name first, such as context_lock_struct(rw_semaphore) { of Linux v7.0.
+# Each pattern begins with a literal, which `re` searches for quickly; the look-behind is its word boundary.
 # Spaces and words match in one way only, so that no text takes quadratic time.
-_OPENS = re.compile(
-    rb"\b(?:struct|union)\b"
-    rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|[A-Za-z_]\w*+(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
-    rb"\s++([A-Za-z_]\w*+)\s*+\{"
-    rb"|\b(?>\w*?(?:struct|union))\w*+\s*+\(\s*+([A-Za-z_]\w*+)\s*+(?:,[^{};]{0,200})?\)\s*+\{"
+_OPENS = tuple(
+    re.compile(
+        rb"%s(?<=\b%s)\b"
+        rb"(?:\s++(?:__attribute__\s*+\(\(.{0,80}?\)\)|[A-Za-z_]\w*+(?:\s*+\([^(){};]{0,80}\))?+)){0,4}?"
+        rb"\s++([A-Za-z_]\w*+)\s*+\{" % (word, word)
+    )
+    for word in (b"struct", b"union")
 )
+"""`struct name {`, also with attributes between (`struct __packed name {`)."""
+_MACRO_OPENS = tuple(
+    re.compile(rb"%s\w{0,64}+\s*+\(\s*+([A-Za-z_]\w*+)\s*+(?:,[^{};]{0,200})?\)\s*+\{" % word)
+    for word in (b"struct", b"union")
+)
+"""Macros that open a definition and take its name first, such as context_lock_struct(rw_semaphore) { of Linux
+v7.0."""
 # Declarations of names: a typedef up to its body or end, and the names after a body that ends at the margin.
-_TYPEDEF = re.compile(rb"\btypedef\b([^;{}]{0,400})([;{])")
-_CLOSES = re.compile(rb"^\}[ \t]*([^\s;{}=][^;{}=]{0,400});", re.MULTILINE)
+_TYPEDEF = re.compile(rb"typedef(?<=\btypedef)\b([^;{}]{0,400})([;{])")
+_CLOSES = re.compile(rb"\}(?<=^\})[ \t]*([^\s;{}=][^;{}=]{0,400});", re.MULTILINE)
 _BRACE = re.compile(rb"[{}]")
 _DECLARATORS = re.compile(rb"([^;{}]{0,400});")
 _LONGEST_BODY, _DEEPEST_BODY = 1 << 16, 32
@@ -57,7 +65,7 @@ def defined_in(text: bytes) -> set[str]:
 
     Returns too many rather than too few: an attribute after a brace counts as a name.
     """
-    names = {(match[1] or match[2]).decode() for match in _OPENS.finditer(text)}
+    names = {name.decode() for opens in (*_OPENS, *_MACRO_OPENS) for name in opens.findall(text)}
     for match in _CLOSES.finditer(text):
         names.update(_names(match[1]))
     for match in _TYPEDEF.finditer(text):
@@ -71,8 +79,8 @@ def definitions_in(text: bytes) -> Iterator[tuple[str, int]]:
 
     Unlike `defined_in`, yields too few rather than too many: macros that open a definition are left out.
     """
-    for match in _OPENS.finditer(text):
-        if match[1]:
+    for opens in _OPENS:
+        for match in opens.finditer(text):
             yield match[1].decode(), match.start()
     for match in _TYPEDEF.finditer(text):
         if match[2] == b"{" and _AGGREGATE.search(match[1]):
