@@ -93,8 +93,9 @@ class ParsedUnit(Record, frozen=True):
     """Requested definitions, then requested names that are only declared (bit_size None)."""
     errors: tuple[str, ...]
     """`file:line:col: error: text`, in order."""
-    error_origins: tuple[tuple[str, int], ...]
-    """For each error its file, and the offset in `main` of the directive that leads there (-1: none)."""
+    error_origins: tuple[tuple[str, int, str], ...]
+    """For each error its file, the offset in `main` of the directive that leads there (-1: none), and its
+    text."""
     declared: frozenset[StructDeclaration] | None = None
     possible_losses: tuple[str, ...] = ()
     """The errors that can hide structs with annotations, if such structs were requested."""

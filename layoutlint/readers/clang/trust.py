@@ -226,12 +226,13 @@ class Problems(Record, dict=True):
         # -include names headers that are read before the unit's file, from an unnamed buffer.
         return (0 if file is None else 1, *reversed(offsets))
 
-    def error_origins(self) -> tuple[tuple[str, int], ...]:
-        """Return for each diagnostic its file, and the offset in the unit's own file that leads there (-1:
-        none).
+    def error_origins(self) -> tuple[tuple[str, int, str], ...]:
+        """Return for each diagnostic its file, the offset in the unit's own file that leads there (-1:
+        none), and its text.
         """
-        places = [(d.file, self._position(d.file, d.offset)) for d in self.diagnostics]
-        return tuple((self.places.reported_name(file), at[1] if at[0] else -1) for file, at in places)
+        places = [(d.file, self._position(d.file, d.offset), d.text) for d in self.diagnostics]
+        name = self.places.reported_name
+        return tuple((name(file), at[1] if at[0] else -1, text) for file, at, text in places)
 
 
 class _Dependencies(Record):

@@ -14,7 +14,7 @@ from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import clang
-from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang import parallel, text_search
 
 S = Wanted(frozenset(["s"]))
 
@@ -233,6 +233,43 @@ def test_headers_that_do_not_bear_one_another(tmp_path):
         ("s", 32, None),
         ("t", 8, None),
     }
+
+
+USERS = {f"include/linux/user{n}.h": f"#include <linux/base.h>\nstruct u{n} {{ long a; struct base b; }};\n" for n in range(12)}
+WRONG = {
+    # what is wrong in a header that all others include, and the error that is reported
+    "a field of an unknown type": ({"include/linux/base.h": "#pragma once\nstruct base { nothing_t a; };\n"}, "base.h:2:15: error: unknown type name 'nothing_t'"),
+    "a header that it lacks": ({"include/linux/base.h": '#pragma once\n#include <linux/none.h>\nstruct base { long a; };\n'},
+                               "base.h:2:10: error: 'linux/none.h' file not found"),
+    "text of its own in each": ({f"include/linux/user{n}.h": f"struct u{n} {{ nothing_t a; }};\n" for n in range(12)}, "error: unknown type name 'nothing_t'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "error"), WRONG.values(), ids=WRONG)
+def test_a_header_with_errors_that_others_include_is_parsed_a_few_times(tmp_path, monkeypatch, files, error):
+    path, _ = in_place(tmp_path)
+    lay(path, USERS | files)
+    names = [f"u{n}" for n in range(12)]
+    wanted = Wanted(frozenset(names), headers=tuple((name, f"linux/user{name[1:]}.h") for name in names))
+    units, run = [], parallel.run
+    monkeypatch.setattr(parallel, "run", lambda parts, *rest: units.extend(parts) or run(parts, *rest))
+    reading = clang.read(str(path), wanted, ReadOptions(jobs=1))
+    assert sorted(s.name for s in reading.structs) == sorted(names)
+    assert {error in (s.problem or "") for s in reading.structs} == {True}
+    assert len(units) <= 8, [unit.origin for unit in units]
+
+
+def test_a_header_with_errors_leaves_others_readable(tmp_path):
+    """Each header that has no part in the errors, or clashes with another, is read as without them."""
+    path, _ = in_place(tmp_path)
+    lay(path, USERS | WRONG["a field of an unknown type"][0])
+    lay(path, {"include/linux/clash.h": "struct s { int other; };\nstruct t { char a; };\n"})
+    users = ((f"u{n}", f"linux/user{n}.h") for n in range(12))
+    headers = (*users, ("s", "linux/s.h"), ("t", "linux/clash.h"))
+    reading = clang.read(str(path), Wanted(frozenset(dict(headers)), headers=headers), ReadOptions())
+    reliable = {(s.name, s.bit_size) for s in reading.structs if s.problem is None}
+    assert reliable == {("s", 64), ("s", 32), ("t", 8)}
+    assert len(reading.structs) == 15
 
 
 def test_everything_of_a_kernel_leaves_out_what_has_errors(tmp_path):
