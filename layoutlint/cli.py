@@ -15,6 +15,7 @@ import click
 
 from layoutlint import __version__, escapes
 from layoutlint.commands.allocations import allocations
+from layoutlint.commands.bisect import bisect
 from layoutlint.commands.cache import cache_group
 from layoutlint.commands.check import check
 from layoutlint.commands.completion import VARIABLE, completion
@@ -53,6 +54,7 @@ _EXAMPLES = {
     "check": "ring.h --rules layoutlint.toml",
     "show": "ring.h ring",
     "diff": "old.o new.o",
+    "bisect": "RULE v6.8..v6.9 include/linux/fs.h",
     "containers": "vmlinux list_head",
     "allocations": "src",
     "explain": "separate",
@@ -133,9 +135,12 @@ def app() -> None:
     """
 
 
-for command in (check, diff, show, containers, allocations, explain, schema, rules_group, init, completion):
+_COMMANDS = (
+    check, diff, bisect, show, containers, allocations, explain, schema, rules_group, init, completion,
+    cache_group,
+)  # fmt: skip
+for command in _COMMANDS:
     app.add_command(command)
-app.add_command(cache_group)
 for command in (rules_import, rules_asserts):
     rules_group.add_command(command)
 

@@ -14,13 +14,10 @@ import click
 from layoutlint.errors import ReadError
 
 if TYPE_CHECKING:
+    from layoutlint.intent.git import Commit
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.sides import SideInput
 
-_C_TEXT = (".h", ".hh", ".hpp", ".hxx", ".inc", ".def", ".tbl", ".H", ".toml", ".config", ".conf")
-"""Suffixes of files that C text includes, or that decide how it is read."""
-_SOURCES = (".c", ".cc", ".cpp", ".cxx")
-_KERNEL_MARK = "include/linux/kconfig.h"
 _LARGEST_PATCH = 1 << 26
 
 
@@ -34,9 +31,8 @@ def sides_of_revisions(
     from layoutlint.lint.sides import SideInput
 
     old, new = git.revision_range(text, "--git")
-    inside = "." if path is None else _path_in_tree(new, path)
-    is_kernel = _KERNEL_MARK in new.files(_KERNEL_MARK)
-    wanted = _Wanted(is_kernel, inside, packs)
+    inside = path_in_tree(new, path)
+    wanted = exported_tree.wanted_files(new, inside, packs)
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
         trees: list[ExportedTree] = []
         for number, commit in enumerate((old, new)):
@@ -53,13 +49,14 @@ def sides_of_revisions(
 @contextmanager
 def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator[tuple[SideInput, SideInput]]:
     """Apply a patch to a copy of a tree, which is removed afterwards. Raises ReadError and UsageError."""
-    from layoutlint.intent import patched_tree
+    from layoutlint.intent import exported_tree, patched_tree
     from layoutlint.lint.sides import SideInput
 
     if not os.path.isdir(folder):
         raise click.UsageError(f"--patch needs the folder of a source tree, and {folder!r} is none")
     root = os.path.realpath(folder)
-    wanted = _Wanted(os.path.exists(os.path.join(root, _KERNEL_MARK)), ".", packs)
+    is_kernel = os.path.exists(os.path.join(root, exported_tree.KERNEL_MARK))
+    wanted = exported_tree.WantedFiles(is_kernel, ".", packs)
     shown = "(standard input)" if patch == "-" else patch
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as temporary:
         copy, text = os.path.join(temporary, "tree"), os.path.join(temporary, "patch")
@@ -85,29 +82,11 @@ def _read_patch(patch: str) -> bytes:
     return content
 
 
-def _path_in_tree(commit: object, path: str) -> str:
-    """Return the path of an input below the top of the repository; raises UsageError."""
-    from layoutlint.intent.git import Commit
-
-    assert isinstance(commit, Commit)
+def path_in_tree(commit: Commit, path: str | None) -> str:
+    """Return the path of an input below the top of the repository, `.` for all of it; raises UsageError."""
+    if path is None:
+        return "."
     inside = commit.path_in_tree(path)
     if inside is None:
         raise click.UsageError(f"{path!r} is outside of the repository {commit.top}")
     return inside or "."
-
-
-class _Wanted:
-    """Decides which files of a tree are read. Of a kernel, sources count only where rules name them."""
-
-    def __init__(self, is_kernel: bool, path: str, packs: tuple[Pack, ...]) -> None:
-        self._is_kernel = is_kernel
-        self._path = path
-        self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
-
-    def __call__(self, path: str) -> bool:
-        name = path.rpartition("/")[2]
-        if path.endswith(_C_TEXT) or "." not in name or path == self._path:
-            return True
-        if not path.endswith(_SOURCES):
-            return False
-        return not self._is_kernel or path.startswith(f"{self._path}/") or path.endswith(self._headers)

@@ -141,7 +141,7 @@ def _compare(old: Finding | None, new: Finding | None, vanished: Mapping[str, st
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
     pairs = tuple(_compare_pairs(old, new))
-    before, after = _badness(old), _badness(new)
+    before, after = badness(old), badness(new)
     if before == after:
         gains = [each.shares[1] - each.shares[0] for each in pairs]
         status = Status.WORSE if any(g > 0 for g in gains) else Status.BETTER if gains else Status.SAME
@@ -161,7 +161,7 @@ def _reason_against(old: Finding | None, new: Finding | None, vanished: Mapping[
     return ""
 
 
-def _badness(finding: Finding | None) -> tuple[int, float]:
+def badness(finding: Finding | None) -> tuple[int, float]:
     """Return how badly a rule fails: by its outcome, then by the share of placements."""
     if finding is None or finding.verdict.outcome is Outcome.KEPT:
         return 0, 0.0

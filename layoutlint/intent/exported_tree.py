@@ -15,12 +15,43 @@ from contextlib import suppress
 from layoutlint.errors import UsageError
 from layoutlint.intent import git
 from layoutlint.intent.git import Blob, Commit
+from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 
 _LARGEST_TREE = 1 << 31
 """The most bytes that are written for a commit; the headers of Linux v7.2 have 0.4 GB."""
 _MOST_FILES = 300_000
 _LARGEST_FILE = 1 << 24
+
+
+_C_TEXT = (".h", ".hh", ".hpp", ".hxx", ".inc", ".def", ".tbl", ".H", ".toml", ".config", ".conf")
+"""Suffixes of files that C text includes, or that decide how it is read."""
+_SOURCES = (".c", ".cc", ".cpp", ".cxx")
+KERNEL_MARK = "include/linux/kconfig.h"
+"""A file that every Linux source tree has."""
+
+
+class WantedFiles:
+    """Decides which files of a tree are read. Of a kernel, sources count only where rules name them."""
+
+    def __init__(self, is_kernel: bool, path: str, packs: tuple[Pack, ...]) -> None:
+        self._is_kernel = is_kernel
+        self._path = path
+        self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
+
+    def __call__(self, path: str) -> bool:
+        """Return whether a file of the tree is read."""
+        name = path.rpartition("/")[2]
+        if path.endswith(_C_TEXT) or "." not in name or path == self._path:
+            return True
+        if not path.endswith(_SOURCES):
+            return False
+        return not self._is_kernel or path.startswith(f"{self._path}/") or path.endswith(self._headers)
+
+
+def wanted_files(commit: Commit, path: str, packs: tuple[Pack, ...]) -> WantedFiles:
+    """Return which files of a commit are read, if an input is at a path below its top."""
+    return WantedFiles(KERNEL_MARK in commit.files(KERNEL_MARK), path, packs)
 
 
 class ExportedTree(Record, frozen=True):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import IO, Final
 
@@ -136,6 +137,32 @@ def revision_range(text: str, option: str) -> tuple[Commit, Commit]:
     if dots == "..":
         return commits
     return fork_point(commits[0].top, commits[0].id, commits[1].id) or commits
+
+
+def halving_commits(top: str, bad: str, goods: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Return the commits that a bad one contains and no good one, those that halve them best first.
+
+    With paths, only commits that change one of them. Raises UsageError.
+    """
+    words = ("rev-list", "--bisect-all", bad, "--not", *goods, "--", *paths)
+    output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST))
+    return [line.split(b" ", 1)[0].decode() for line in output.splitlines() if line]
+
+
+def commits_between(good: Commit, bad: Commit) -> list[str]:
+    """Return the commits that one commit contains and another does not, oldest first. Raises UsageError."""
+    words = ("rev-list", "--topo-order", "--reverse", bad.id, "--not", good.id, "--")
+    return _run(bad.top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST)).decode().split()
+
+
+def describe(commit: Commit) -> tuple[str, str]:
+    """Return the date (`2024-05-12`) and the subject of a commit; raises UsageError."""
+    output = _run(commit.top, "cat-file", "commit", commit.id).decode(errors="replace")
+    head, _, message = output.partition("\n\n")
+    committer = next((line for line in head.splitlines() if line.startswith("committer ")), "")
+    seconds = committer.rsplit(" ", 2)[-2] if committer.count(" ") > 2 else "0"
+    known = int(seconds) if seconds.isdecimal() and len(seconds) < 12 else 0
+    return f"{datetime.fromtimestamp(known, UTC):%Y-%m-%d}", message.partition("\n")[0]
 
 
 def contents(

@@ -60,3 +60,9 @@ DIFF_FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("diff.json"),
 }
 """Formats of `layoutlint diff`: functions of a Comparison; the one for people has options."""
+
+BISECT_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("bisect.text"),
+    "json": _render("bisect.json"),
+}
+"""Formats of `layoutlint bisect`: functions of a SearchResult."""

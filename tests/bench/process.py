@@ -116,7 +116,11 @@ class _Watch:
 
 def _family(pid: int) -> Iterator[int]:
     yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        threads = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return
+    for children in threads:
         for child in (_read(children) or "").split():
             yield from _family(int(child))
 

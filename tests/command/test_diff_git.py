@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import ROOT, run
+from tests.harness.repository import commit, git
 
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
 START = {
@@ -43,27 +44,11 @@ COMMITS = [
 ]  # fmt: skip
 
 
-def git(folder: Path, *words: str) -> str:
-    given = ("-c", "user.name=n", "-c", "user.email=n@example.com", "-c", "commit.gpgsign=false")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-    done = subprocess.run(["git", *given, *words], cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-
-
 @pytest.fixture(scope="module")
 def history(tmp_path_factory) -> Path:
     """A repository with one commit for each kind of change, tagged by its number."""
     folder = tmp_path_factory.mktemp("history")
-    git(folder, "init", "-q", ".")
-    write(folder, START)
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "start")
+    commit(folder, "start", START)
     git(folder, "tag", "c0")
     for number, (subject, (file, old, new), *_) in enumerate(COMMITS, 1):
         path = folder / file
@@ -77,7 +62,7 @@ def history(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", range(len(COMMITS)), ids=[commit[0] for commit in COMMITS])
+@pytest.mark.parametrize("number", range(len(COMMITS)), ids=[row[0] for row in COMMITS])
 def test_each_commit(history, number):
     _, _, status, exit_status, structs, rule = COMMITS[number]
     done = run("diff", "--git", f"c{number}..c{number + 1}", "include", "--format", "json", cwd=history)
@@ -143,15 +128,11 @@ HOSTILE = """
 
 def test_nothing_of_the_repository_runs_or_changes(tmp_path):
     """Filters, monitors and hooks are programs that a repository can name; the index and the stash are the user's."""
-    git(tmp_path, "init", "-q", ".")
-    write(tmp_path, {**START, ".gitattributes": "*.h filter=f diff=f export-ignore\n"})
     program = tmp_path / "ran"
     program.write_text("#!/bin/sh\ntouch ran-it\ncat\n")
     program.chmod(0o755)
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "one")
-    (tmp_path / "include/s.h").write_text(START["include/s.h"].replace("pad[4]", "pad[3]"))
-    git(tmp_path, "commit", "-qam", "two")
+    commit(tmp_path, "one", {**START, ".gitattributes": "*.h filter=f diff=f export-ignore\n"})
+    commit(tmp_path, "two", {"include/s.h": START["include/s.h"].replace("pad[4]", "pad[3]")})
     (tmp_path / "include/other.h").write_text("struct mine;\n")
     git(tmp_path, "stash", "-q")
     (tmp_path / "include/other.h").write_text("struct unsaved;\n")
@@ -166,18 +147,15 @@ def test_nothing_of_the_repository_runs_or_changes(tmp_path):
 
 def tree_with(folder: Path, entries: str) -> str:
     """A commit whose tree git itself would not make: entries of `git mktree`."""
-    done = subprocess.run(["git", "mktree", "--missing"], cwd=folder, input=entries, capture_output=True, text=True, check=True)
-    return git(folder, "commit-tree", "-m", "m", done.stdout.strip())
+    return git(folder, "commit-tree", "-m", "m", git(folder, "mktree", "--missing", text=entries))
 
 
 def test_names_that_lead_out_of_the_tree_are_refused(history, tmp_path):
-    blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=history, input="struct x { int a; };\n",
-                          capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
-    inner = subprocess.run(["git", "mktree"], cwd=history, input=f"100644 blob {blob}\tevil.h\n",
-                           capture_output=True, text=True, check=True).stdout.strip()  # fmt: skip
+    blob = git(history, "hash-object", "-w", "--stdin", text="struct x { int a; };\n")
+    inner = git(history, "mktree", text=f"100644 blob {blob}\tevil.h\n")
     for name in ("..", ".git"):
-        commit = tree_with(history, f"040000 tree {inner}\t{name}\n")
-        done = run("diff", "--git", f"{commit}..{commit}", cwd=history)
+        hostile = tree_with(history, f"040000 tree {inner}\t{name}\n")
+        done = run("diff", "--git", f"{hostile}..{hostile}", cwd=history)
         assert (done.returncode, "leads out of its tree" in done.stderr) == (2, True), done.stderr
 
 
@@ -185,12 +163,9 @@ def test_links_that_lead_out_of_the_tree_are_not_followed(tmp_path):
     (tmp_path / "secret.h").write_text("struct secret { int a; };\n")
     repository = tmp_path / "r"
     repository.mkdir()
-    git(repository, "init", "-q", ".")
     (repository / "out.h").symlink_to("../secret.h")
     (repository / "in.h").symlink_to("s.h")
-    (repository / "s.h").write_text("struct s { long a; };\n")
-    git(repository, "add", "-A")
-    git(repository, "commit", "-qm", "one")
+    commit(repository, "one", {"s.h": "struct s { long a; };\n"})
     for path, status in (("in.h", 0), ("out.h", 3)):
         assert run("diff", "--git", "HEAD..HEAD", path, cwd=repository).returncode == status
 

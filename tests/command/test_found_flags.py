@@ -6,11 +6,11 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 
 import pytest
 
 from tests.harness.command import run
+from tests.harness.repository import git
 
 MY = "typedef struct { int a; long b; } my_t;\n"
 Q = '#include "my.h"\nstruct q { my_t m; int c; };\n'
@@ -349,11 +349,6 @@ def test_headers_of_a_folder_are_read_through_sources_too(tmp_path):
     assert [finding["outcome"] for finding in report["kept"]] == ["kept"]
     [given] = report["inputs"]
     assert given["notes"] == ["1 header read through sources, because of errors without them: src/bare.h (in src/q.c)"]
-
-
-def git(folder, *words):
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from layoutlint.errors import UsageError
 from layoutlint.intent import policy
 from layoutlint.readers.processes import program
 from tests.harness.command import run
-from tests.readers.elf.test_elf import tool
+from tests.harness.repository import git, write
 
 RULE = """[[rule]]
 id = "{id}"
@@ -36,22 +35,6 @@ IGNORED_ALL = f"struct q {{\n\tlong a; /* layoutlint: ignore[*] known */\n\tlong
 IGNORED_STRUCT = f"/* layoutlint: ignore[q-apart] known */\nstruct q {{\n\tlong a;\n\tlong b;\n}};\n{OTHER}"
 ATTRIBUTE = IGNORED.replace("; /* layoutlint: ignore[q-apart] known */", ' __attribute__((annotate("layoutlint:ignore[q-apart] known")));')
 TYPEDEF = f"typedef struct {{\n\tlong a; /* layoutlint: ignore[q-apart] known */\n\tlong b;\n}} q;\n{OTHER}"
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always")
-    done = subprocess.run([tool("git"), *who, *words], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
-
-
-def write(folder: Path, files: dict[str, str | None]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if text is None:
-            path.unlink()
-        else:
-            path.write_text(text)
 
 
 @pytest.fixture

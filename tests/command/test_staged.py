@@ -215,11 +215,7 @@ def test_the_index_of_the_commit_that_git_makes(project):  # noqa: F811
     index = project / ".git" / "other"
     index.write_bytes((project / ".git" / "index").read_bytes())
     assert staged(project, GIT_INDEX_FILE=".git/other")[0] == 0
-    os.environ["GIT_INDEX_FILE"] = str(index)
-    try:
-        git(project, "add", "base.h")
-    finally:
-        del os.environ["GIT_INDEX_FILE"]
+    git(project, "add", "base.h", GIT_INDEX_FILE=str(index))
     assert staged(project)[0] == 0
     assert staged(project, GIT_INDEX_FILE=".git/other")[0] == 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.command import ROOT
+from tests.harness.repository import git
 
 EXAMPLE = ROOT / "docs" / "example"
 MISTAKEN = (EXAMPLE / "layoutlint.toml").read_text().replace('kind = "separate"', 'kind = "seperate"')
@@ -23,11 +24,6 @@ kind = "size"
 max = 64
 why = "one line"
 """
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")

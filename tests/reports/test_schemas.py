@@ -21,7 +21,7 @@ from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
 from layoutlint.reports import FORMATS
-from tests.harness import json_schemas
+from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
 from tests.reports import sample
@@ -117,6 +117,10 @@ APART = "".join(
     f'[[rule]]\nid = "apart-{name}"\nstruct = "{name}"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
     for name in ("s", "t", "gone", "fresh", "ignored")
 )
+HISTORY = (
+    "struct many { int a; };\n", "struct many { char a, b; };\n", "struct many { int a, b; };\n",
+    "struct many { int b; };\n", "struct many { gone_t a; };\n", "struct many { int a, b, c; };\n",
+)
 MATRIX = f"""
 defaults.input = ["locks.h", "none.h"]
 [build.small]
@@ -150,6 +154,7 @@ def btf() -> bytes:
 
 RARE = {
     # what the documents here do not have: key, whether its value is null
+    "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
     "diff": {("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True)},
     "containers": {("structs[].containers[].arrays[].stride", True)},
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
@@ -157,6 +162,7 @@ RARE = {
 FILES = {
     "locks.h": LOCKS, "layouts.h": LAYOUTS, "calls.c": CALLS, "rules.toml": RULES, "matrix.toml": MATRIX,
     "db.json": '[{"file": "calls.c", "arguments": ["cc", "-include", "locks.h", "calls.c"]}]',
+    "small.toml": RULES[RULES.rindex("[[rule]]"):].replace("max = 8", "max = 4"),
     "before.h": BEFORE, "after.h": AFTER, "apart.toml": APART,
     "short.h": "struct lock { long word; }; struct queue { struct lock lock; };",
     "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2], other; };\n",
@@ -189,6 +195,10 @@ RUNS = {
     ],
     "allocations": [("allocations", ".")],
     "rules-test": [("rules", "test", "example")],
+    "bisect": [
+        ("bisect", "small", "c0..c2", "many.h", "--rules", "small.toml"),
+        ("bisect", "small", "c3..c5", "many.h", "--rules", "small.toml"),
+    ],
     "diff": [
         ("diff", "before.h", "after.h", "--rules", "apart.toml"),
         ("diff", "after.h", "before.h", "--rules", "apart.toml", "--fail-on", "size"),
@@ -210,6 +220,9 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     for name in ("layoutlint.toml", "layoutlint.cases.toml"):
         text = (ROOT / "docs/example" / name).read_text()
         (folder / "example" / name).write_text(text.replace("ring-producer-on-one-line = ", "# "))
+    for number, text in enumerate(HISTORY):
+        repository.commit(folder, f"commit {number}", {"many.h": text})
+        repository.git(folder, "tag", f"c{number}")
     made = {
         name: [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in runs]
         for name, runs in RUNS.items()

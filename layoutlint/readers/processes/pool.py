@@ -85,6 +85,22 @@ def map_ordered(work: Callable[[_T], _R], items: Sequence[_T], jobs: int) -> Gen
         group_results.close()
 
 
+def run_in_child(work: Callable[[_T], _R], item: _T) -> _R:
+    """Return the result of `work`, done by another process, whose working folder and caches are its own.
+
+    The result is pickled, and an exception raised here. Raises Lost.
+    """
+    results = _spread(partial(_attempts, work, [[item]]), 1, 1, _pickle, pickle.loads, works_here=False)
+    try:
+        values, error = next(results)
+    finally:
+        results.close()
+    if error is not None:
+        raise error
+    result: _R = values[0]
+    return result
+
+
 def _attempts(
     work: Callable[[_T], _R], groups: list[Sequence[_T]], number: int
 ) -> tuple[list[_R], Exception | None]:

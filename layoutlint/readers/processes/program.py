@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
@@ -56,7 +55,9 @@ def stream(
 
     Its messages are dropped. Raises OSError if it cannot be started; LimitExceeded if it takes too long.
     """
-    with tempfile.TemporaryFile() as source:
+    from tempfile import TemporaryFile  # few runs stream
+
+    with TemporaryFile() as source:
         source.write(words)
         source.seek(0)
         process = subprocess.Popen(

@@ -1,0 +1,133 @@
+"""`layoutlint bisect`: the commit that changed the verdict of a rule."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.options import (
+    PlacementOptions,
+    ReadingOptions,
+    collect,
+    placement_options,
+    read_options,
+    reading_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.search_result import SearchResult
+    from layoutlint.judgement.rule import Pack
+
+
+class BisectOptions(NamedTuple):
+    """Options that only `bisect` has."""
+
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    build: str | None
+    format_: str
+
+
+@click.command()
+@click.argument("rule", metavar="RULE")
+@click.argument("revisions", metavar="GOOD..BAD")
+@click.argument("path", required=False, metavar="[PATH]")
+@click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Use the rules of a file, or of a folder of rule files.",
+)
+@click.option(
+    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
+)
+@click.option(
+    "--build",
+    metavar="DIR",
+    help="Take the configuration and the generated headers of a kernel from this build folder.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(sorted(reports.BISECT_FORMATS)),
+    default="text",
+    help="Choose the format of stdout.",
+)
+@placement_options
+@reading_options
+@collect(BisectOptions, "own", BisectOptions._fields)
+@click.pass_obj
+def bisect(
+    flags: tuple[str, ...],
+    /,
+    rule: str,
+    revisions: str,
+    path: str | None,
+    own: BisectOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Find the commit between GOOD and BAD in which RULE got worse, from C headers alone.
+
+    PATH is a file or folder of the repository; by default the whole one is read. Nothing is checked out or
+    built. Exit status: 0 the commit is found, 3 only a range, because commits in it cannot be judged.
+    """
+    from layoutlint.commands import terminal
+
+    if own.build is not None:
+        flags = (*flags, f"O={os.path.abspath(own.build)}")
+    result = _search(flags, rule, revisions, path, own, placement, reading)
+    if own.format_ == "text":
+        width = {} if reading.width is None else {"width": reading.width}
+        text = reports.BISECT_FORMATS["text"](result, color=terminal.has_color(reading.color), **width)
+    else:
+        text = reports.BISECT_FORMATS[own.format_](result)
+    terminal.write(text)
+    sys.stdout.flush()
+    sys.exit(result.exit_status)
+
+
+def _search(
+    flags: tuple[str, ...],
+    rule: str,
+    revisions: str,
+    path: str | None,
+    own: BisectOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> SearchResult:
+    import tempfile
+
+    from layoutlint.commands import diff_sides
+    from layoutlint.intent import exported_tree, git
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint.history_search import RuleHistory
+    from layoutlint.lint.options import Options
+
+    good, bad = git.revision_range(revisions, "bisect")
+    packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
+    packs, kernel_packs = apply_overrides(packs, rule_file.kernel_packs_beside(packs))
+    _refuse_unknown(rule, packs + kernel_packs)
+    inside = diff_sides.path_in_tree(bad, path)
+    options = Options(
+        line_size=placement.line_size, min_align=placement.min_align, read=read_options(flags, reading)
+    )
+    wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+        return RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root).search(good, bad)
+
+
+def _refuse_unknown(rule: str, packs: tuple[Pack, ...]) -> None:
+    """Raise UsageError for a rule that no rule file has."""
+    from layoutlint.errors import did_you_mean
+
+    names = {each.id for pack in packs for each in pack.rules}
+    if rule not in names:
+        raise click.UsageError(f"no rule is called {rule!r}{did_you_mean(rule, names)}")

@@ -1,0 +1,146 @@
+"""The verdict of one rule on the files of commits, and the search for the one that made it worse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+
+from layoutlint.comparison.bisection import Trial, bisect
+from layoutlint.comparison.search_result import SearchResult, TriedCommit
+from layoutlint.comparison.verdicts import badness
+from layoutlint.errors import LayoutlintError, ReadError, UsageError
+from layoutlint.intent import exported_tree, git
+from layoutlint.intent.exported_tree import ExportedTree
+from layoutlint.intent.git import Commit
+from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.messages import finding_message
+from layoutlint.judgement.rule import Pack
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.lint import run
+from layoutlint.lint.options import Options
+from layoutlint.model.reading import no_progress
+from layoutlint.model.record import Record, field, replace
+from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
+from layoutlint.readers.processes.pool import run_in_child
+
+
+class Verdict(Record, frozen=True):
+    """What a rule makes of a commit."""
+
+    badness: tuple[int, float]
+    outcome: str | None
+    """None if the commit could not be judged."""
+    sentence: str
+    """What was found, or why nothing could be."""
+
+
+class RuleHistory(Record):
+    """Judges a rule on the files of commits, each in a temporary folder below `root`."""
+
+    rule: str
+    packs: tuple[Pack, ...]
+    kernel_packs: tuple[Pack, ...]
+    options: Options
+    path: str
+    """The input, below the top of the tree."""
+    is_wanted: Callable[[str], bool]
+    root: str
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    """By the id of the commit."""
+    latest: list[ExportedTree] = field(default_factory=list)
+
+    def search(self, good: Commit, bad: Commit) -> SearchResult:
+        """Return the first commit after `good` in which the rule got worse.
+
+        Raises UsageError if the rule is not worse at `bad`, and ReadError if one of both cannot be judged.
+        """
+        before, after = self._judge_end(good), self._judge_end(bad)
+        if after.badness <= before.badness:
+            raise UsageError(
+                f"{self.rule} is {after.outcome} at {bad.name} and {before.outcome} at {good.name}: "
+                "nothing got worse"
+            )
+        found = bisect(
+            bad.id,
+            good.id,
+            lambda last, goods: git.halving_commits(bad.top, last, goods, ()),
+            lambda commit: self._trial(Commit(commit, commit, bad.top), before),
+        )
+        describe = partial(self._describe, top=bad.top, before=before)
+        in_order = git.commits_between(good, bad) if len(found.suspects) > 1 else []
+        suspects = tuple(
+            map(describe, sorted(found.suspects, key=in_order.index) if in_order else found.suspects)
+        )
+        return SearchResult(
+            self.rule,
+            before.sentence,
+            self.verdicts[found.suspects[-1]].sentence,
+            suspects[-1] if found.first_bad is not None else None,
+            suspects,
+            tuple(map(describe, found.trials)),
+        )
+
+    def _judge_end(self, commit: Commit) -> Verdict:
+        verdict = self.judge(commit)
+        if verdict.outcome is None:
+            raise ReadError(commit.name, f"{self.rule} cannot be judged: {verdict.sentence}")
+        return verdict
+
+    def _trial(self, commit: Commit, before: Verdict) -> Trial:
+        verdict = self.judge(commit)
+        if verdict.outcome is None:
+            return Trial.SKIPPED
+        return Trial.BAD if verdict.badness > before.badness else Trial.GOOD
+
+    def _describe(self, commit_id: str, top: str, before: Verdict) -> TriedCommit:
+        commit = Commit(commit_id, commit_id, top)
+        date, subject = git.describe(commit)
+        verdict = self.verdicts[commit_id]
+        reason = "" if verdict.outcome is not None else verdict.sentence
+        return TriedCommit(commit_id, date, subject, self._trial(commit, before), verdict.outcome, reason)
+
+    def judge(self, commit: Commit) -> Verdict:
+        """Return what the rule makes of a commit; the verdict is kept."""
+        if commit.id not in self.verdicts:
+            self.verdicts[commit.id] = self._judge(commit)
+        return self.verdicts[commit.id]
+
+    def _judge(self, commit: Commit) -> Verdict:
+        folder = os.path.join(self.root, str(len(self.verdicts)))
+        os.mkdir(folder)
+        try:
+            earlier = self.latest.pop() if self.latest else None
+            self.latest.append(exported_tree.export(commit, folder, self.is_wanted, earlier))
+            if earlier is not None:
+                exported_tree.remove(earlier.folder)
+            if not HAS_PROCESSES:
+                raise ReadError(commit.name, "judging commits needs processes, which this system lacks")
+            return run_in_child(self._judge_folder, folder)
+        except Lost as lost:
+            return Verdict((0, 0.0), None, f"the process that read it {lost.how}")
+        except LayoutlintError as error:
+            return Verdict((0, 0.0), None, str(error))
+
+    def _judge_folder(self, folder: str) -> Verdict:
+        os.chdir(folder)
+        quiet = replace(self.options.read, progress=no_progress, cache=False)
+        packs = [tuple(map(self._with_rule_only, packs)) for packs in (self.packs, self.kernel_packs)]
+        report = run.check((self.path,), packs[0], packs[1], replace(self.options, read=quiet))
+        findings = [f for f in (*report.findings, *report.kept_findings) if f.rule.id == self.rule]
+        unread = next((str(unread) for unread in report.unread), "no struct that it is about is there")
+        if not findings:
+            return Verdict((0, 0.0), None, unread)
+        worst = max(findings, key=_severity)
+        if worst.verdict.outcome is Outcome.UNKNOWN:
+            return Verdict((0, 0.0), None, finding_message(worst))
+        sentence = f"{worst.verdict.outcome.value}: {finding_message(worst)}"
+        return Verdict(badness(worst), worst.verdict.outcome.value, sentence)
+
+    def _with_rule_only(self, pack: Pack) -> Pack:
+        return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id == self.rule))
+
+
+def _severity(finding: Finding) -> tuple[int, float]:
+    """Return how badly a rule fails; unknown is the worst."""
+    return (3, 0.0) if finding.verdict.outcome is Outcome.UNKNOWN else badness(finding)

@@ -1,0 +1,35 @@
+"""Format `json` of `bisect`: the search for scripts (schema `layoutlint/bisect/1`, docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.comparison.search_result import BISECT_SCHEMA, SearchResult, TriedCommit
+
+
+def render(result: SearchResult) -> str:
+    """Return the search as one JSON object, with a newline at the end."""
+    document = {
+        "schema": BISECT_SCHEMA,
+        "rule": result.rule,
+        "before": result.before,
+        "after": result.after,
+        "first_bad": None if result.first_bad is None else _commit(result.first_bad),
+        "suspects": [_commit(suspect) for suspect in result.suspects],
+        "tried": [_commit(tried) for tried in result.tried],
+        "exit": result.exit_status,
+    }
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _commit(tried: TriedCommit) -> dict[str, Any]:
+    return {
+        "id": tried.id,
+        "date": tried.date,
+        "subject": tried.subject,
+        "trial": tried.trial.value,
+        "outcome": tried.outcome,
+        "reason": tried.reason or None,
+    }

@@ -1,0 +1,97 @@
+"""`layoutlint bisect`: the commit in which a rule got worse, from the text of headers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import run
+from tests.harness.repository import commit, git
+
+RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
+INNER = "struct inner { char bytes[%s]; };\n"
+S = '#include "inner.h"\nstruct s { long a; struct inner in; long z; };\n'
+CHANGES = {
+    # what a commit writes into inner.h; what the rule then is
+    "kept": INNER % 56, "risk": INNER % 48, "close": INNER % 1, "error": "struct inner { gone_t x; };\n",
+    "gone": "struct inned { char x; };\n", "note": INNER % 56 + "/* note */\n",
+}  # fmt: skip
+
+
+def history(folder: Path, states: str) -> dict[str, str]:
+    """Commits in a line, one for each state; their ids by number."""
+    commit(folder, "start", {"layoutlint.toml": RULES, "s.h": S, "inner.h": CHANGES["kept"]})
+    return {
+        str(number): commit(folder, f"{number}: {state}", {"inner.h": CHANGES[state], "count": str(number)})
+        for number, state in enumerate(states.split())
+    }
+
+
+def search(folder: Path, *words: str):
+    done = run("bisect", "apart", *words, "--format", "json", cwd=folder)
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("states", "first", "suspects", "after"), [
+    ("kept note risk", "2", ["2"], "at-risk"),
+    ("kept risk close close", "1", ["1"], "at-risk"),
+    ("risk risk close", "2", ["2"], "at-risk"),
+    ("kept note note kept kept kept risk risk risk risk", "6", ["6"], "at-risk"),
+    ("kept error risk", None, ["1", "2"], "at-risk"),
+    ("kept error kept gone gone risk", None, ["3", "4", "5"], "at-risk"),
+])  # fmt: skip
+def test_a_line(tmp_path, states, first, suspects, after):
+    ids = history(tmp_path, states)
+    numbers = {commit_id: number for number, commit_id in ids.items()}
+    status, found = search(tmp_path, f"{ids['0']}..HEAD", "s.h")
+    assert (found["first_bad"] and numbers[found["first_bad"]["id"]]) == first
+    assert [numbers[each["id"]] for each in found["suspects"]] == suspects
+    assert (status, found["exit"], found["after"].partition(":")[0]) == (0 if first else 3, 0 if first else 3, after)
+    assert all((each["reason"] is None) == (each["trial"] != "skipped") for each in found["tried"])
+
+
+def test_a_merge(tmp_path):
+    """The commit is on a side branch, which the merge brings in."""
+    start = commit(tmp_path, "start", {"layoutlint.toml": RULES, "s.h": S, "inner.h": CHANGES["kept"]})
+    git(tmp_path, "checkout", "-q", "-b", "side")
+    commit(tmp_path, "harmless", {"side.h": "struct t { int n; };\n"})
+    culprit = commit(tmp_path, "culprit", {"inner.h": CHANGES["risk"]})
+    git(tmp_path, "checkout", "-q", "main")
+    for number in range(4):
+        commit(tmp_path, f"main {number}", {"other.h": f"struct o{number} {{ int n; }};\n"})
+    git(tmp_path, "merge", "-q", "--no-edit", "side")
+    assert search(tmp_path, f"{start}..HEAD", "s.h")[1]["first_bad"]["id"] == culprit
+
+
+def test_the_report(tmp_path):
+    ids = history(tmp_path, "kept note risk")
+    done = run("bisect", "apart", f"{ids['0']}..HEAD", "s.h", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "apart got worse in this commit:"
+    assert re.fullmatch(f"  {ids['2'][:12]} 20[0-9-]+ 2: risk", lines[1])
+    assert "  before: kept: `a` at 0..7 and `z` at 64..71 share no line in any" in lines
+    assert lines[-1].endswith(" tried, 0 of them could not be judged")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("words", "status", "message"), [
+    (("apart", "HEAD~1..HEAD"), 2, "nothing got worse"), (("apart", "HEAD..HEAD~1"), 2, "nothing got worse"),
+    (("appart", "HEAD~1..HEAD"), 2, "no rule is called 'appart' (did you mean `apart`?)"),
+    (("apart", "HEAD"), 2, "is no range of revisions"), (("apart", "HEAD~2..HEAD"), 3, "apart cannot be judged"),
+    (("apart", "HEAD~1..HEAD", "/etc"), 2, "is outside of the repository"),
+])  # fmt: skip
+def test_what_is_refused(tmp_path, words, status, message):
+    history(tmp_path, "error kept note")
+    done = run("bisect", *words, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (status, True), done.stderr
+
+
+def test_the_repository_stays_as_it_is(tmp_path):
+    ids = history(tmp_path, "kept note risk")
+    (tmp_path / "inner.h").write_text("struct unsaved;\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert search(tmp_path, f"{ids['0']}..HEAD", "s.h")[0] == 0
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
