@@ -33,14 +33,15 @@ def rule_change(change: RuleChange) -> str:
     """Return `worse: RULE (KIND) on struct s: kept -> at-risk in 2 of 8 placements`."""
     rule = change.rule
     suppressed = " (suppressed)" if change.finding.suppressed is not None else ""
-    states = f"{_state(change.old)} -> {_state(change.new)}"
+    states = f"{state(change.old)} -> {state(change.new)}"
     note = "" if change.counts or suppressed else " (a note)"
     return (
         f"{change.status.value}: {rule.id} ({rule.kind.name}) on {change.struct}: {states}{suppressed}{note}"
     )
 
 
-def _state(finding: Finding | None) -> str:
+def state(finding: Finding | None) -> str:
+    """Return the outcome of a rule: `at-risk in 2 of 8 placements`."""
     if finding is None:
         return "not judged"
     word = finding.verdict.outcome.value
