@@ -127,8 +127,8 @@ def app() -> None:
     """Check by written rules on which cache lines the fields of C structs are.
 
     Inputs are ELF files with DWARF or BTF (vmlinux, .o, .ko, programs), raw BTF, folders of kernel modules,
-    C headers and sources, compile_commands.json, and kernel trees. Compiler flags for headers and sources
-    follow `--`.
+    C headers and sources (`-`: on standard input), compile_commands.json, and kernel trees. Compiler flags
+    for headers and sources follow `--`.
 
     Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be judged,
     4 an internal error.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from layoutlint import accesses, reports
-from layoutlint.commands import replay
+from layoutlint.commands import replay, standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Options
     from layoutlint.model.build import Build
+    from layoutlint.model.reading import InputText
 
 
 class CheckOptions(NamedTuple):
@@ -164,9 +165,10 @@ def check(
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
-    _refuse_without_effect(own)
+    _refuse_without_effect(own, inputs)
     files = parse_outputs(own.outputs)
-    arguments = _Arguments(flags, inputs, own, randomising, placement, reading)
+    inputs, texts = standard_input.take_text(inputs, own.rule_paths)
+    arguments = _Arguments(flags, inputs, texts, own, randomising, placement, reading)
     memory = None
     depends_on_git = own.staged or own.policy_from is not None
     if replay.is_on(reading.no_cache) and not files and not depends_on_git:
@@ -191,6 +193,7 @@ class _Arguments(NamedTuple):
 
     flags: tuple[str, ...]
     inputs: tuple[str, ...]
+    texts: tuple[InputText, ...]
     own: CheckOptions
     randomising: RandomisingOptions
     placement: PlacementOptions
@@ -208,7 +211,7 @@ def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
 
-    flags, inputs, own, randomising, placement, reading = arguments
+    _, inputs, _, own, randomising, _, reading = arguments
     read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)
     randomising_paths = (*randomising.randomized, randomising.seed, randomising.kernel_version)
     _refuse_outputs(files, filter(None, (*read_paths, *randomising_paths)))
@@ -221,9 +224,7 @@ def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
         _refuse_guesses(packs)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
-    if own.quiet and reading.progress is None:
-        reading = reading._replace(progress=False)
-    options = _options(flags, inputs, policy, own, randomising, placement, reading)
+    options = _options(arguments, policy)
     if own.staged:
         inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options)
     if not builds:
@@ -233,19 +234,14 @@ def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
     return matrix.check(builds, packs, kernel_packs, options)
 
 
-def _options(
-    flags: tuple[str, ...],
-    inputs: tuple[str, ...],
-    policy: Policy | None,
-    own: CheckOptions,
-    randomising: RandomisingOptions,
-    placement: PlacementOptions,
-    reading: ReadingOptions,
-) -> Options:
+def _options(arguments: _Arguments, policy: Policy | None) -> Options:
     """Return the options of the run; raises UsageError."""
     from layoutlint.judgement.verdict import Outcome
     from layoutlint.lint.options import Options
 
+    flags, inputs, texts, own, randomising, placement, reading = arguments
+    if own.quiet and reading.progress is None:
+        reading = reading._replace(progress=False)
     return Options(
         only=own.only,
         annotations=not own.no_annotations,
@@ -257,7 +253,7 @@ def _options(
         ignore_missing=own.ignore_missing,
         unused=own.unused,
         guesses=own.guesses,
-        read=read_options(flags, reading, own.sources, policy),
+        read=read_options(flags, reading, own.sources, policy, texts),
         randomised=randomisation(randomising, inputs or (os.curdir,) * own.staged, needs_seed=False),
         kernel=kernel_version(randomising),
         suppressions=not own.no_suppressions,
@@ -296,8 +292,10 @@ def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str
     return {"detail": detail, "statistics": own.statistics, **wrapped}
 
 
-def _refuse_without_effect(own: CheckOptions) -> None:
+def _refuse_without_effect(own: CheckOptions, inputs: tuple[str, ...]) -> None:
     """Raise UsageError for options that contradict each other, or have no effect."""
+    if own.staged and standard_input.WORD in inputs:
+        raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
     if own.staged and own.matrix_path is not None:
         raise click.UsageError("--staged chooses the inputs, and the builds of --matrix name their own")
     if own.quiet and own.verbose:

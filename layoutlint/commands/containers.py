@@ -7,6 +7,7 @@ from typing import NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
@@ -52,6 +53,7 @@ def containers(
     if len(inputs) > 1 and is_keyword(inputs[-1]):
         inputs = inputs[:-1]
     name = without_keyword(name)
-    listing = list_containers(inputs, name, direct, read_options(flags, reading))
+    inputs, texts = standard_input.take_text(inputs)
+    listing = list_containers(inputs, name, direct, read_options(flags, reading, texts=texts))
     chunks = reports.CONTAINERS_FORMATS[format_](listing.definitions, show_options(placement, reading))
     print_listing(chunks, listing, reading.allow_unknown)

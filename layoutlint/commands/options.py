@@ -13,7 +13,7 @@ from layoutlint.randstruct import kernel_tree
 
 if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
-    from layoutlint.model.reading import ReadOptions, Version
+    from layoutlint.model.reading import InputText, ReadOptions, Version
     from layoutlint.randstruct.randomisation import Randomisation
 
 Command = Callable[..., Any]
@@ -279,6 +279,7 @@ def read_options(
     reading: ReadingOptions,
     sources: tuple[str, ...] = (),
     policy: Policy | None = None,
+    texts: tuple[InputText, ...] = (),
 ) -> ReadOptions:
     """Return the options of readers; `flags` are the compiler flags after `--`. Raises UsageError."""
     from layoutlint.commands import replay, terminal
@@ -295,6 +296,7 @@ def read_options(
         btf_base=reading.btf_base,
         debug_dirs=reading.debug_dirs or (DEBUG_DIR,),
         sources=sources,
+        texts=texts,
         cache=replay.is_on(reading.no_cache),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
@@ -83,9 +84,10 @@ def show(
 
     refuse_swapped("show", input, names)
     names = without_keywords(names)
+    (input,), texts = standard_input.take_text((input,))
 
     how = randomisation(randomising, (input,))
-    listing = list_structs(input, names, read_options(flags, reading), how)
+    listing = list_structs(input, names, read_options(flags, reading, texts=texts), how)
     options = show_options(placement, reading, expand)
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)

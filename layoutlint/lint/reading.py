@@ -106,7 +106,7 @@ def _add_comments(result: Reading | Unread, wanted: Wanted, options: ReadOptions
 
     is_text = result.reader == "clang"
     folders = (".", result.path, os.path.dirname(result.path) or ".") if is_text else options.sources
-    return narrow(with_comments(result, Sources(folders), not is_text), wanted)
+    return narrow(with_comments(result, Sources(folders, options.texts), not is_text), wanted)
 
 
 def _proofs(readings: list[Reading], wanted: Wanted, options: ReadOptions) -> Proofs:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from layoutlint.readers.elf.elf_file import Image
 
 _BTF_MAGIC = (b"\x9f\xeb", b"\xeb\x9f")
-_SNIFFED = 4096
+SNIFFED = 4096
+"""The first bytes of an input, which decide about its reader."""
 _PERF_HINT = (
     "is a profile of perf, not an input: give the program that it is about (vmlinux). "
     "`perf report -s type,typeoff --stdio -i FILE` prints offsets in structs, and "
@@ -45,9 +46,14 @@ def sniff(path: str) -> str:
             return "clang"
         if files.exists(path) and not files.is_file(path):
             raise ReadError(path, "is a pipe or a device; readers need a file that they can read twice")
-        head = files.read_start(path, _SNIFFED)
+        head = files.read_start(path, SNIFFED)
     except OSError as error:
         raise ReadError(path, files.error_reason(error)) from error
+    return reader_of(path, head)
+
+
+def reader_of(path: str, head: bytes) -> str:
+    """Return the reader for content that starts like this; raises ReadError if no reader supports it."""
     if not head:
         raise ReadError(path, "the file is empty")
     if head.startswith(b"\x7fELF") or packed.is_packed(head):

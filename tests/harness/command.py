@@ -20,9 +20,12 @@ WITHOUT_CACHE = {"LAYOUTLINT_NO_CACHE": "1"}
 
 
 def run(
-    *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, **environment: str
+    *arguments: str | bytes | Path, cwd: Path = ROOT, seconds: float = SECONDS, given: bytes | None = None,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
     """`layoutlint ARGUMENTS...` in a folder; nothing of the caller's terminal, colour, locale or cache gets in.
+
+    `given` comes through a pipe as standard input.
 
     With XDG_CACHE_HOME in the environment, the run uses the cache there.
 
@@ -32,8 +35,9 @@ def run(
     if "XDG_CACHE_HOME" not in environment:
         kept |= WITHOUT_CACHE
     words = [os.fsdecode(argument) for argument in arguments]
-    if any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment):  # what Python itself obeys when it starts
-        return _valid(_started(words, cwd, {**kept, **environment}, seconds))
+    is_own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)  # what Python itself obeys when it starts
+    if is_own or given is not None:
+        return _valid(_started(words, cwd, {**kept, **environment}, seconds, given))
     ended = _forks(os.getpid()).run(words, str(cwd), {**kept, **environment}, seconds)
     return _valid(subprocess.CompletedProcess(words, ended.status, ended.stdout.decode(), ended.stderr.decode()))
 
@@ -55,10 +59,10 @@ def _forks(process: int) -> Forks:
 
 
 def _started(
-    words: list[str], cwd: Path, environment: dict[str, str], seconds: float
+    words: list[str], cwd: Path, environment: dict[str, str], seconds: float, given: bytes | None
 ) -> subprocess.CompletedProcess[str]:
     ended = subprocess.run(
-        [sys.executable, "-m", "layoutlint", *words], cwd=cwd, env=environment, capture_output=True, encoding="utf-8",
-        timeout=seconds, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "layoutlint", *words], cwd=cwd, env=environment, capture_output=True, timeout=seconds,
+        **({"stdin": subprocess.DEVNULL} if given is None else {"input": given}),
     )  # fmt: skip
-    return subprocess.CompletedProcess(words, ended.returncode, ended.stdout, ended.stderr)
+    return subprocess.CompletedProcess(words, ended.returncode, ended.stdout.decode(), ended.stderr.decode())

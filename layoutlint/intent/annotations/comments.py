@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from layoutlint import files
 from layoutlint.intent.annotations.syntax import without_reason
 from layoutlint.intent.c_comments import AttachedComment, Text
-from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.reading import InputText, Reading, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.structs import ANNOTATION, Annotation, Field, Source, Stray, Struct, fields_in_braces
 
@@ -21,18 +21,27 @@ _ANNOTATION = re.compile(rf"{ANNOTATION}((?:(?!{ANNOTATION}|\n\s*(?:\n|@)).)*)",
 
 
 class Sources(Record):
-    """C files below some folders, each read once."""
+    """C files below some folders, each read once, and C texts that are not on disk."""
 
     folders: tuple[str, ...]
+    given: tuple[InputText, ...] = ()
     _texts: dict[str, tuple[str, Text] | None] = field(default_factory=dict)
 
     def find(self, file: str) -> tuple[str, Text] | None:
         """Return the path and text of a file that an input names; None if missing, or without annotations."""
         if file not in self._texts:
-            path = self._find_path(file)
-            text = None if path is None else _read(path)
-            self._texts[file] = None if path is None or text is None else (path, text)
+            path, content = self._read(file)
+            is_annotated = ANNOTATION.encode() in content
+            self._texts[file] = (path, Text(content.decode("utf-8", "replace"))) if is_annotated else None
         return self._texts[file]
+
+    def _read(self, file: str) -> tuple[str, bytes]:
+        """Return the path and content of a file that an input names; an empty content if it is missing."""
+        for given in self.given:
+            if given.path == file:
+                return file, given.text.encode(errors="surrogateescape")
+        path = self._find_path(file)
+        return path or "", b"" if path is None else _bytes(path)
 
     def _find_path(self, file: str) -> str | None:
         if not os.path.isabs(file):
@@ -67,13 +76,6 @@ def _bytes(path: str) -> bytes:
         return files.read_start(path, _LARGEST)
     except OSError:
         return b""
-
-
-def _read(path: str) -> Text | None:
-    content = _bytes(path)
-    if ANNOTATION.encode() not in content:
-        return None
-    return Text(content.decode("utf-8", "replace"))
 
 
 def with_comments(reading: Reading, sources: Sources, is_compiled: bool) -> Reading:
