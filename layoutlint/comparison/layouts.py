@@ -154,24 +154,27 @@ def _group(
 
 def _find_renamed(pairs: list[_Pair]) -> list[_Pair]:
     """Pair each removed struct with the added one that has the same fields, if only one has."""
-    sides = [_group(dict(enumerate(_alone(pairs, side))), lambda one: one.outline) for side in (0, 1)]
-    alone = [_alone(pairs, side) for side in (0, 1)]
-    renamed = {}
+    sides = [_group(_alone(pairs, side), lambda one: one.outline) for side in (0, 1)]
+    renamed: dict[int, int] = {}
     for fields, olds in sides[0].items():
-        news = sides[1].get(fields, [])
-        if len(olds) == len(news) == 1 and len(alone[0][olds[0]].struct.fields) >= _LEAST_FIELDS:
-            renamed[id(alone[0][olds[0]])] = alone[1][news[0]]
-    found = {id(new) for new in renamed.values()}
+        news, (old, _) = sides[1].get(fields, []), pairs[olds[0]]
+        if len(olds) == len(news) == 1 and old is not None and len(old.struct.fields) >= _LEAST_FIELDS:
+            renamed[olds[0]] = news[0]
+    found = set(renamed.values())
     return [
-        (old, renamed.get(id(old))) if new is None else (old, new)
-        for old, new in pairs
-        if old is not None or id(new) not in found
+        (old, pairs[renamed[number]][1]) if number in renamed else (old, new)
+        for number, (old, new) in enumerate(pairs)
+        if number not in found
     ]
 
 
-def _alone(pairs: list[_Pair], side: int) -> list[_Definition]:
-    """Return the definitions that only one input has."""
-    return [one for pair in pairs if (one := pair[side]) is not None and pair[1 - side] is None]
+def _alone(pairs: list[_Pair], side: int) -> dict[int, _Definition]:
+    """Return the definitions that only one input has, by the numbers of their pairs."""
+    return {
+        number: one
+        for number, pair in enumerate(pairs)
+        if (one := pair[side]) is not None and pair[1 - side] is None
+    }
 
 
 def _vanished(pairs: Iterable[_Pair]) -> Iterator[tuple[str, str]]:
