@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands.options import format_option
 from layoutlint.errors import EXIT_UNKNOWN
 
 
@@ -23,13 +24,7 @@ from layoutlint.errors import EXIT_UNKNOWN
     metavar="PATH",
     help="Rule file with functions that allocate (default: the nearest layoutlint.toml).",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.ALLOCATIONS_FORMATS)),
-    default="text",
-    help="Choose the format of stdout; toml is for a rule file.",
-)
+@format_option(reports.ALLOCATIONS_FORMATS, "; toml is for a rule file")
 @click.option(
     "--jobs",
     "-j",

@@ -17,6 +17,7 @@ from layoutlint.commands.options import (
     RandomisingOptions,
     ReadingOptions,
     collect,
+    format_option,
     kernel_version,
     parse_outputs,
     placement_options,
@@ -24,6 +25,7 @@ from layoutlint.commands.options import (
     randomising_options,
     read_options,
     reading_options,
+    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -67,22 +69,7 @@ class CheckOptions(NamedTuple):
 @click.option(
     "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
 )
-@click.option(
-    "--rules",
-    "rule_paths",
-    multiple=True,
-    metavar="PATH",
-    help="Use the rules of a file, or of a folder of rule files.",
-)
-@click.option(
-    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
-)
-@click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
-@click.option(
-    "--no-annotations",
-    is_flag=True,
-    help="Ignore annotations (in comments and macros) and group marks.",
-)
+@rule_options
 @click.option(
     "--comments",
     is_flag=True,
@@ -95,13 +82,7 @@ class CheckOptions(NamedTuple):
     callback=strip_keyword,
     help="Judge only structs with a matching name.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@format_option(reports.FORMATS)
 @click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
 @click.option(
     "--fail-on",

@@ -11,6 +11,7 @@ from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    format_option,
     placement_options,
     read_options,
     reading_options,
@@ -23,13 +24,7 @@ from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.argument("name", metavar="STRUCT")
 @click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.CONTAINERS_FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@format_option(reports.CONTAINERS_FORMATS)
 @placement_options
 @reading_options
 @click.pass_obj

@@ -15,9 +15,11 @@ from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
     collect,
+    format_option,
     placement_options,
     read_options,
     reading_options,
+    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
@@ -65,20 +67,7 @@ class DiffOptions(NamedTuple):
     metavar="DIR",
     help="Take the configuration and the generated headers of a kernel from this build folder.",
 )
-@click.option(
-    "--rules",
-    "rule_paths",
-    multiple=True,
-    metavar="PATH",
-    help="Use the rules of a file, or of a folder of rule files.",
-)
-@click.option(
-    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
-)
-@click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels.")
-@click.option(
-    "--no-annotations", is_flag=True, help="Ignore annotations (in comments and macros) and group marks."
-)
+@rule_options
 @click.option(
     "--struct",
     "only",
@@ -94,13 +83,7 @@ class DiffOptions(NamedTuple):
     help="Choose what fails the run: rules that got worse (the default); structs that grew, touch more lines "
     "or have larger holes; fields that share a line in more placements. Can be repeated.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.DIFF_FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@format_option(reports.DIFF_FORMATS)
 @click.option("--verbose", "-v", is_flag=True, help="Shorten no list.")
 @placement_options
 @reading_options

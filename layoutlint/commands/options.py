@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,6 +77,46 @@ def _add_group(
     """Add options to a command, by the names of the fields of their group."""
     command = collect(group, parameter, tuple(options))(command)
     for option in reversed(options.values()):
+        command = option(command)
+    return command
+
+
+def format_option(formats: Iterable[str], note: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that adds the option for the format of stdout; `note` ends its help."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(sorted(formats)),
+        default="text",
+        help=f"Choose the format of stdout{note}.",
+    )
+
+
+def rule_options(command: Command) -> Command:
+    """Add the options that choose what is judged: rule files, packs and annotations."""
+    options = (
+        click.option(
+            "--rules",
+            "rule_paths",
+            multiple=True,
+            metavar="PATH",
+            help="Use the rules of a file, or of a folder of rule files.",
+        ),
+        click.option(
+            "--pack",
+            "pack_names",
+            multiple=True,
+            metavar="NAME",
+            help="Use a shipped pack (see `rules list`).",
+        ),
+        click.option("--no-packs", is_flag=True, help="Turn off the shipped packs that are on for kernels."),
+        click.option(
+            "--no-annotations",
+            is_flag=True,
+            help="Ignore annotations (in comments and macros) and group marks.",
+        ),
+    )
+    for option in reversed(options):
         command = option(command)
     return command
 

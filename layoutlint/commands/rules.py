@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
+from layoutlint.commands.options import format_option
 from layoutlint.commands.packs import load_packs
 
 if TYPE_CHECKING:
@@ -68,13 +69,7 @@ def rules_check(rule_paths: tuple[str, ...]) -> None:
     "--pack", "pack_names", multiple=True, metavar="NAME", help="Judge the cases of a shipped pack."
 )
 @click.option("--strict", is_flag=True, help="Fail for rules without a breaking and a keeping case.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.TRIAL_FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@format_option(reports.TRIAL_FORMATS)
 def rules_test(
     rule_paths: tuple[str, ...], pack_names: tuple[str, ...], strict: bool, format_: str
 ) -> NoReturn:

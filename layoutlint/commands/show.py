@@ -13,6 +13,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
+    format_option,
     placement_options,
     randomisation,
     randomising_options,
@@ -41,13 +42,7 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
 @click.argument("input", metavar="INPUT")
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
 @click.option("--all", "everything", is_flag=True, help="Print every struct and union of the input.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.SHOW_FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@format_option(reports.SHOW_FORMATS)
 @click.option(
     "--at",
     "offsets",

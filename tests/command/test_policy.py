@@ -194,25 +194,30 @@ CONFIGURATION = {
 }  # fmt: skip
 
 
+def configure_to_run(project: Path, configuration: str) -> None:
+    """Lets a repository name a program, which leaves the file `ran` beside the repository, wherever git has a key for one."""
+    folder = project.parent
+    program, hooks, included = folder / "program", folder / "hooks", folder / "included"
+    program.write_text(f"#!/bin/sh\ntouch {folder}/ran\nexit 1\n")
+    program.chmod(0o755)
+    hooks.mkdir()
+    for name in ("post-checkout", "reference-transaction", "pre-commit", "post-index-change", "fsmonitor-watchman"):
+        (hooks / name).symlink_to(program)
+    included.write_text(f"[core]\n\tfsmonitor = {program}\n\tsshCommand = {program}\n")
+    text = configuration.replace("PROGRAM", str(program)).replace("HOOKS", str(hooks)).replace("INCLUDED", str(included))
+    with (project / ".git" / "config").open("a") as file:
+        file.write(text)
+
+
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("lacks_object", [False, True], ids=["whole", "partial"])
 @pytest.mark.parametrize("configuration", CONFIGURATION.values(), ids=CONFIGURATION)
 def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration, lacks_object):
     committed(project, BASE | {".gitattributes": "* filter=x diff=x\n"})
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
-    program.chmod(0o755)
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
-    for name in ("post-checkout", "reference-transaction", "pre-commit", "post-index-change", "fsmonitor-watchman"):
-        (hooks / name).symlink_to(program)
-    (tmp_path / "included").write_text(f"[core]\n\tfsmonitor = {program}\n\tsshCommand = {program}\n")
-    text = configuration.replace("PROGRAM", str(program)).replace("HOOKS", str(hooks)).replace("INCLUDED", str(tmp_path / "included"))
     id_ = git(project, "rev-parse", "HEAD:layoutlint.toml").strip()
     if lacks_object:
         (project / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
-    with (project / ".git" / "config").open("a") as file:
-        file.write(text)
+    configure_to_run(project, configuration)
     assert check(project, "--policy-from", "HEAD")[0] == (2 if lacks_object else 1)
     assert not (tmp_path / "ran").exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command.test_policy import CONFIGURATION, committed, git, project, write  # noqa: F401
+from tests.command.test_policy import CONFIGURATION, committed, configure_to_run, git, project, write  # noqa: F401
 from tests.harness.command import run
 
 RULE = """[[rule]]
@@ -241,17 +241,7 @@ def test_no_repository(tmp_path):
 def test_a_hostile_repository_runs_nothing(project, tmp_path, configuration):  # noqa: F811
     committed(project, {**BASE, ".gitattributes": "* filter=x diff=x\n"})
     change(project, {"base.h": SMALL})
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
-    program.chmod(0o755)
-    hooks = tmp_path / "hooks"
-    hooks.mkdir()
-    for name in ("post-checkout", "reference-transaction", "pre-commit", "post-index-change", "fsmonitor-watchman"):
-        (hooks / name).symlink_to(program)
-    (tmp_path / "included").write_text(f"[core]\n\tfsmonitor = {program}\n")
-    text = configuration.replace("PROGRAM", str(program)).replace("HOOKS", str(hooks)).replace("INCLUDED", str(tmp_path / "included"))
-    with (project / ".git" / "config").open("a") as file:
-        file.write(text)
+    configure_to_run(project, configuration)
     os.utime(project / "q.h", (1, 1))
     assert staged(project)[0] == 1
     assert not (tmp_path / "ran").exists()

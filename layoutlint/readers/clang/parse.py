@@ -37,15 +37,11 @@ from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
-    ARRAYS,
     ATOMIC,
-    ATTRIBUTED,
     DEEPEST,
-    ELABORATED,
     RECORD,
-    TAG_ATTRIBUTED,
-    TYPEDEF,
     Types,
+    unwrap,
 )
 
 _LARGEST = 1 << 27
@@ -567,22 +563,14 @@ def _element(lib: Any, ctype: Type) -> Type:
     """Return the type that typedefs refer to, of arrays their elements; typedefs inside an atomic type
     remain.
     """
-    while True:
-        if ctype.kind in ARRAYS:
-            ctype = lib.clang_getElementType(ctype)
-        elif ctype.kind == ELABORATED:
-            ctype = lib.clang_Type_getNamedType(ctype)
-        elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-            ctype = lib.clang_Type_getModifiedType(ctype)
-        elif ctype.kind == TYPEDEF:
-            ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
-        elif ctype.kind in (RECORD, ATOMIC):
-            return ctype
-        else:
-            canonical = lib.clang_getCanonicalType(ctype)
-            if canonical.kind == ctype.kind:
+    while ctype.kind not in (RECORD, ATOMIC):
+        inner = unwrap(lib, ctype)
+        if inner is None:  # `typeof` and the like, or nothing
+            inner = lib.clang_getCanonicalType(ctype)
+            if inner.kind == ctype.kind:
                 return ctype
-            ctype = canonical  # `typeof` and the like
+        ctype = inner
+    return ctype
 
 
 def _identity(lib: Any, record: Cursor) -> int | None:

@@ -35,6 +35,20 @@ DEEPEST = 64
 close."""
 
 
+def unwrap(lib: Any, ctype: Type) -> Type | None:
+    """Return the element of an array, or the type behind a typedef, keyword or attribute; None for others."""
+    inner: Type | None = None
+    if ctype.kind in ARRAYS:
+        inner = lib.clang_getElementType(ctype)
+    elif ctype.kind == ELABORATED:
+        inner = lib.clang_Type_getNamedType(ctype)
+    elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
+        inner = lib.clang_Type_getModifiedType(ctype)
+    elif ctype.kind == TYPEDEF:
+        inner = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
+    return inner
+
+
 class Shape(Record, frozen=True):
     """The structure of a type: its size, alignment, and the members of an element."""
 
@@ -336,25 +350,16 @@ class Types(Record):
         """
         lib, typedefs = self.lib, list[CType]()
         while True:
-            if ctype.kind in ARRAYS:
-                ctype = lib.clang_getElementType(ctype)
-            elif ctype.kind == ELABORATED:
-                ctype = lib.clang_Type_getNamedType(ctype)
-            elif ctype.kind in (ATTRIBUTED, TAG_ATTRIBUTED):
-                ctype = lib.clang_Type_getModifiedType(ctype)
-            elif ctype.kind == ATOMIC:
-                ctype = lib.clang_Type_getValueType(ctype)
-            elif ctype.kind == TYPEDEF:
-                ctype = lib.clang_getTypedefDeclUnderlyingType(lib.clang_getTypeDeclaration(ctype))
-                typedefs.append(self.spell(ctype))
-                if len(typedefs) > _MOST_TYPEDEFS:
-                    place = self.places.source(member)
-                    reason = (
-                        f"its type stands for more than {_MOST_TYPEDEFS:,} typedefs, one behind the other"
-                    )
-                    raise ReadError(place.file, f"line {place.line}: {reason}")
-            else:
+            inner = lib.clang_Type_getValueType(ctype) if ctype.kind == ATOMIC else unwrap(lib, ctype)
+            if inner is None:
                 return tuple(typedefs)
+            if ctype.kind == TYPEDEF:
+                typedefs.append(self.spell(inner))
+            if len(typedefs) > _MOST_TYPEDEFS:
+                place = self.places.source(member)
+                reason = f"its type stands for more than {_MOST_TYPEDEFS:,} typedefs, one behind the other"
+                raise ReadError(place.file, f"line {place.line}: {reason}")
+            ctype = inner
 
     def _is_function_pointer(self, ctype: Type) -> bool:
         lib = self.lib

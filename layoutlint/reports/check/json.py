@@ -25,6 +25,7 @@ from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
 from layoutlint.reports.finding_phrases import coverage_part, fingerprint, orders_fields, struct_name
+from layoutlint.reports.json_values import file_and_line
 
 
 def render(report: Report) -> str:
@@ -129,10 +130,8 @@ def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
 def _definition(struct: Struct | None) -> dict[str, Any] | None:
     if struct is None:
         return None
-    source = struct.source
     return {
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(struct.source),
         "origin": struct.origin or None,
     }
 
@@ -140,13 +139,11 @@ def _definition(struct: Struct | None) -> dict[str, Any] | None:
 def _surroundings(around: EmbeddedPlace | None) -> dict[str, Any] | None:
     if around is None:
         return None
-    source = around.source
     return {
         "struct": around.struct,
         "path": around.path,
         "offset": around.offset,
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(around.source),
         "places": around.places,
         "judged": around.judged,
     }
@@ -165,13 +162,11 @@ def _rank(rank: Rank | None) -> dict[str, Any] | None:
 
 
 def _field(place: Place) -> dict[str, Any]:
-    source = place.field.source
     return {
         "path": place.path,
         "offset": place.offset,
         "size": place.size,
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(place.field.source),
     }
 
 

@@ -10,6 +10,7 @@ from layoutlint import escapes
 from layoutlint.geometry import placement
 from layoutlint.geometry.containers import Array, Container, EmbeddedStruct
 from layoutlint.model.structs import Struct
+from layoutlint.reports.json_values import file_and_line
 from layoutlint.reports.show.options import ShowOptions
 
 # One encoder: `json.dumps` with an option builds one for every call.
@@ -40,13 +41,12 @@ def render(definitions: tuple[EmbeddedStruct, ...], options: ShowOptions) -> Ite
 
 
 def _definition(struct: Struct, files: dict[str, int]) -> dict[str, Any]:
-    source, size = struct.source, None if struct.problem else struct.bit_size
+    size = None if struct.problem else struct.bit_size
     return {
         "name": struct.name,
         "aggregate": struct.aggregate,
         "size": None if size is None else size // 8,
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(struct.source),
         "origin": struct.origin,
         "files": [files[file] for file in struct.files],
         "problem": struct.problem,

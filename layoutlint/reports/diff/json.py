@@ -16,6 +16,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.messages import finding_message
 from layoutlint.model.structs import Struct
+from layoutlint.reports.json_values import file_and_line
 
 
 def render(comparison: Comparison) -> str:
@@ -69,8 +70,7 @@ def _struct(change: LayoutChange, rules: list[RuleChange], name: str = "") -> di
         "aggregate": change.struct.aggregate,
         "status": _status(change, rules),
         "old_name": change.old.name if change.old is not None and change.old.name != change.name else None,
-        "file": change.struct.source.file if change.struct.source else None,
-        "line": change.struct.source.line if change.struct.source else None,
+        **file_and_line(change.struct.source),
         "size": [_size(struct) for struct in (change.old, change.new)],
         "lines": [None if _size(s) is None or s is None else line_count(s) for s in (change.old, change.new)],
         "hole_bits": [_holes(struct) for struct in (change.old, change.new)],
@@ -122,14 +122,12 @@ def _move(move: Move, line: int) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    source = edit.source
     return {
         "kind": edit.kind.value,
         "path": edit.path,
         "size": [_place_size(place) for place in (edit.old, edit.new)],
         "struct": edit.struct or None,
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(edit.source),
     }
 
 
@@ -140,13 +138,11 @@ def _place_size(place: Place | None) -> int | None:
 def _cause(edit: Edit | None) -> dict[str, Any] | None:
     if edit is None:
         return None
-    source = edit.source
     return {
         "path": edit.path,
         "kind": edit.kind.value,
         "struct": edit.struct or None,
-        "file": source.file if source else None,
-        "line": source.line if source else None,
+        **file_and_line(edit.source),
     }
 
 
