@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NoReturn
 
@@ -11,11 +11,11 @@ from layoutlint.errors import did_you_mean
 from layoutlint.geometry.allocators import AllocationRequest
 from layoutlint.geometry.field_types import TYPE, Finder, is_unnamed
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import Placements, allocation_request
+from layoutlint.geometry.placement import Placements, allocation_request, shared_bases
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, field
 from layoutlint.model.storage import Storage
-from layoutlint.model.structs import Source
+from layoutlint.model.structs import Source, Struct
 
 
 class Access(Record, frozen=True):
@@ -54,6 +54,9 @@ class NoFieldOfType(NoDeclaredAccess, NotApplicable):
     """Raised if a rule selects fields by type, and no field has it."""
 
 
+Companions = Callable[[Struct, str, str], bool]
+"""Returns whether all code that changes one of two fields of a struct changes the other as well."""
+
 SELECTOR = "@"
 """Prefix of an access that selects every field declared so: `@hot-read`, `@hot-*`."""
 
@@ -71,6 +74,8 @@ class Context(Record, frozen=True):
     finder: Finder = field(default_factory=Finder)
     is_one_of_many: bool = False
     """Whether the rule is about every struct that matches a pattern, including structs inside this one."""
+    companions: Companions | None = None
+    """What the sources show on fields that are changed together; None without sources."""
 
     @property
     def allocation_request(self) -> AllocationRequest:
@@ -221,6 +226,26 @@ class Context(Record, frozen=True):
             for a, b in pairs
             if a in named or b in named or not self._is_in_inner_struct(a.path.split("."), b.path.split("."))
         ]
+
+    def filter_independent_pairs(self, pairs: list[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
+        """Return the pairs that can share a line, without fields that code changes only together."""
+        if self.companions is None:
+            return pairs
+        return [
+            (a, b)
+            for a, b in pairs
+            if shared_bases(a, b, self.placements)
+            and not self.companions(self.layout.struct, self._own_field(a), self._own_field(b))
+        ]
+
+    def _own_field(self, place: Place) -> str:
+        """Return the name of the field that contains a place and is declared in the struct's own braces."""
+        steps = place.path.split(".")
+        for count, step in enumerate(steps, 1):
+            outer = self.layout.find(".".join(steps[:count]))
+            if outer is None or not is_unnamed(outer.field):
+                return step.partition("[")[0]
+        return steps[-1].partition("[")[0]
 
     def filter_crossing_pairs(self, pairs: Iterable[tuple[Place, Place]]) -> list[tuple[Place, Place]]:
         """Return the pairs that belong to this struct, of a field of an object and one of the next object."""

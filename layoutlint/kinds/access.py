@@ -51,6 +51,12 @@ class AccessApart(Record, frozen=True):
         Key("writers", "words", 'accesses that they suffer from; by default ["hot-write"]'),
         NEIGHBOURS,
         Key("elements", "boolean", "whether a field counts for itself in other elements; by default true"),
+        Key(
+            "independent",
+            "boolean",
+            "whether two fields may share a line if code changes one only with the other, as far as guesses "
+            "see sources; by default false",
+        ),
     )
     manual: ClassVar[Manual] = Manual(
         "Fields with an access in `readers` are compared with fields with one in `writers`, as in\n"
@@ -84,6 +90,7 @@ class AccessApart(Record, frozen=True):
     writers: tuple[str, ...] = ("hot-write",)
     neighbours: bool | None = None
     elements: bool = True
+    independent: bool = False
 
     def __post_init__(self) -> None:
         for key, words in (("readers", self.readers), ("writers", self.writers)):
@@ -111,6 +118,8 @@ class AccessApart(Record, frozen=True):
             for a, b in context.filter_own_pairs(list(opposed.pairs))
             if self.elements or named_field[opposed.named[a]] != named_field[opposed.named[b]]
         ]
+        if self.independent:
+            pairs = context.filter_independent_pairs(pairs)
 
         def say(place: Place) -> str:
             words = ", ".join(

@@ -38,14 +38,19 @@ def _is_about_arrays(judged: JudgedInput) -> bool:
 
 def _with_arrays(judged: JudgedInput, options: Options) -> JudgedInput:
     reading = judged.reading
-    own = sources_of(reading)
-    paths = tuple(dict.fromkeys((*own, *_headers_beside(own), *options.read.sources)))
+    paths = all_sources(reading, options.read.sources)
     if not paths:
         return judged
     declared = tuple(dict.fromkeys(a for pack in judged.packs for a in pack.allocators))
     calls, _ = sources.read(paths, None, 0, no_progress, declared)
     arrays = tuple(_arrays(reading, calls))
     return replace(judged, reading=replace(reading, allocated=arrays)) if arrays else judged
+
+
+def all_sources(reading: Reading, below: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the C sources that an input is or names, the headers beside them, and source directories."""
+    own = sources_of(reading)
+    return tuple(dict.fromkeys((*own, *_headers_beside(own), *below)))
 
 
 def _headers_beside(paths: Iterable[str]) -> Iterator[str]:

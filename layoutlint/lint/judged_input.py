@@ -6,6 +6,7 @@ from functools import cached_property
 
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE
 from layoutlint.judgement.condition import When, exclusion_reason
+from layoutlint.judgement.context import Companions
 from layoutlint.judgement.lookup import Structs
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
@@ -40,6 +41,14 @@ class JudgedInput(Record, frozen=True, dict=True):
 
             self._attributes.append(line_attributes.line_attribute(self.reading, sources))
         return self._attributes[0]
+
+    def companions(self, sources: tuple[str, ...]) -> Companions | None:
+        """Return what C sources show on fields that are changed together; None for a kernel or no sources."""
+        if self.reading.is_kernel:
+            return None
+        from layoutlint.lint import companions  # few runs guess
+
+        return companions.companions(self.reading, sources)
 
     @cached_property
     def _attributes(self) -> list[str]:

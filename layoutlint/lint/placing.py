@@ -11,7 +11,7 @@ from layoutlint.geometry.containers import Container
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Alignment, Layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements
-from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.context import CannotTell, Companions, Context
 from layoutlint.judgement.rule import Pack, Rule
 from layoutlint.lint.embedding import Surroundings
 from layoutlint.model.reading import Reading, Version
@@ -46,6 +46,8 @@ class RulePlacements(Record, frozen=True):
     """Whether `line_size` is the size of an aligned pair of lines."""
     attribute: str = LINUX_ATTRIBUTE
     """What aligns a declaration to a line in the source."""
+    companions: Companions | None = None
+    """What the sources show on fields that are changed together."""
     _embedded_cases: dict[bool, StructTable[tuple[Case, ...]]] = field(
         default_factory=lambda: {False: StructTable(), True: StructTable()}
     )
@@ -59,7 +61,7 @@ class RulePlacements(Record, frozen=True):
         """Return the same with aligned pairs of lines instead of lines."""
         line_size = placement.pair_size(self.line_size, target)
         return RulePlacements(
-            self.pack, self.surroundings, line_size, self.min_align, True, attribute=self.attribute
+            self.pack, self.surroundings, line_size, self.min_align, True, self.attribute, self.companions
         )
 
     def cases(self, layout: Layout, is_settled: bool = False) -> tuple[Case, ...]:
@@ -91,7 +93,16 @@ class RulePlacements(Record, frozen=True):
         """Return the context in which a kind judges a struct, with the declared accesses."""
         struct = layout.struct
         storage, accesses = self.pack.storage(struct), self.pack.accesses(struct)
-        return Context(layout, placements, accesses, storage, self.min_align, self._finder, is_one_of_many)
+        return Context(
+            layout,
+            placements,
+            accesses,
+            storage,
+            self.min_align,
+            self._finder,
+            is_one_of_many,
+            self.companions,
+        )
 
     def structs_with_accesses(
         self, container: Container, placements: Placements
@@ -195,6 +206,8 @@ class PlacementTable(Record, frozen=True):
     min_align: int | None = None
     attribute: str = LINUX_ATTRIBUTE
     """What aligns a declaration to a line in its source."""
+    companions: Companions | None = None
+    """What its sources show on fields that are changed together."""
     _by_version: dict[tuple[Version | None, bool], RulePlacements] = field(default_factory=dict)
 
     def for_rule(self, rule: Rule) -> RulePlacements:
@@ -207,7 +220,12 @@ class PlacementTable(Record, frozen=True):
         if key not in self._by_version:
             pack = self.pack.select_for(replace(self.reading, kernel=version))
             placements = RulePlacements(
-                pack, self.surroundings, self.line_size, self.min_align, attribute=self.attribute
+                pack,
+                self.surroundings,
+                self.line_size,
+                self.min_align,
+                attribute=self.attribute,
+                companions=self.companions,
             )
             in_lines = not rule.line_pairs
             self._by_version[key] = placements if in_lines else placements.for_pairs(self.reading.target)

@@ -36,7 +36,8 @@ _STRUCT = re.compile(
 def rank(report: Report, packs: Iterable[Pack], most: int) -> Report:
     """Return a report with the `most` highest notes of packs that guess, by rank, after other findings."""
     pack_of = {rule: pack for pack in packs if pack.guesses for rule in pack.rules}
-    findings = (*report.findings, *report.kept_findings)
+    padded = _padded_elsewhere(report.readings)
+    findings = [f for f in (*report.findings, *report.kept_findings) if not _elements(f) & padded]
     guesses = [finding for finding in findings if finding.rule in pack_of and finding.suppressed is None]
     notes = [finding for finding in guesses if finding.verdict.outcome in _FAILING]
     holders = _holders(report.readings) if notes else {}
@@ -116,6 +117,37 @@ def _element_count(finding: Finding) -> int | None:
         return 0 if finding.rule.struct == VARIABLES else None  # an allocated array
     dims = finding.verdict.evidence[0].field.dims
     return prod(length or 0 for length in dims) if dims else None
+
+
+def _elements(finding: Finding) -> set[str]:
+    """Return the names of the type of the elements of a noted array."""
+    if not finding.rule.guess or finding.rule.kind.name != Stride.name:
+        return set()
+    evidence = finding.verdict.evidence
+    if finding.rule.struct == VARIABLES and not evidence and finding.struct is not None:  # an allocated array
+        return {finding.struct.name, *finding.struct.aliases}
+    types = (t for place in evidence[:1] for t in (place.field.type, *place.field.underlying_types))
+    return {name for ctype in types if (name := _struct_name(ctype)) is not None}
+
+
+def _padded_elsewhere(readings: Iterable[Reading]) -> set[str]:
+    """Return the structs that another type only pads to lines: their other arrays are without by choice."""
+    structs = (struct for reading in readings for struct in reading.structs)
+    padded = (_padded_field(struct) for struct in structs if _is_whole_lines(struct))
+    types = (t for member in padded if member is not None for t in (member.type, *member.underlying_types))
+    return {name for ctype in types if (name := _struct_name(ctype)) is not None}
+
+
+def _is_whole_lines(struct: Struct) -> bool:
+    line = struct.target.line_size * 8
+    return struct.bit_size is not None and struct.bit_size > 0 and struct.bit_size % line == 0
+
+
+def _padded_field(struct: Struct) -> Field | None:
+    """Return the only field of a struct or union beside arrays of characters, if it is a struct."""
+    content = [field for field in struct.fields if not (field.dims and field.type.left.endswith("char"))]
+    is_padded = len(content) == 1 < len(struct.fields) and not content[0].dims
+    return content[0] if is_padded and content[0].aggregate is not None else None
 
 
 def _holders(readings: Iterable[Reading]) -> dict[str, set[str]]:

@@ -21,8 +21,13 @@ _VISIBLE = re.compile(r"[^\n]")
 
 def blank_out(text: str) -> str:
     """Return a text with spaces for comments, strings, directives and `#if 0`; it keeps lines and quotes."""
-    text = _NO_CODE.sub(_blank, text)
+    text = blank_comments(text)
     return _blank_directives(text) if "#" in text else text
+
+
+def blank_comments(text: str) -> str:
+    """Return a text with spaces for comments and in strings; it keeps lines and quotes."""
+    return _NO_CODE.sub(_blank, text)
 
 
 def spaces_for(text: str) -> str:

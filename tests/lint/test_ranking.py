@@ -226,3 +226,51 @@ def test_a_matrix_is_for_rules(text, tmp_path):
 
 def test_the_list_of_packs_says_so():
     assert "generic  (guesses: only with --pack generic)\n" in run("rules", "list").stdout
+
+
+PADDED = """
+typedef struct { int state; } lock_t;
+struct line { lock_t lock; long data; };
+static struct line bare[8];
+struct table { struct line rows[4]; } *t;
+"""
+PADDING = {
+    "union of whole lines": ("union padded { struct line line; char pad[64]; } *p;", 0),
+    "struct of whole lines": ("struct padded { struct line line; char pad[48]; } *p;", 0),
+    "two lines": ("union padded { struct line line; char pad[128]; } *p;", 0),
+    "less than a line": ("union padded { struct line line; char pad[32]; } *p;", 2),
+    "other fields": ("struct padded { struct line line; char pad[40]; long more; } *p;", 2),
+    "of another type": ("struct other { lock_t lock; long a; }; union padded { struct other line; char pad[64]; } *p;", 2),
+    "a pointer": ("union padded { struct line *line; char pad[64]; } *p;", 2),
+    "none": ("", 2),
+}
+
+
+@pytest.mark.parametrize("form", PADDING)
+def test_arrays_of_what_is_padded_elsewhere_are_so_by_choice(tmp_path, form):
+    text, count = PADDING[form]
+    (tmp_path / "a.c").write_text(PADDED.replace("lock_t", "slock_t") + text.replace("lock_t", "slock_t"))
+    assert len(notes(told(tmp_path / "a.c", "--pack", "generic"))) == count
+
+
+QUEUE = """
+struct queue { _Atomic long head, tail; };
+void both(struct queue *q) { add(&q->head, 1); add(&q->tail, 1); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("apart", "is_noted"),
+    [("", False), ("void put(struct queue *q) { add(&q->tail, 1); }", False), (
+        "void put(struct queue *q) { add(&q->tail, 1); }\nvoid get(struct queue *q) { add(&q->head, 1); }", True)],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["C text", "program with --sources", "program"])
+def test_what_code_changes_only_together_is_not_noted(tmp_path, form, apart, is_noted):
+    (tmp_path / "a.c").write_text(f"void add(_Atomic long *, int);{QUEUE}{apart}")
+    arguments: tuple[str | Path, ...] = (tmp_path / "a.c",)
+    if form != "C text":
+        need("gcc")
+        sources = ("--sources", tmp_path) if "sources" in form else ()
+        arguments = (made(tmp_path / "a.o", "gcc", "-g", "-c", str(tmp_path / "a.c")), *sources)
+    found = notes(told(*arguments, "--pack", "generic"))
+    assert bool(found) is (is_noted or form == "program")

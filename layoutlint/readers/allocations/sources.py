@@ -56,6 +56,11 @@ def read(
     return [_with_tag(allocation, typedefs) for allocation in allocations], unread
 
 
+def source_files(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some files and all C sources below some folders. Raises ReadError for a missing path."""
+    return tuple(dict.fromkeys(file for path in paths for file in _files(path, [])))
+
+
 def _with_tag(allocation: Allocation, typedefs: dict[str, str]) -> Allocation:
     """Return an allocation with the struct that its typedef refers to, if the sources show it."""
     name = allocation.struct
