@@ -55,6 +55,8 @@ def _verdict_message(verdict: Verdict) -> str:
 def _describe_definition(definition: Definition) -> str:
     """Return where a definition stands, to tell it from others of its name."""
     at = f"at {definition.source}" if definition.source else f"of {definition.size} bytes"
+    if len(definition.files) == 1:  # with its folder: the files of other definitions can have the same name
+        return f"{at} in {definition.files[0]}"
     return f"{at} in {first_few(definition.files)}" if definition.files else at
 
 

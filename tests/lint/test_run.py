@@ -355,10 +355,10 @@ def test_no_rules_at_all_is_bad_usage(monkeypatch):
 
 
 def test_every_definition_of_a_name_is_judged_and_named(monkeypatch):
-    other = replace(FAR, source=Source("other.h", 7), origin="other.c")
-    report = check(monkeypatch, [JOINT], {"a": (NEAR, other)}, fail_on=Outcome.BROKEN)
+    structs = replace(NEAR, origin="v2/main.c"), replace(FAR, origin="v3/main.c")
+    report = check(monkeypatch, [JOINT], {"a": structs}, fail_on=Outcome.BROKEN)
     assert sorted(finding_message(f).split(" (the definition ")[1] for f in report.findings) == [
-        "at example.h:1 in example.c)", "at other.h:7 in other.c)",
+        "at example.h:1 in v2/main.c)", "at example.h:1 in v3/main.c)",
     ]  # fmt: skip
     assert report.exit_status == 1
 
