@@ -1,9 +1,11 @@
 """Builds and checks the files of a release: the sdist, a wheel for every machine, and compiled ones for Linux.
 
-    .ci/release REVISION FOLDER [--only TEXT] [--python COMMAND]
+    .ci/release REVISION FOLDER [--only TEXT] [--python COMMAND] [--jobs NUMBER]
 
 Cython's C is the same for every CPython, so that the sources are translated once. zig's C compiler carries the
 symbols of old C libraries, for either machine; of each CPython it needs the headers alone.
+
+FOLDER appears when everything is built and checked, and not before.
 """
 
 from __future__ import annotations
@@ -16,58 +18,41 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
+import signal
 import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-MACHINES = ("x86_64", "aarch64")
-GLIBC = (2, 17)  # manylinux2014; the oldest that aarch64 has
+from tests.project.pythons import Interpreter, headers, interpreters, runner
+from tests.project.release_checks import check_wheel, download, example, missing_files, try_sdist, try_wheel
+from tests.project.targets import GLIBC, MACHINES, VERSIONS, Missing, ReleaseError, Target, UsageError, run
 
-# Releases of Debian whose packages have the headers, where no interpreter that has them is found.
-DEBIAN = {"3.11": "bookworm", "3.13": "trixie", "3.14": "sid"}
-
-LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-ELF_MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
+ROOT = Path(__file__).parents[2]
 
 # As CPython compiles extensions. Signed integers wrap around; zig would else make them trap.
 FLAGS = ("-shared", "-fPIC", "-g0", "-s", "-DNDEBUG", "-fwrapv", "-fno-strict-aliasing", "-fno-sanitize=undefined", "-w")
 
 
-class ReleaseError(Exception):
-    """A release that cannot be built, or that fails a check."""
+class Options(NamedTuple):
+    """The command line."""
+
+    revision: str
+    folder: Path
+    only: str = ""
+    python: tuple[str, ...] = ()
+    jobs: int = 1
 
 
-class Target(NamedTuple):
-    """A CPython on a machine."""
+class Module(NamedTuple):
+    """A module to compile."""
 
-    version: str
-    machine: str
-
-    @property
-    def tag(self) -> str:
-        """The wheel's tag."""
-        python = "cp" + self.version.replace(".", "")
-        return f"{python}-{python}-manylinux2014_{self.machine}.manylinux_{GLIBC[0]}_{GLIBC[1]}_{self.machine}"
-
-    @property
-    def suffix(self) -> str:
-        """What CPython appends to the name of a compiled module."""
-        return f".cpython-{self.version.replace('.', '')}-{self.machine}-linux-gnu.so"
-
-
-def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
-    """The standard output of a command; raises ReleaseError with what it printed last."""
-    done = subprocess.run([*map(str, command)], cwd=cwd, env=os.environ | environment, text=True, capture_output=True)
-    if done.returncode:
-        tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise ReleaseError(f"{Path(command[0]).name} {' '.join(map(str, command[1:4]))}: exit status {done.returncode}\n{tail}")
-    return done.stdout
+    c: Path
+    optimisation: str
 
 
 # The sources
@@ -75,8 +60,14 @@ def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> st
 
 def export(revision: str, into: Path) -> None:
     """Extract the tracked files of a revision, whose time becomes that of all files built."""
-    os.environ["SOURCE_DATE_EPOCH"] = run("git", "log", "-1", "--format=%ct", revision).strip()
-    run("git", "archive", f"--output={into}.tar", revision)
+    try:
+        commit = run("git", "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
+    except Missing:
+        raise
+    except ReleaseError as error:
+        raise UsageError(f"{revision} is no tag and no commit of this checkout\n{error}") from error
+    os.environ["SOURCE_DATE_EPOCH"] = run("git", "log", "-1", "--format=%ct", commit).strip()
+    run("git", "archive", f"--output={into}.tar", commit)
     with tarfile.open(f"{into}.tar") as archive:
         archive.extractall(into, filter="data")
 
@@ -88,9 +79,9 @@ def check_version(revision: str, source: Path) -> None:
     if not re.fullmatch(r"v\d[\d.]*\w*", revision):
         return  # a commit, to try how it builds
     if revision != f"v{version}":
-        raise ReleaseError(f"{revision} is not the version that layoutlint/__init__.py states: {version}")
+        raise UsageError(f"{revision} is not the version that layoutlint/__init__.py states: {version}")
     if f"\n## [{version}]" not in (source / "CHANGELOG.md").read_text():
-        raise ReleaseError(f"CHANGELOG.md has no heading [{version}]")
+        raise UsageError(f"CHANGELOG.md has no heading [{version}]")
 
 
 def build_sdist(source: Path, out: Path) -> Path:
@@ -114,59 +105,11 @@ def normalise(sdist: Path, epoch: int) -> None:
         packed.write(tar.getvalue())
 
 
-def missing_files(sdist: Path, source: Path) -> list[str]:
-    """Files of the revision that the source distribution lacks."""
-    with tarfile.open(sdist) as archive:
-        shipped = {member.name.partition("/")[2] for member in archive}
-    tracked = (path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file())
-    return sorted(name for name in tracked if name not in shipped and ".egg-info/" not in name)
-
-
 # Compiling
 
 
-class Interpreter(NamedTuple):
-    """A CPython that runs here."""
-
-    version: str
-    machine: str
-    command: str
-    include: Path
-
-
-def interpreters(commands: list[str]) -> Iterator[Interpreter]:
-    """The CPythons among some commands."""
-    code = "import sysconfig as s, os; print(s.get_python_version(), os.uname().machine, s.get_path('include'))"
-    for command in commands:
-        if (path := shutil.which(command)) is not None:
-            told = subprocess.run([path, "-c", code], text=True, capture_output=True).stdout.split(maxsplit=2)
-            if told:
-                yield Interpreter(told[0], told[1], path, Path(told[2].strip()))
-
-
-def headers(version: str, found: list[Interpreter], scratch: Path) -> list[Path]:
-    """The folders to include for a CPython: an interpreter's, or those of a Debian package.
-
-    They are good for both machines: each has 64 bits, is little-endian, and has the types of the same sizes.
-    """
-    for interpreter in found:
-        if interpreter.version == version and (interpreter.include / "Python.h").is_file():
-            return [interpreter.include]
-    if version not in DEBIAN:
-        raise ReleaseError(f"no headers of CPython {version}: install it, and give --python COMMAND")
-    from tests.real import kernels
-
-    try:
-        kernels.unpack(DEBIAN[version], (f"libpython{version}-dev",), scratch / version)
-    except kernels.Unavailable as error:
-        raise ReleaseError(f"no headers of CPython {version}: {error}; or give --python COMMAND") from error
-    include = scratch / version / "usr/include"
-    shutil.copytree(include / "x86_64-linux-gnu", include / "aarch64-linux-gnu", dirs_exist_ok=True)
-    return [include / f"python{version}", include]
-
-
-def translate(source: Path) -> dict[str, tuple[Path, str]]:
-    """The C of every module to compile, and how far to optimise it."""
+def translate(source: Path) -> dict[str, Module]:
+    """Return the C of every module to compile, and how far to optimise it."""
     before = os.getcwd()
     os.chdir(source)  # names of sources in the C are relative
     try:
@@ -175,32 +118,34 @@ def translate(source: Path) -> dict[str, tuple[Path, str]]:
         for name, sources in setup["named_sources"]().items():
             made_of = setup["mark"](*map(Path, sources)) + setup["translator"]()
             c = setup["translate"](name, sources, made_of, "build/c")
-            made[name] = (Path(c).resolve(), " ".join(setup["optimisation"](name)))
+            made[name] = Module(Path(c).resolve(), " ".join(setup["optimisation"](name)))
         return made
     finally:
         os.chdir(before)
 
 
-def compile_module(target: Target, include: list[Path], c: Path, optimisation: str, into: Path) -> None:
+def compile_module(target: Target, include: list[Path], module: Module, into: Path) -> None:
     """Compile one module for a CPython on a machine."""
     into.parent.mkdir(parents=True, exist_ok=True)
     glibc = ".".join(map(str, GLIBC))
-    run(sys.executable, "-m", "ziglang", "cc", "-target", f"{target.machine}-linux-gnu.{glibc}", *FLAGS, optimisation,
-        *(f"-I{folder}" for folder in include), "-o", into, c.name, cwd=c.parent)  # fmt: skip
+    run(sys.executable, "-m", "ziglang", "cc", "-target", f"{target.machine}-linux-gnu.{glibc}", *FLAGS, module.optimisation,
+        *(f"-I{folder}" for folder in include), "-o", into, module.c.name, cwd=module.c.parent)  # fmt: skip
 
 
-def build_wheel(target: Target, include: list[Path], made: dict[str, tuple[Path, str]], pure: Path, out: Path) -> Path:
+def build_wheel(
+    target: Target, include: list[Path], made: dict[str, Module], pure: Path, out: Path, jobs: int
+) -> Path:
     """Build the wheel of a target: the contents of the pure one, and the compiled modules."""
     with tempfile.TemporaryDirectory() as scratch:
         run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, pure)
         (root,) = Path(scratch).iterdir()
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = [
-                pool.submit(compile_module, target, include, c, level, root / (name.replace(".", "/") + target.suffix))
-                for name, (c, level) in made.items()
+        with ThreadPoolExecutor(jobs) as pool:
+            compilations = [
+                pool.submit(compile_module, target, include, module, root / (name.replace(".", "/") + target.suffix))
+                for name, module in made.items()
             ]
-        for job in jobs:
-            job.result()
+        for compilation in compilations:
+            compilation.result()
         (description,) = root.glob("*.dist-info/WHEEL")
         description.write_text(retagged(description.read_text(), target.tag))
         for path in root.rglob("*"):
@@ -210,132 +155,137 @@ def build_wheel(target: Target, include: list[Path], made: dict[str, tuple[Path,
 
 
 def retagged(description: str, tag: str) -> str:
-    """A WHEEL file for compiled modules."""
+    """Return a WHEEL file for compiled modules."""
     python, abi, platforms = tag.split("-")
     kept = [line for line in description.splitlines() if line and not line.startswith(("Tag:", "Root-Is-Purelib:"))]
     tags = [f"Tag: {python}-{abi}-{platform}" for platform in platforms.split(".")]
     return "\n".join([*kept, "Root-Is-Purelib: false", *tags, ""])
 
 
-# Checking
-
-
-def faults(module: Path, machine: str) -> Iterator[str]:
-    """What keeps a compiled module from running on every system that the wheel's tag names."""
-    from elftools.elf.elffile import ELFFile
-    from elftools.elf.gnuversions import GNUVerNeedSection
-
-    with open(module, "rb") as file:
-        elf = ELFFile(file)
-        if elf["e_machine"] != ELF_MACHINES[machine]:
-            yield f"is for {elf['e_machine']}"
-        needed = {tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")}
-        yield from (f"needs {library}" for library in sorted(needed - LIBRARIES))
-        for section in elf.iter_sections():
-            if isinstance(section, GNUVerNeedSection):
-                names = {symbol.name for _, symbols in section.iter_versions() for symbol in symbols}
-                yield from (f"needs {name}" for name in sorted(names) if is_newer(name))
-
-
-def is_newer(version: str) -> bool:
-    """Whether the oldest C library lacks a symbol version."""
-    numbers = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
-    return numbers is None or (int(numbers[1]), int(numbers[2])) > GLIBC
-
-
-def check_wheel(wheel: Path, target: Target, modules: int) -> None:
-    """Raise ReleaseError if a compiled wheel lacks modules, or a module does not fit its tag."""
-    with tempfile.TemporaryDirectory() as scratch:
-        run(sys.executable, "-m", "wheel", "unpack", "--dest", scratch, wheel)
-        compiled = sorted(Path(scratch).rglob("*.so"))
-        found = [f"{path.name} {fault}" for path in compiled for fault in faults(path, target.machine)]
-    if len(compiled) != modules:
-        found.append(f"{len(compiled)} compiled modules, not {modules}")
-    audit = run(sys.executable, "-m", "auditwheel", "show", wheel)
-    if f"_{target.machine}" not in audit:
-        found.append(audit)
-    if found:
-        raise ReleaseError(f"{wheel.name}: {'; '.join(found)}")
-
-
-def try_wheel(wheel: Path, interpreter: Interpreter, state: str, examples: Path) -> None:
-    """Install a wheel into a new environment, and check the two headers of the README's example."""
-    with tempfile.TemporaryDirectory() as scratch:
-        run(interpreter.command, "-m", "venv", scratch)
-        run(f"{scratch}/bin/pip", "install", "-q", wheel)
-        command = f"{scratch}/bin/layoutlint"
-        version = run(command, "--version", cwd=examples)
-        if f": {state})" not in version:
-            raise ReleaseError(f"{wheel.name}: {version.strip()}: not {state}")
-        run(command, "check", "ring-fixed.h", cwd=examples)
-        broken = subprocess.run([command, "check", "ring.h"], cwd=examples, capture_output=True)
-        if broken.returncode != 1:
-            raise ReleaseError(f"{wheel.name}: check ring.h: exit status {broken.returncode}, not 1")
-        print(f"{wheel.name}: runs on CPython {interpreter.version}, {state}", flush=True)
-
-
 # All of it
 
 
-def release(revision: str, out: Path, only: str, commands: list[str]) -> None:
-    """Build and check the files of a release in a folder."""
-    out.mkdir(parents=True, exist_ok=True)
-    if any(out.iterdir()):
-        raise ReleaseError(f"{out} is not empty")
+def wanted(only: str) -> list[Target]:
+    """Return the targets whose tag contains a text; raises UsageError if none does."""
+    targets = [Target(version, machine) for version in VERSIONS for machine in MACHINES]
+    chosen = [target for target in targets if only in target.tag]
+    if not chosen:
+        raise UsageError(f"--only {only}: no wheel has this in its tag; the tags are {', '.join(t.tag for t in targets)}")
+    return chosen
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder of another name beside it, which takes its place in the end, or vanishes after an error."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is not empty")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield unfinished
+        unfinished.chmod(0o755)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def release(options: Options, found: list[Interpreter]) -> None:
+    """Build and check the files of a release in a new folder."""
+    targets = wanted(options.only)
     os.umask(0o022)
-    found = list(interpreters([*commands, *(f"python{version}" for version in VERSIONS)]))
-    with tempfile.TemporaryDirectory(prefix="layoutlint-release.") as folder:
+    with new_folder(options.folder) as out, tempfile.TemporaryDirectory(prefix="layoutlint-release.") as folder:
         scratch = Path(folder)
+        for cache in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
+            os.environ[cache] = str(scratch / "zig")  # what an earlier run compiled is of no use to compare with
         source = scratch / "source"
-        export(revision, source)
-        check_version(revision, source)
-        sdist = build_sdist(source, out)
-        if lacking := missing_files(sdist, source):
-            raise ReleaseError(f"{sdist.name} lacks {', '.join(lacking)}")
-        with tarfile.open(sdist) as archive:
-            archive.extractall(scratch / "sdist", filter="data")
-        (unpacked,) = (scratch / "sdist").iterdir()
-        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, unpacked, LAYOUTLINT_COMPILE="never")
-        (pure,) = out.glob("*.whl")
-        try_wheel(pure, found[0], "interpreted", unpacked / "docs/example")
-        build_compiled(unpacked, pure, out, only, found, scratch)
-    run(sys.executable, "-m", "twine", "check", "--strict", *sorted(out.iterdir()))
-    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(out.iterdir())]
-    (out / "SHA256SUMS").write_text("".join(sums))
+        export(options.revision, source)
+        check_version(options.revision, source)
+        unpacked = build_pure(source, out, scratch)
+        build_compiled(unpacked, out, options, targets, found, scratch)
+        (sdist,) = out.glob("*.tar.gz")
+        try_sdist(sdist, native(found), scratch / "tests")
+        run(sys.executable, "-m", "twine", "check", "--strict", *sorted(out.iterdir()))
+        sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(out.iterdir())]
+        (out / "SHA256SUMS").write_text("".join(sums))
     print("".join(sums), end="")
 
 
-def build_compiled(source: Path, pure: Path, out: Path, only: str, found: list[Interpreter], scratch: Path) -> None:
-    """Build and check the compiled wheels, and try those for which there is an interpreter."""
-    made: dict[str, tuple[Path, str]] = {}
-    for target in (Target(version, machine) for version in VERSIONS for machine in MACHINES):
-        if only not in target.tag:
-            continue
-        made = made or translate(source)
-        wheel = build_wheel(target, headers(target.version, found, scratch), made, pure, out)
+def native(found: list[Interpreter]) -> Interpreter:
+    """Return an interpreter that needs nothing else to run."""
+    for interpreter in found:
+        if len(interpreter.command) == 1 and interpreter.target in wanted(""):
+            return interpreter
+    raise Missing(f"no CPython {' or '.join(VERSIONS)} for {' or '.join(MACHINES)} on PATH: give --python COMMAND")
+
+
+def build_pure(source: Path, out: Path, scratch: Path) -> Path:
+    """Build the sdist and of it the wheel for every machine; return the folder of the unpacked sdist."""
+    sdist = build_sdist(source, out)
+    with tarfile.open(sdist) as archive:
+        if lacking := missing_files({member.name.partition("/")[2] for member in archive}, source):
+            raise ReleaseError(f"{sdist.name} lacks {', '.join(lacking)}")
+        archive.extractall(scratch / "sdist", filter="data")
+    (unpacked,) = (scratch / "sdist").iterdir()
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, unpacked, LAYOUTLINT_COMPILE="never")
+    return unpacked
+
+
+def build_compiled(
+    source: Path, out: Path, options: Options, targets: list[Target], found: list[Interpreter], scratch: Path
+) -> None:
+    """Build and check the compiled wheels; try them, and the one for every machine."""
+    (pure,) = out.glob("*-py3-none-any.whl")
+    each = native(found)
+    house = download(pure, each.target, scratch / "house")
+    inputs = {machine: example(source / "docs/example", machine, scratch / f"example-{machine}") for machine in MACHINES}
+    try_wheel(pure, each, "interpreted", house, inputs[each.machine])
+    made = translate(source)
+    for target in targets:
+        wheel = build_wheel(target, headers(target.version, found, scratch), made, pure, out, options.jobs)
         check_wheel(wheel, target, len(made))
-        fitting = [each for each in found if (each.version, each.machine) == target]
-        for interpreter in fitting[:1]:
-            try_wheel(wheel, interpreter, "compiled", source / "docs/example")
-        if not fitting:
-            print(f"{wheel.name}: built, not run: no CPython {target.version} for {target.machine} here", flush=True)
+        house = download(wheel, target, scratch / f"house-{target.version}-{target.machine}")
+        try:
+            interpreter = runner(target, found, scratch)
+        except Missing as reason:
+            print(f"{wheel.name}: built, not run: {reason}", flush=True)
+        else:
+            try_wheel(wheel, interpreter, "compiled", house, inputs[target.machine])
 
 
-def main() -> int:
-    """Run the command line."""
+def parsed(words: list[str]) -> Options:
+    """Return the options of a command line; exits with status 2 if they are wrong."""
     parser = argparse.ArgumentParser(prog=".ci/release", description="Build and check the files of a release.")
     parser.add_argument("revision", help="the tag vVERSION, or a commit to try how it builds")
     parser.add_argument("folder", type=Path, help="where the files go: new or empty")
-    parser.add_argument("--only", default="", metavar="TEXT", help="of the compiled wheels those whose tag has this text")
+    parser.add_argument("--only", default="", metavar="TEXT", help="build the compiled wheels whose tag has this text")
     parser.add_argument("--python", action="append", default=[], metavar="COMMAND", help="a CPython beside those on PATH")
-    options = parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="NUMBER", help="compilers at a time")
+    given = parser.parse_args(words)
+    if given.jobs < 1:
+        parser.error("--jobs: give 1 or more")
+    folder = given.folder.resolve()
+    return Options(given.revision, folder, given.only, tuple(given.python), given.jobs)
+
+
+def main(words: list[str]) -> int:
+    """Run the command line; return the exit status: 1 if a check failed, 2 for wrong arguments, 3 if a tool is missing."""
+    options = parsed(words)
+    os.environ.pop("PYTHONPATH", None)  # .ci/release's; what is tried must not see it
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that nothing unfinished remains
     try:
-        release(options.revision, options.folder.resolve(), options.only, options.python)
+        found = interpreters(list(options.python))
+        os.chdir(ROOT)
+        release(options, found)
     except ReleaseError as error:
-        print(error, file=sys.stderr)
+        print(f".ci/release: {error}", file=sys.stderr)
+        return error.status
+    except OSError as error:
+        print(f".ci/release: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

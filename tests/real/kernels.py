@@ -128,11 +128,12 @@ def release(vmlinux: Path) -> str:
         return banner[1].decode()
 
 
-def unpack(release: str, packages: tuple[str, ...], root: Path) -> None:
+def unpack(release: str, packages: tuple[str, ...], root: Path, architecture: str = "amd64") -> None:
     """Packages of one of Debian's releases under a folder, installed nowhere; raises Unavailable with the reason."""
     _require_tools(packages[0])
-    options = _apt_options(release)
-    with _alone(f"apt-{release}"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
+    options = _apt_options(release, architecture)
+    root.mkdir(parents=True, exist_ok=True)
+    with _alone(f"apt-{release}-{architecture}"), tempfile.TemporaryDirectory(prefix="unpack.", dir=home()) as into:
         _run(["apt-get", *options, "-o", "APT::Update::Error-Mode=any", "update", "-qq"], packages[0])
         _run(["apt-get", *options, "download", "-qq", *packages], packages[0], cwd=into)
         for package in sorted(Path(into).glob("*.deb")):
