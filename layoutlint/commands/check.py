@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from layoutlint.lint.options import Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
+    from layoutlint.reports.check.diagnostics import Repository
+
+
+_FROM_TOP = ("gitlab", "rdjson", "checkstyle")
+"""Formats for tools that want paths from the top of the repository."""
 
 
 class CheckOptions(NamedTuple):
@@ -264,6 +269,8 @@ def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str
     """Return the options of a format; only those for people have any."""
     if name == "concise":
         return {"summary": not own.quiet}
+    if name in _FROM_TOP:
+        return {"repository": _repository()}
     if name != "text":
         return {}
     from layoutlint.reports.check.summary import Detail
@@ -271,6 +278,20 @@ def _format_options(name: str, own: CheckOptions, width: int | None) -> dict[str
     detail = Detail.QUIET if own.quiet else Detail.VERBOSE if own.verbose else Detail.NORMAL
     wrapped = {} if width is None else {"width": width}
     return {"detail": detail, "statistics": own.statistics, **wrapped}
+
+
+def _repository() -> Repository:
+    """Return where this run stands in the repository around the working folder."""
+    from layoutlint import files
+    from layoutlint.reports.check.diagnostics import Repository
+
+    folder = files.real_path(os.curdir)
+    top = folder
+    while not files.exists(os.path.join(top, ".git")):
+        if top == os.path.dirname(top):
+            return Repository()
+        top = os.path.dirname(top)
+    return Repository(top, os.path.relpath(folder, top))
 
 
 def _refuse_without_effect(own: CheckOptions, inputs: tuple[str, ...]) -> None:

@@ -26,6 +26,11 @@ FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("check.json"),
     "sarif": _render("check.sarif"),
     "github": _render("check.github"),
+    "gitlab": _render("check.gitlab"),
+    "junit": _render("check.junit"),
+    "markdown": _render("check.markdown"),
+    "rdjson": _render("check.rdjson"),
+    "checkstyle": _render("check.checkstyle"),
 }
 """Formats of `layoutlint check`: functions of a Report; those for people have options."""
 

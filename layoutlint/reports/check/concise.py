@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint import escapes
-from layoutlint.judgement.finding import Finding, Report
-from layoutlint.model.build import Build
-from layoutlint.reports.finding_phrases import exit_meaning, sentence, tally
+from layoutlint.judgement.finding import Report
+from layoutlint.reports.check.diagnostics import diagnostics
+from layoutlint.reports.finding_phrases import exit_meaning, tally
 
 
 def render(report: Report, *, summary: bool = True) -> str:
@@ -19,18 +19,7 @@ def render(report: Report, *, summary: bool = True) -> str:
 
 
 def _lines(report: Report, summary: bool) -> Iterator[str]:
-    for finding in report.findings:
-        if finding.suppressed is None:
-            yield _finding_line(finding, report.builds)
-    for unread in report.unread:
-        yield f"{unread.origin}: error: {unread.sentence} [not-read]"
-    for part in report.coverage.not_covered:
-        if part.rules:
-            yield f"{part.origin}: error: {part.sentence} [not-covered]"
+    for each in diagnostics(report):
+        yield f"{each.place}: {each.severity}: {each.message} [{each.rule}]"
     if summary:
         yield f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}"
-
-
-def _finding_line(finding: Finding, builds: tuple[Build, ...]) -> str:
-    message = " ".join(sentence(finding, builds).split())
-    return f"{finding.place}: {finding.rule.severity.value}: {message} [{finding.rule.id}]"

@@ -6,20 +6,17 @@ change under review: they are escaped, so that they mention nobody and contain n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from layoutlint import escapes
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.verdicts import RuleChange, Status
 from layoutlint.reports.diff import phrases
+from layoutlint.reports.escaped_markdown import code, text
 
 MARKER = "<!-- layoutlint diff -->"
 _MOST_CHARACTERS = 60_000
 """GitHub allows 65,536 in a comment."""
-_ESCAPED = re.compile(r"[&<>@#\[\]()*_~|\\!`]|://|\bwww\.")
-_CODE = re.compile(r"`([^`]*)`")
 _SYMBOLS = {Status.WORSE: "❌ worse", Status.BETTER: "✅ better"}
 
 
@@ -27,9 +24,9 @@ def render(comparison: Comparison) -> str:
     """Return the comment; empty if nothing differs. What exceeds 60,000 characters is only counted."""
     if comparison.is_silent:
         return ""
-    head = [MARKER, f"### layoutlint: {_text(phrases.exit_meaning(comparison))}", ""]
-    head += [_text(phrases.tally(comparison)), ""]
-    head += [f"> {_text(note)}\n" for note in comparison.notes]
+    head = [MARKER, f"### layoutlint: {text(phrases.exit_meaning(comparison))}", ""]
+    head += [text(phrases.tally(comparison)), ""]
+    head += [f"> {text(note)}\n" for note in comparison.notes]
     parts = ("\n".join(head) + "\n", *_rules(comparison), *_structs(comparison), *_not_compared(comparison))
     return "".join(_fitting(parts))
 
@@ -57,13 +54,13 @@ def _rules(comparison: Comparison) -> Iterator[str]:
         yield "\n"
     for change in changes:
         if change.pairs:
-            rows = "".join(f"- {_text(phrases.pair_change(pair))}\n" for pair in change.pairs)
+            rows = "".join(f"- {text(phrases.pair_change(pair))}\n" for pair in change.pairs)
             yield _details(f"{change.rule.id} on {change.struct}", rows)
 
 
 def _rule_row(change: RuleChange) -> str:
     old, new = (phrases.state(finding) for finding in (change.old, change.new))
-    cells = (_SYMBOLS[change.status], _code(change.rule.id), _code(change.struct), _text(old), _text(new))
+    cells = (_SYMBOLS[change.status], code(change.rule.id), code(change.struct), text(old), text(new))
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -71,10 +68,10 @@ def _structs(comparison: Comparison) -> Iterator[str]:
     edited = [change for change in comparison.layouts.changes if not change.root]
     for change in edited:
         if change.presence in (Presence.BOTH, Presence.RENAMED):
-            yield _details(phrases.heading(change), "".join(f"- {_text(row)}\n" for row in _rows(change)))
+            yield _details(phrases.heading(change), "".join(f"- {text(row)}\n" for row in _rows(change)))
     for change in edited:
         if change.presence in (Presence.ADDED, Presence.REMOVED):
-            yield f"- {_text(phrases.heading(change))}\n"
+            yield f"- {text(phrases.heading(change))}\n"
 
 
 def _rows(change: LayoutChange) -> Iterator[str]:
@@ -88,27 +85,8 @@ def _not_compared(comparison: Comparison) -> Iterator[str]:
     if comparison.not_compared:
         yield "\n**Not compared:**\n\n"
     for each in comparison.not_compared:
-        yield f"- {_text(f'{each.name}: {each.reason}')}\n"
+        yield f"- {text(f'{each.name}: {each.reason}')}\n"
 
 
 def _details(summary: str, rows: str) -> str:
-    return f"<details><summary>{_text(summary)}</summary>\n\n{rows}\n</details>\n"
-
-
-def _code(text: str) -> str:
-    """Return text as code; GitHub mentions nobody there."""
-    return f"`{escapes.inline(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
-
-
-def _text(text: str) -> str:
-    """Return a sentence, in which names in backquotes are code, and everything else is plain text."""
-    pieces = _CODE.split(text)
-    return "".join(_code(piece) if number % 2 else _plain(piece) for number, piece in enumerate(pieces))
-
-
-def _plain(text: str) -> str:
-    """Return text without any meaning in Markdown or HTML."""
-    escaped = _ESCAPED.sub(
-        lambda match: "".join(f"&#{ord(letter)};" for letter in match[0]), escapes.inline(text)
-    )
-    return " ".join(escaped.split("\n"))
+    return f"<details><summary>{text(summary)}</summary>\n\n{rows}\n</details>\n"

@@ -1,0 +1,88 @@
+"""What the formats for other tools have in common: one diagnostic for each finding, and for each failure."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.model.build import Build
+from layoutlint.model.record import Record
+from layoutlint.reports.finding_phrases import fingerprint, sentence, struct_name
+
+NOT_READ, NOT_COVERED = "not-read", "not-covered"
+"""What stands in the place of a rule where an input, or a part of one, was not judged."""
+
+
+class Diagnostic(Record, frozen=True):
+    """One thing that a report has to say about one place."""
+
+    file: str
+    line: int | None
+    severity: str
+    """`error`, `warning` or `note`."""
+    rule: str
+    message: str
+    """One line."""
+    advice: str
+    struct: str
+    """The struct, or empty."""
+    identity: str
+    """A text that stays the same if lines move, and differs between diagnostics."""
+    is_unknown: bool = False
+    """Whether something could not be judged."""
+
+    @property
+    def place(self) -> str:
+        """The file, with the line if it is known."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+class Repository(Record, frozen=True):
+    """Where a run stands in the repository, for tools that want paths from its top."""
+
+    top: str = ""
+    """The absolute path of the top; empty for none."""
+    folder: str = ""
+    """The working folder, from the top."""
+
+    def path(self, file: str) -> str:
+        """Return a path from the top of the repository; as it is for a file outside of it."""
+        path = posixpath.normpath(posixpath.join(self.top, self.folder, file)) if self.top else file
+        inside = f"{self.top}/"
+        return path[len(inside) :] if self.top and path.startswith(inside) else posixpath.normpath(file)
+
+
+def diagnostics(report: Report) -> Iterator[Diagnostic]:
+    """Yield what counts of a report, in its order: findings that are not suppressed, then failures."""
+    for finding in report.findings:
+        if finding.suppressed is None:
+            yield of_finding(finding, report.builds)
+    for unread in report.unread:
+        yield _failure(unread.origin, unread.sentence, NOT_READ)
+    for part in report.coverage.not_covered:
+        if part.rules:
+            yield _failure(part.origin, part.sentence, NOT_COVERED)
+
+
+def of_finding(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
+    """Return the diagnostic of one finding; `builds` are those of the matrix."""
+    place = finding.place
+    return Diagnostic(
+        place.file,
+        place.line,
+        finding.rule.severity.value,
+        finding.rule.id,
+        " ".join(sentence(finding, builds).split()),
+        finding_advice(finding),
+        struct_name(finding),
+        f"{fingerprint(finding)} {place.file}",
+        finding.verdict.outcome is Outcome.UNKNOWN,
+    )
+
+
+def _failure(origin: str, sentence_of_it: str, rule: str) -> Diagnostic:
+    message = " ".join(sentence_of_it.split())
+    return Diagnostic(origin, None, "error", rule, message, "", "", f"{rule} {origin} {message}", True)

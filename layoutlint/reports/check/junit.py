@@ -1,0 +1,72 @@
+"""Format `junit`: the XML of JUnit, which CI servers show as test results.
+
+A rule on a struct is a test: kept is passed, broken or at risk a failure, unknown an error, and a suppressed
+finding is skipped. Notes pass, and what they found is their output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import Severity
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.reports.check.diagnostics import Diagnostic, diagnostics, of_finding
+from layoutlint.reports.xml_text import attributes, escape
+
+
+def render(report: Report) -> str:
+    """Return an XML document with one test suite."""
+    cases = [(each, _result(each)) for each in report.findings]
+    cases += [(each, "") for each in report.kept_findings]
+    failures = [each for each in diagnostics(report) if not each.struct]
+    rows = [result for _, result in cases] + ["error"] * len(failures)
+    counts = {
+        "tests": len(rows), "failures": rows.count("failure"), "errors": rows.count("error"),
+        "skipped": rows.count("skipped"),
+    }  # fmt: skip
+    return "".join(f"{line}\n" for line in _lines(report, cases, failures, counts))
+
+
+def _lines(
+    report: Report, cases: list[tuple[Finding, str]], failures: list[Diagnostic], counts: dict[str, int]
+) -> Iterator[str]:
+    numbers = attributes(**{name: str(count) for name, count in counts.items()})
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f'<testsuites name="layoutlint"{numbers}>'
+    yield f'  <testsuite name="layoutlint"{numbers}>'
+    for finding, result in cases:
+        yield from _case(of_finding(finding, report.builds), result, finding.suppressed)
+    for failure in failures:
+        yield from _case(failure, "error", None)
+    yield "  </testsuite>"
+    yield "</testsuites>"
+
+
+def _result(finding: Finding) -> str:
+    """Return the element in the test case of a finding that is not kept."""
+    if finding.suppressed is not None:
+        return "skipped"
+    if finding.rule.severity is Severity.NOTE:
+        return "system-out"
+    return "error" if finding.verdict.outcome is Outcome.UNKNOWN else "failure"
+
+
+def _case(diagnostic: Diagnostic, result: str, suppressed: str | None) -> Iterator[str]:
+    line = {} if diagnostic.line is None else {"line": str(diagnostic.line)}
+    name = f"{diagnostic.rule} on {diagnostic.struct}" if diagnostic.struct else diagnostic.file
+    head = attributes(classname=diagnostic.rule, name=name, file=diagnostic.file, **line)
+    if not result:
+        yield f"    <testcase{head}/>"
+        return
+    yield f"    <testcase{head}>"
+    text = diagnostic.message + (f"\nTo do: {diagnostic.advice}" if diagnostic.advice else "")
+    if result == "skipped":
+        yield f"      <skipped{attributes(message=suppressed or '')}/>"
+    elif result == "system-out":
+        yield f"      <system-out>{escape(diagnostic.message)}</system-out>"
+    else:
+        rows = "\n".join(map(escape, text.split("\n")))
+        values = attributes(message=diagnostic.message, type=diagnostic.severity)
+        yield f"      <{result}{values}>{rows}</{result}>"
+    yield "    </testcase>"

@@ -1,0 +1,37 @@
+"""Format `rdjson`: Reviewdog Diagnostic Format, for review comments on many hosts.
+
+Source: reviewdog's proto/rdf/reviewdog.proto, message DiagnosticResult.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.judgement.finding import Report
+from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+
+_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+
+
+def render(report: Report, *, repository: Repository | None = None) -> str:
+    """Return one JSON object; paths are from the top of the repository."""
+    document = {
+        "source": {"name": "layoutlint"},
+        "diagnostics": [_row(each, repository or Repository()) for each in diagnostics(report)],
+    }
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _row(diagnostic: Diagnostic, repository: Repository) -> dict[str, Any]:
+    location: dict[str, Any] = {"path": repository.path(diagnostic.file)}
+    if diagnostic.line is not None:
+        location["range"] = {"start": {"line": diagnostic.line}}
+    advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
+    return {
+        "message": f"{diagnostic.message}{advice}",
+        "location": location,
+        "severity": _SEVERITIES[diagnostic.severity],
+        "code": {"value": diagnostic.rule},
+    }
