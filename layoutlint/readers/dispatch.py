@@ -96,11 +96,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
         everything = replace(wanted.with_everything(), with_containers=wanted.with_containers)
         return clang.read(path, everything, options)
-    if reader == "btf":
-        from layoutlint.readers import btf
-
-        return btf.read(path, wanted, options)
-    return _read_elf(path, wanted, options)
+    return _read_blob(path, wanted, options) if reader == "btf" else _read_elf(path, wanted, options)
 
 
 def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread:
@@ -109,6 +105,29 @@ def attempt(path: str, wanted: Wanted, options: ReadOptions) -> Reading | Unread
         return read(path, wanted, options)
     except ReadError as error:
         return Unread(error.path, error.reason)
+
+
+def _read_blob(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
+    """Read raw BTF; with `--reader dwarf` the debug file of the running kernel in place of its BTF."""
+    from layoutlint.readers.linux import running
+
+    if options.reader != "dwarf":
+        from layoutlint.readers import btf
+
+        reading = btf.read(path, wanted, options)
+        return replace(reading, notes=(*reading.notes, *running.notes(path, options)))
+    if not running.is_running(path):
+        raise ReadError(path, "is raw BTF, which has no DWARF")
+    debug = running.find(options)
+    if debug.path is None:
+        raise ReadError(path, f"is BTF, and {debug.reason}")
+    reading = _read_elf(debug.path, wanted, options)
+    if reading.is_kernel and reading.kernel is None:  # a file with only debug information has no banner
+        from layoutlint.readers.linux import config, version
+
+        reading = config.with_release(reading, version.of_blob(path), None)
+    note = f"the running kernel's debug information was read from {debug.path}"
+    return replace(reading, path=path, notes=(note, *reading.notes))
 
 
 def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:

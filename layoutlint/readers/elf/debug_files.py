@@ -17,6 +17,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import Record
 from layoutlint.readers.elf import elf_file
 from layoutlint.readers.elf.elf_file import Image
+from layoutlint.readers.linux import version
 
 _LONGEST_PATH = 4096
 """PATH_MAX of Linux: no path is longer, and a longer name would only lengthen the message."""
@@ -125,6 +126,18 @@ def by_build_id(build_id: str, roots: Iterable[str]) -> Iterator[str]:
             yield os.path.join(root, ".build-id", build_id[:2], f"{build_id[2:]}.debug")
 
 
+def kernel_places(release: str, roots: Iterable[str], system: str = "") -> Iterator[str]:
+    """Yield where the vmlinux of a release with debug information is installed, as pahole and perf search
+    it (vmlinux_path in util/symbol.c of perf); `system` is the root of the system, empty for `/`.
+    """
+    roots = tuple(roots)
+    yield from (os.path.join(root, "boot", f"vmlinux-{release}") for root in roots)
+    yield from (os.path.join(root, "lib/modules", release, "vmlinux") for root in roots)
+    yield from (os.path.join(root, "boot", f"vmlinux-{release}.debug") for root in roots)
+    yield f"{system}/lib/modules/{release}/build/vmlinux"
+    yield f"{system}/boot/vmlinux-{release}"
+
+
 def _debug_link(image: Image) -> _DebugLink | None:
     """Return what .gnu_debuglink holds: a name, padding to 4 bytes, and a CRC32 in the file's byte order."""
     content = bytes(image.section(".gnu_debuglink") or b"")
@@ -146,6 +159,9 @@ def _debug_places(image: Image, link: _DebugLink | None, roots: tuple[str, ...])
         yield os.path.normpath(os.path.join(directory, name))
         yield os.path.normpath(os.path.join(directory, ".debug", name))
         yield from (_under(root, os.path.join(directory, name)) for root in roots)
+    release = version.of_image(image) if image.is_kernel and not image.is_relocatable else None
+    if release is not None:
+        yield from kernel_places(release.name, roots)
     if image.is_kernel and image.is_relocatable:
         for path in (os.path.abspath(image.path), files.real_path(image.path)):
             _, lib_modules, module = path.rpartition("/lib/modules/")

@@ -117,7 +117,7 @@ class Image:
         notes = [header for header in self._headers if header.type == headers.NOTE]
         self._refuse_overlap("notes", notes)
         order = "<" if self.little_endian else ">"
-        build_ids = (_gnu_build_id(bytes(self._raw(header)), order) for header in notes)
+        build_ids = (gnu_build_id(bytes(self._raw(header)), order) for header in notes)
         return next((build_id for build_id in build_ids if build_id is not None), None)
 
     @property
@@ -431,7 +431,7 @@ def _is_named(header: Section, name: str) -> bool:
     return header.name == name or (name.startswith(".debug") and header.name == ".z" + name[1:])
 
 
-def _gnu_build_id(notes: bytes, order: str) -> str | None:
+def gnu_build_id(notes: bytes, order: str) -> str | None:
     """Return the first NT_GNU_BUILD_ID; names and contents are padded to 4 bytes (gABI, Note Section)."""
     position = 0
     while position + 12 <= len(notes):

@@ -127,6 +127,17 @@ class TestDebugFile:
         status, _, errors = shown(one)
         assert (status, errors.endswith(f", and {tmp_path}/bin/one.debug has no debug information either\n")) == (3, True)
 
+    @pytest.mark.parametrize("place", ["boot/vmlinux-6.12.1", "lib/modules/6.12.1/vmlinux", "boot/vmlinux-6.12.1.debug"])
+    def test_a_kernel_finds_that_of_its_release(self, tmp_path, place):
+        """An image that boots has no link to its debug file."""
+        banner = 'const char linux_banner[] __attribute__((section(".rodata"))) = "Linux version 6.12.1 (a@b) #1 SMP";\n'
+        symbols = 'const char symbols[] __attribute__((section("__ksymtab"))) = "";\n'
+        (tmp_path / "one.c").write_text(banner + symbols + PROGRAMS["one.c"])
+        ran("gcc", "-g", "-Wl,--build-id", "one.c", "-o", "one", cwd=tmp_path)
+        debug = stripped(tmp_path / "one", tmp_path / "debug" / place, link=False)
+        status, text, errors = shown(tmp_path / "one", "--debug-dir", str(tmp_path / "debug"))
+        assert (status, f"was read from {debug}\n" in errors, "head" in text) == (0, True, True), errors
+
     def test_what_was_looked_for(self, tmp_path):
         one, _ = programs(tmp_path / "bin", "-Wl,--build-id=0xabcdef")
         stripped(one, tmp_path / "gone.debug")
