@@ -88,9 +88,10 @@ class Comparison(Record, frozen=True):
 
 
 def compare(old: Side, new: Side, fail_on: Iterable[str], allows_unknown: bool = False) -> Comparison:
-    """Compare two inputs. `fail_on` are some of CRITERIA."""
-    layouts = compare_layouts(old.structs, new.structs)
-    changes = tuple(compare_reports(old.report, new.report, layouts.vanished))
+    """Compare two inputs; nothing if one cannot be read at all. `fail_on` are some of CRITERIA."""
+    are_read = bool(old.report.readings) and bool(new.report.readings)
+    layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
+    changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
     ruled = {change.struct for change in changes}
     not_compared = [

@@ -92,6 +92,9 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
     skipped = [frozenset(skip.rule_id for skip in report.coverage.skipped) for report in (old, new)]
     for key in dict.fromkeys((*before, *after)):
         olds, news = before.get(key, []), after.get(key, [])
+        olds = [finding for finding in olds if not finding.is_lack]  # it had nothing to judge there
+        if not olds and all(finding.is_lack for finding in news):
+            continue
         if (not news and key[0] in skipped[1]) or (not olds and key[0] in skipped[0]):
             continue
         if len(olds) > 1 or len(news) > 1:
@@ -103,7 +106,7 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
 def _by_key(report: Report) -> dict[_Key, list[Finding]]:
     findings: dict[_Key, list[Finding]] = defaultdict(list)
     for finding in (*report.findings, *report.kept_findings):
-        if not finding.rule.kind.traits.is_built_in and not finding.is_lack:
+        if not finding.rule.kind.traits.is_built_in:
             findings[_key(finding)].append(finding)
     return findings
 

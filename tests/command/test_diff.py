@@ -161,6 +161,8 @@ def test_a_side_that_cannot_be_read_is_never_no_change(tmp_path):
     done = diff(tmp_path)
     assert (done.returncode, "no such file" in done.stdout + done.stderr) == (3, True)
     assert diff(tmp_path, "--allow-unknown").returncode == 0
+    found = document(tmp_path)
+    assert (found["structs"], found["rules"], len(found["not_compared"])) == ([], [], 1)
 
 
 @pytest.mark.parametrize(("old", "new", "compared"), [

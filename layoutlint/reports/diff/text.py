@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutlint.comparison.comparison import Comparison
-from layoutlint.comparison.layouts import LayoutChange, Presence
+from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
 from layoutlint.comparison.verdicts import RuleChange, Status
-from layoutlint.phrases import quantity
+from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
 from layoutlint.reports.diff import phrases
 from layoutlint.reports.styled import Line, line, paragraph
@@ -19,6 +19,7 @@ _MOST_IN_FULL = 10
 _MOST_LISTED = 20
 """The length up to which lists are printed by default."""
 _MOST_MOVES = 6
+_MOST_NAMES = 6
 _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
 
 
@@ -41,14 +42,24 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     if comparison.changed_rules:
         yield line()
     yield from _layouts(comparison, width, verbose)
-    if comparison.not_compared:
-        yield line(("not compared", "bold magenta"))
-        for each in comparison.not_compared:
-            yield from paragraph("  ", f"{each.name}: {each.reason}", width)
-        yield line()
+    yield from _not_compared(comparison.not_compared, width, verbose)
     yield line((phrases.tally(comparison), "bold"))
     style = "bold red" if comparison.exit_status else "bold green"
     yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
+
+
+def _not_compared(rows: tuple[NotCompared, ...], width: int, verbose: bool) -> Iterator[Line]:
+    """Yield what could not be compared, and why; names with one reason together."""
+    names: dict[str, list[str]] = {}
+    for each in rows:
+        names.setdefault(each.reason, []).append(each.name)
+    if names:
+        yield line(("not compared", "bold magenta"))
+    for reason, group in names.items():
+        shown = ", ".join(group) if verbose else first_few(group, _MOST_NAMES)
+        yield from paragraph("  ", f"{shown}: {reason}", width)
+    if names:
+        yield line()
 
 
 def _rule(change: RuleChange, width: int) -> Iterator[Line]:
