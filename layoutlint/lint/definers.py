@@ -12,7 +12,6 @@ from layoutlint.judgement.rule import VARIABLES, Pack, Rule
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, field
-from layoutlint.model.structs import ANNOTATION
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.clang import flags, text_search
 from layoutlint.readers.clang.inclusion import Inclusion
@@ -20,8 +19,7 @@ from layoutlint.readers.clang.kernel.tree import Tree
 
 C_SUFFIXES = (".c", ".h")
 _WORD = re.compile(r"\w+")
-_MARKS = (ANNOTATION.encode(), b"LAYOUTLINT", b"cacheline_group_begin")
-"""Texts without which a file has no annotations and no group marks."""
+_GROUP_MARK = b"cacheline_group_begin"
 
 
 class Definers(Record, frozen=True):
@@ -108,7 +106,7 @@ def search(paths: Iterable[str], wanted: Wanted) -> tuple[dict[str, frozenset[st
         names = text_search.wanted_in(text, wanted)
         if names:
             structs[path] = frozenset(names)
-        if any(mark in text for mark in _MARKS):
+        if _GROUP_MARK in text or text_search.mentions_annotations(text):
             marked.add(path)
     return structs, frozenset(marked)
 

@@ -72,6 +72,11 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     return replace(reading, names=_names(commands)) if wanted.names_only else reading
 
 
+def _seems_requested(text: bytes, wanted: Wanted) -> bool:
+    is_annotated = wanted.annotated and text_search.mentions_annotations(text)
+    return is_annotated or bool(text_search.wanted_in(text, wanted))
+
+
 def _missing_sources(commands: tuple[Command, ...]) -> Iterator[Omission]:
     """Yield an omission for the sources that a database names and that do not exist."""
     paths = (os.path.join(command.directory, command.file) for command in commands)
@@ -192,14 +197,15 @@ def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Uni
 
 
 def _select_commands(commands: tuple[Command, ...], wanted: Wanted) -> Iterator[Command]:
-    """Yield the commands whose file, or a header of it, seems to define a requested struct.
+    """Yield the commands whose file, or a header of it, seems to define a requested struct, also by its
+    annotations.
 
     If the search takes too long, yield all remaining ones; if arrays are requested, all.
     """
     if wanted.arrays is not None:
         yield from commands
         return
-    graph = IncludeGraph(lambda text: bool(text_search.wanted_in(text, wanted)), _MOST_TRIED)
+    graph = IncludeGraph(lambda text: _seems_requested(text, wanted), _MOST_TRIED)
     for command in commands:
         files_read = graph.files(command.file, command.directory, command.words)
         if wanted.everything or any(defines for _, defines in files_read) or graph.is_exhausted:

@@ -67,6 +67,9 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         )
     files_by_name = text_search.definitions(paths, wanted, stop_when_found=False)
     selected = sorted({file for files in files_by_name.values() for file in files})
+    if wanted.annotated:
+        selected = sorted({*selected, *text_search.annotated(paths)})
+    is_empty = not selected
     if wanted.arrays is not None:
         selected = sorted({*selected, *(path for path in paths if path.endswith(SOURCES))})
     if not selected:
@@ -74,11 +77,11 @@ def read_folder(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
         selected = paths[:1]
     files_read = GivenFiles(wanted, options, flag_search.search(path, options))
     outcome = files_read.read(files_read.leave_out_read(selected))
-    if not files_by_name:
+    if is_empty:
         outcome = outcome.ignoring_failures()
     notes = [*_notes_on_files(files_read), *c_units.notes(c_units.command_line_flags(options))]
     reading = _reading(path, files_read, outcome, notes)
-    if not files_by_name:
+    if is_empty:
         reading = _with_note(reading, path, len(paths))
     if not options.finds_omissions:
         return reading

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
 
 from layoutlint import files
 from layoutlint.accesses import State
+from layoutlint.model.structs import ANNOTATION
 from layoutlint.model.wanted import Wanted
 
 MOST_FILES = 60_000
@@ -56,6 +58,7 @@ _NO_NAMES = re.compile(
     re.DOTALL,
 )
 """Comments, array bounds, tags, and attributes or macros with arguments."""
+_ANNOTATION_MARKS = (ANNOTATION.encode(), b"LAYOUTLINT")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _AGGREGATE = re.compile(rb"\b(?:struct|union)\b")
 
@@ -205,6 +208,16 @@ def definitions(paths: Iterable[str], wanted: Wanted, stop_when_found: bool = Tr
             paths_by_name.setdefault(name, []).append(path)
             missing.discard(name)
     return paths_by_name
+
+
+def mentions_annotations(text: bytes) -> bool:
+    """Return whether a text can have annotations, in comments or as macros of layoutlint.h."""
+    return any(mark in text for mark in _ANNOTATION_MARKS)
+
+
+def annotated(paths: Iterable[str]) -> list[str]:
+    """Return the files that can have annotations."""
+    return [path for path in islice(paths, MOST_FILES) if mentions_annotations(content(path))]
 
 
 def names(paths: Iterable[str]) -> frozenset[str]:

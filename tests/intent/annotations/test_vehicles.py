@@ -349,3 +349,32 @@ def test_a_suppression_at_an_array_is_about_its_elements(code, is_ignored, path,
     done = run("check", tmp_path / "s.c", "--rules", tmp_path / "r.toml", "--format", "json")
     finding = next(f for f in json.loads(done.stdout)["findings"] if f["rule"] == "r")
     assert (finding["suppressed"] is not None, done.returncode) == (is_ignored, 0 if is_ignored else 1)
+
+
+MARKED = "struct q { long a; /* layoutlint: hot-write */ long b; /* layoutlint: hot-read */ };\n"
+BY_MACRO = '#include "layoutlint.h"\nstruct q { LAYOUTLINT(hot_write) long a; LAYOUTLINT(hot_read) long b; };\n'
+PLAIN = "struct z { int i; };\n"
+UNITS = [{"file": name, "directory": ".", "arguments": ["cc", "-c", name]} for name in ("b.c", "a.c")]
+DATABASE = {"compile_commands.json": json.dumps(UNITS), "a.c": '#include "sub/q.h"\n', "b.c": PLAIN}
+WITHOUT_RULES = {
+    # the files of a folder, the input in it, exit status, what is said; no rule file
+    "in a header": ({"a.h": PLAIN, "sub/q.h": MARKED}, ".", 1, "q/access"),
+    "in a source": ({"a.h": PLAIN, "sub/q.c": MARKED}, ".", 1, "q/access"),
+    "by macros": ({"a.h": PLAIN, "sub/q.h": BY_MACRO}, ".", 1, "q/access"),
+    "in a header of a unit": ({**DATABASE, "sub/q.h": MARKED}, "compile_commands.json", 1, "q/access"),
+    "in a folder with a database": ({**DATABASE, "sub/q.h": BY_MACRO}, ".", 1, "q/access"),
+    "of no struct": ({"a.h": PLAIN, "sub/q.h": "int i; /* layoutlint: hot-write */\n"}, ".", 2, "no rules apply"),
+    "none": ({"a.h": PLAIN, "sub/q.h": PLAIN.replace("z", "y")}, ".", 2, "no rules apply"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "path", "status", "said"), WITHOUT_RULES.values(), ids=WITHOUT_RULES)
+def test_annotations_anywhere_in_an_input_are_rules(tmp_path, files, path, status, said):
+    include = ROOT / "layoutlint/include"
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    ended = run("check", path, f"-I{include}", cwd=tmp_path)
+    assert (ended.returncode, said in ended.stdout + ended.stderr) == (status, True), ended
+    if status == 1:
+        assert run("check", path, "--no-annotations", f"-I{include}", cwd=tmp_path).returncode == 2
