@@ -89,18 +89,17 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
     the inputs is left out.
     """
     before, after = _by_key(old), _by_key(new)
+    lacking = {each.by: each.reason for each in new.coverage.unresolved}
     skipped = [frozenset(skip.rule_id for skip in report.coverage.skipped) for report in (old, new)]
     for key in dict.fromkeys((*before, *after)):
         olds, news = before.get(key, []), after.get(key, [])
-        olds = [finding for finding in olds if not finding.is_lack]  # it had nothing to judge there
-        if not olds and all(finding.is_lack for finding in news):
-            continue
         if (not news and key[0] in skipped[1]) or (not olds and key[0] in skipped[0]):
             continue
         if len(olds) > 1 or len(news) > 1:
             yield from _compare_namesakes(olds, news)
         else:
-            yield _compare(olds[0] if olds else None, news[0] if news else None, vanished)
+            reasons = {**vanished, **({key[1]: lacking[key[0]]} if key[0] in lacking else {})}
+            yield _compare(olds[0] if olds else None, news[0] if news else None, reasons)
 
 
 def _by_key(report: Report) -> dict[_Key, list[Finding]]:
@@ -139,8 +138,9 @@ def _by_file(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return by_file
 
 
-def _compare(old: Finding | None, new: Finding | None, vanished: Mapping[str, str]) -> RuleChange:
-    reason = _reason_against(old, new, vanished)
+def _compare(old: Finding | None, new: Finding | None, reasons: Mapping[str, str]) -> RuleChange:
+    """Compare two findings; `reasons` are why the new input has no finding on a struct."""
+    reason = _reason_against(old, new, reasons)
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
     pairs = tuple(_compare_pairs(old, new))
@@ -152,11 +152,11 @@ def _compare(old: Finding | None, new: Finding | None, vanished: Mapping[str, st
     return RuleChange(old, new, Status.WORSE if before < after else Status.BETTER, pairs=pairs)
 
 
-def _reason_against(old: Finding | None, new: Finding | None, vanished: Mapping[str, str]) -> str:
+def _reason_against(old: Finding | None, new: Finding | None, reasons: Mapping[str, str]) -> str:
     """Return why two findings cannot be compared; empty if they can."""
     if new is None:
         name = old.struct.name if old is not None and old.struct is not None else ""
-        return vanished.get(name, "the rule does not judge it any more")
+        return reasons.get(name, "the rule does not judge it any more")
     if new.verdict.outcome is Outcome.UNKNOWN:
         return new.verdict.message
     if old is not None and old.verdict.outcome is Outcome.UNKNOWN:
