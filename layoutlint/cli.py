@@ -15,6 +15,7 @@ import click
 
 from layoutlint import __version__, escapes
 from layoutlint.commands.allocations import allocations
+from layoutlint.commands.baseline import baseline_group
 from layoutlint.commands.bisect import bisect
 from layoutlint.commands.cache import cache_group
 from layoutlint.commands.check import check
@@ -58,6 +59,9 @@ _EXAMPLES = {
     "containers": "vmlinux list_head",
     "allocations": "src",
     "explain": "separate",
+    "baseline write": "layoutlint-baseline.toml ring.h",
+    "baseline update": "layoutlint-baseline.toml ring.h",
+    "baseline prune": "layoutlint-baseline.toml ring.h",
     "init": "--dry-run",
     "rules check": "layoutlint.toml",
     "rules import": "net_cachelines tcp_sock.rst",
@@ -137,7 +141,7 @@ def app() -> None:
 
 _COMMANDS = (
     check, diff, bisect, show, containers, allocations, explain, schema, rules_group, init, completion,
-    cache_group,
+    cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -11,32 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import click
 
 from layoutlint import accesses, reports
-from layoutlint.commands import replay, standard_input
+from layoutlint.commands import judging, replay, standard_input
+from layoutlint.commands.judging import Arguments, JudgingOptions, Scope, judging_options
 from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
     collect,
     format_option,
-    kernel_version,
     parse_outputs,
     placement_options,
-    randomisation,
     randomising_options,
-    read_options,
     reading_options,
-    rule_options,
 )
-from layoutlint.commands.packs import discover_rule_file, load_packs
-from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
-    from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
-    from layoutlint.judgement.rule import Pack
-    from layoutlint.lint.options import Options
-    from layoutlint.model.build import Build
-    from layoutlint.model.reading import InputText
     from layoutlint.reports.check.diagnostics import Repository
 
 
@@ -47,23 +37,12 @@ _FROM_TOP = ("gitlab", "rdjson", "checkstyle")
 class CheckOptions(NamedTuple):
     """Options that only `check` has."""
 
-    matrix_path: str | None
-    rule_paths: tuple[str, ...]
-    pack_names: tuple[str, ...]
-    no_packs: bool
-    no_annotations: bool
-    comments: bool
-    only: str | None
     format_: str
     outputs: tuple[str, ...]
     fail_on: str
-    unused: bool
     guesses: int
-    policy_from: str | None
-    no_suppressions: bool
-    ignore_missing: bool
     staged: bool
-    sources: tuple[str, ...]
+    baseline: str | None
     quiet: bool
     verbose: bool
     statistics: bool
@@ -71,22 +50,7 @@ class CheckOptions(NamedTuple):
 
 @click.command()
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@click.option(
-    "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
-)
-@rule_options
-@click.option(
-    "--comments",
-    is_flag=True,
-    help="Judge what comments of C sources claim about cache lines.",
-)
-@click.option(
-    "--struct",
-    "only",
-    metavar="GLOB",
-    callback=strip_keyword,
-    help="Judge only structs with a matching name.",
-)
+@judging_options
 @format_option(reports.FORMATS)
 @click.option("--output", "outputs", multiple=True, metavar="F=FILE", help="Write format F to FILE too.")
 @click.option(
@@ -98,11 +62,6 @@ class CheckOptions(NamedTuple):
 @randomising_options
 @placement_options
 @click.option(
-    "--unused",
-    is_flag=True,
-    help="Report rules that judged nothing, and fail on unused suppressions and annotations.",
-)
-@click.option(
     "--guesses",
     type=click.IntRange(0),
     default=10,
@@ -110,22 +69,14 @@ class CheckOptions(NamedTuple):
     help="Report the N highest notes of packs that guess (default: 10).",
 )
 @click.option(
-    "--policy-from",
-    metavar="REV",
-    help="Take rule files, matrix and suppressions from commit REV.",
+    "--baseline",
+    metavar="FILE",
+    help="Fail only for findings that are new or worse than FILE accepts (see `baseline`).",
 )
-@click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses.")
-@click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines.")
 @click.option(
     "--staged",
     is_flag=True,
     help="Judge what the staged change of a git repository can affect (for pre-commit).",
-)
-@click.option(
-    "--sources",
-    multiple=True,
-    metavar="DIR",
-    help="Read annotations in the comments of this source directory of a compiled input.",
 )
 @click.option(
     "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
@@ -140,6 +91,7 @@ def check(
     /,
     inputs: tuple[str, ...],
     own: CheckOptions,
+    judging: JudgingOptions,
     randomising: RandomisingOptions,
     placement: PlacementOptions,
     reading: ReadingOptions,
@@ -147,24 +99,26 @@ def check(
     """Judge the structs of INPUT by rules."""
     from layoutlint.commands import terminal
 
-    if not inputs and own.matrix_path is None and not own.staged:
+    if not inputs and judging.matrix_path is None and not own.staged:
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
-    _refuse_without_effect(own, inputs)
+    _refuse_without_effect(own, judging, inputs)
     files = parse_outputs(own.outputs)
-    inputs, texts = standard_input.take_text(inputs, own.rule_paths)
-    arguments = _Arguments(flags, inputs, texts, own, randomising, placement, reading)
+    if own.quiet and reading.progress is None:
+        reading = reading._replace(progress=False)
+    inputs, texts = standard_input.take_text(inputs, judging.rule_paths)
+    arguments = Arguments(flags, inputs, texts, judging, randomising, placement, reading)
     memory = None
-    depends_on_git = own.staged or own.policy_from is not None
+    depends_on_git = own.staged or judging.policy_from is not None
     if replay.is_on(reading.no_cache) and not files and not depends_on_git:
-        memory = replay.memory_for("check", reading.color, reading.width, *_deciding(arguments))
+        memory = replay.memory_for("check", reading.color, reading.width, own, *_deciding(arguments))
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
         terminal.write(kept.text)
         sys.exit(kept.status)
     with accesses.recording() if memory is not None else nullcontext(None) as log:
-        report = _run(arguments, files)
+        report = _run(arguments, own, files)
         _write(files, report, own, reading)
         text = _text(report, own, reading)
     terminal.write(text)
@@ -174,77 +128,27 @@ def check(
     sys.exit(report.exit_status)
 
 
-class _Arguments(NamedTuple):
-    """The command line of `check`."""
-
-    flags: tuple[str, ...]
-    inputs: tuple[str, ...]
-    texts: tuple[InputText, ...]
-    own: CheckOptions
-    randomising: RandomisingOptions
-    placement: PlacementOptions
-    reading: ReadingOptions
-
-
-def _deciding(arguments: _Arguments) -> _Arguments:
+def _deciding(arguments: Arguments) -> Arguments:
     """Return the command line without options on which the output does not depend."""
     return arguments._replace(reading=arguments.reading._replace(jobs=None, progress=None, color=""))
 
 
-def _run(arguments: _Arguments, files: list[tuple[str, str]]) -> Report:
+def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
-    from layoutlint.intent.overrides import apply_overrides
-    from layoutlint.intent.toml import rule_file
-    from layoutlint.lint import run
+    _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline,))))
+    policy = judging.base_policy(arguments)
+    scope = Scope(own.fail_on, own.guesses, own.staged)
+    if own.baseline is None:
+        return judging.judge(arguments, policy, scope).report
+    from layoutlint.intent.toml import baseline_file
 
-    _, inputs, _, own, randomising, _, reading = arguments
-    read_paths = (*inputs, *own.rule_paths, own.matrix_path, reading.btf_base)
-    randomising_paths = (*randomising.randomized, randomising.seed, randomising.kernel_version)
-    _refuse_outputs(files, filter(None, (*read_paths, *randomising_paths)))
-    policy = _policy(own.policy_from, inputs, own.sources)
-    builds = _builds(own.matrix_path, inputs, policy)
-    if own.comments and not own.staged:
-        _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
-    packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
-    if builds:
-        _refuse_guesses(packs)
-    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
-    packs, kernel_packs = apply_overrides(packs, kernel_packs)
-    options = _options(arguments, policy)
-    if own.staged:
-        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options)
-    if not builds:
-        return run.check(inputs, packs, kernel_packs, options)
-    from layoutlint.lint import matrix
+    text = policy.text(own.baseline) if policy is not None else None
+    text = baseline_file.read_text(own.baseline) if text is None else text
+    entries = baseline_file.parse(text, own.baseline)
+    from layoutlint.lint import baseline
 
-    return matrix.check(builds, packs, kernel_packs, options)
-
-
-def _options(arguments: _Arguments, policy: Policy | None) -> Options:
-    """Return the options of the run; raises UsageError."""
-    from layoutlint.judgement.verdict import Outcome
-    from layoutlint.lint.options import Options
-
-    flags, inputs, texts, own, randomising, placement, reading = arguments
-    if own.quiet and reading.progress is None:
-        reading = reading._replace(progress=False)
-    return Options(
-        only=own.only,
-        annotations=not own.no_annotations,
-        comments=own.comments,
-        fail_on=Outcome(own.fail_on),
-        line_size=placement.line_size,
-        min_align=placement.min_align,
-        allow_unknown=reading.allow_unknown,
-        ignore_missing=own.ignore_missing,
-        unused=own.unused,
-        guesses=own.guesses,
-        read=read_options(flags, reading, own.sources, policy, texts),
-        randomised=randomisation(randomising, inputs or (os.curdir,) * own.staged, needs_seed=False),
-        kernel=kernel_version(randomising),
-        suppressions=not own.no_suppressions,
-        policy=policy,
-    )
+    judged = judging.judge(arguments, policy, scope)
+    return baseline.apply(judged.report, entries, own.baseline, judged.options)
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
@@ -294,11 +198,11 @@ def _repository() -> Repository:
     return Repository(top, os.path.relpath(folder, top))
 
 
-def _refuse_without_effect(own: CheckOptions, inputs: tuple[str, ...]) -> None:
+def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
     """Raise UsageError for options that contradict each other, or have no effect."""
     if own.staged and standard_input.WORD in inputs:
         raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
-    if own.staged and own.matrix_path is not None:
+    if own.staged and judging.matrix_path is not None:
         raise click.UsageError("--staged chooses the inputs, and the builds of --matrix name their own")
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
@@ -315,54 +219,3 @@ def _refuse_outputs(files: list[tuple[str, str]], read_paths: Iterable[str]) -> 
     output_files.refuse((path for _, path in files), read_paths)
     for _, path in files:
         output_files.refuse_source(path)
-
-
-def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
-    """Raise UsageError for a pack that guesses, which judges one build only."""
-    for pack in packs:
-        if pack.guesses:
-            raise click.UsageError(
-                f"--matrix cannot use the pack {pack.name}, which guesses; check one build"
-            )
-
-
-def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
-    """Raise UsageError if no input or source directory has C sources, whose comments can be judged."""
-    from layoutlint.readers.clang.kernel import tree
-
-    if not any(tree.source_folders(path) for path in (*inputs, *sources)):
-        raise click.UsageError("--comments needs C sources: as INPUT, or below --sources DIR")
-
-
-def _policy(revision: str | None, inputs: tuple[str, ...], sources: tuple[str, ...]) -> Policy | None:
-    """Return the rule files and suppressions of a base commit; None without one. Raises UsageError."""
-    if revision is None:
-        return None
-    from layoutlint.intent import policy
-
-    return policy.from_revision(revision, inputs, sources)
-
-
-def _affected(
-    names: tuple[str, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
-) -> tuple[tuple[str, ...], tuple[Pack, ...], tuple[Pack, ...], Options]:
-    """Return inputs, packs and options for what the staged change affects; raises UsageError, ReadError."""
-    from layoutlint.intent import change
-    from layoutlint.lint import affected
-    from layoutlint.model.record import replace
-
-    own_names = affected.split_names(names)
-    result = affected.find(change.staged(), own_names, packs, kernel_packs, options)
-    return result.inputs, result.packs, result.kernel_packs, replace(options, change=result.scope)
-
-
-def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:
-    """Return the builds of a matrix file. Raises UsageError if an input is read by no build."""
-    if path is None:
-        return ()
-    from layoutlint.intent.toml import matrix_file
-
-    builds = matrix_file.load(path, inputs, policy.text(path) if policy else None)
-    if inputs and not any(build.inputs == inputs for build in builds):
-        raise click.UsageError(f"no build of {path} reads {inputs[0]}: every build names its own `input`")
-    return builds

@@ -11,7 +11,8 @@ from layoutlint.comparison.layouts import (
     Presence,
     compare_layouts,
 )
-from layoutlint.comparison.verdicts import RuleChange, Status, compare_reports
+from layoutlint.comparison.standings import Status
+from layoutlint.comparison.verdicts import RuleChange, compare_reports
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Report

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
 from fractions import Fraction
 
+from layoutlint.comparison.standings import Key, Status, compare_standings, finding_key, standing
 from layoutlint.judgement.finding import Finding, Report
-from layoutlint.judgement.rule import VARIABLES, Rule, Severity
-from layoutlint.judgement.verdict import Outcome, Verdict
+from layoutlint.judgement.rule import Rule, Severity
+from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.record import Record
-
-_Key = tuple[str, str, str, str]
-"""The id of a rule, the struct, the path of an embedded struct, and the variable or array."""
-
-
-class Status(Enum):
-    """How something compares with what it was."""
-
-    WORSE = "worse"
-    SAME = "same"
-    BETTER = "better"
-    NOT_COMPARED = "not-compared"
 
 
 class PairChange(Record, frozen=True):
@@ -102,19 +90,12 @@ def compare_reports(old: Report, new: Report, vanished: Mapping[str, str]) -> It
             yield _compare(olds[0] if olds else None, news[0] if news else None, reasons)
 
 
-def _by_key(report: Report) -> dict[_Key, list[Finding]]:
-    findings: dict[_Key, list[Finding]] = defaultdict(list)
+def _by_key(report: Report) -> dict[Key, list[Finding]]:
+    findings: dict[Key, list[Finding]] = defaultdict(list)
     for finding in (*report.findings, *report.kept_findings):
         if not finding.rule.kind.traits.is_built_in:
-            findings[_key(finding)].append(finding)
+            findings[finding_key(finding)].append(finding)
     return findings
-
-
-def _key(finding: Finding) -> _Key:
-    struct = finding.struct
-    name = finding.rule.struct if struct is None or finding.rule.struct == VARIABLES else struct.name
-    path = finding.around.path if finding.around is not None else ""
-    return finding.rule.id, name, path, struct.label if struct is not None else ""
 
 
 def _compare_namesakes(old: list[Finding], new: list[Finding]) -> Iterator[RuleChange]:
@@ -143,13 +124,8 @@ def _compare(old: Finding | None, new: Finding | None, reasons: Mapping[str, str
     reason = _reason_against(old, new, reasons)
     if reason:
         return RuleChange(old, new, Status.NOT_COMPARED, reason)
-    pairs = tuple(_compare_pairs(old, new))
-    before, after = badness(old), badness(new)
-    if before == after:
-        gains = [each.shares[1] - each.shares[0] for each in pairs]
-        status = Status.WORSE if any(g > 0 for g in gains) else Status.BETTER if gains else Status.SAME
-        return RuleChange(old, new, status, pairs=pairs)
-    return RuleChange(old, new, Status.WORSE if before < after else Status.BETTER, pairs=pairs)
+    status = compare_standings(standing(old), standing(new))
+    return RuleChange(old, new, status, pairs=tuple(_compare_pairs(old, new)))
 
 
 def _reason_against(old: Finding | None, new: Finding | None, reasons: Mapping[str, str]) -> str:
@@ -162,22 +138,6 @@ def _reason_against(old: Finding | None, new: Finding | None, reasons: Mapping[s
     if old is not None and old.verdict.outcome is Outcome.UNKNOWN:
         return f"it was unknown before: {old.verdict.message}"
     return ""
-
-
-def badness(finding: Finding | None) -> tuple[int, float]:
-    """Return how badly a rule fails: by its outcome, then by the share of placements."""
-    if finding is None or finding.verdict.outcome is Outcome.KEPT:
-        return 0, 0.0
-    return 1 if finding.verdict.outcome is Outcome.AT_RISK else 2, failing_share(finding.verdict)
-
-
-def failing_share(verdict: Verdict) -> float:
-    """Return the share of placements in which a rule fails, of all orders if there are several."""
-    if verdict.orders is not None:
-        return verdict.orders.share
-    if verdict.total:
-        return len(verdict.bases) / verdict.total
-    return 1.0 if verdict.outcome is Outcome.BROKEN else 0.0
 
 
 def _compare_pairs(old: Finding | None, new: Finding | None) -> Iterator[PairChange]:

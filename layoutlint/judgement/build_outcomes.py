@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.finding import Finding, State
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build, short_name
 from layoutlint.phrases import quantity
@@ -17,8 +17,17 @@ _MOST_SHARES = 3
 
 
 def sort_worst_first(judged: Iterable[BuildFinding]) -> list[BuildFinding]:
-    """Sort by outcome, with the builds of each outcome in the order of the matrix."""
-    return sorted(judged, key=lambda judged: _WORST.index(judged[1].verdict.outcome))
+    """Sort by outcome, with the builds of each outcome in the order of the matrix, and accepted failures
+    behind the others.
+    """
+    return sorted(judged, key=_badness)
+
+
+def _badness(judged: BuildFinding) -> tuple[int, int]:
+    finding = judged[1]
+    outcome = finding.verdict.outcome
+    rank = 2 if outcome is Outcome.KEPT else 1 if finding.is_accepted else 0
+    return rank, _WORST.index(outcome)
 
 
 def worst_by_build(judged: Iterable[BuildFinding]) -> dict[str, Finding]:
@@ -49,9 +58,10 @@ def summarise_builds(judged: Sequence[BuildFinding], builds: tuple[Build, ...]) 
 def _format_outcome(finding: Finding) -> str:
     """Return the outcome, with the share of placements if it is at-risk."""
     verdict = finding.verdict
+    known = "known to be " if finding.state is State.KNOWN else ""
     if verdict.outcome is not Outcome.AT_RISK:
-        return str(verdict.outcome.value)
-    return f"{verdict.outcome.value} ({len(verdict.bases)} of {verdict.total})"
+        return f"{known}{verdict.outcome.value}"
+    return f"{known}{verdict.outcome.value} ({len(verdict.bases)} of {verdict.total})"
 
 
 def _merge_at_risk(groups: dict[str, list[str]]) -> dict[str, list[str]]:

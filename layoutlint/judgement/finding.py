@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
@@ -145,6 +147,28 @@ class Definition(Record, frozen=True):
     """The files with the definition; empty if they are not known."""
 
 
+class State(Enum):
+    """How a finding compares with the baseline."""
+
+    NEW = "new"
+    WORSE = "worse"
+    """It was accepted, and fails in more placements or at other fields now."""
+    NOT_COMPARED = "not-compared"
+    """It was accepted, and could not be judged now."""
+    KNOWN = "known"
+    """It was accepted, and is no worse."""
+
+
+class BaselineUse(Record, frozen=True):
+    """What a run used of a baseline."""
+
+    file: str
+    unneeded: tuple[str, ...]
+    """The entries that no finding needs any more: `RULE on STRUCT`."""
+    not_judged: int
+    """Number of entries that the run did not judge: of other structs or builds, or of parts not read."""
+
+
 class Finding(Record, frozen=True):
     """One rule judged on one definition of a struct, or on none if it was not found."""
 
@@ -170,6 +194,13 @@ class Finding(Record, frozen=True):
     report it."""
     rank: Rank | None = None
     """The rank of a guess; None for other findings."""
+    state: State | None = None
+    """How it compares with the baseline; None without one, and for findings that never fail a run."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether people accept it, in a suppression or a baseline: it does not fail the run."""
+        return self.suppressed is not None or self.state is State.KNOWN
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -203,3 +234,5 @@ class Report(Record, frozen=True):
     """Every requested rule, for formats that list them."""
     builds: tuple[Build, ...] = ()
     """The builds of the matrix, if one was given."""
+    baseline: BaselineUse | None = None
+    """What it used of the baseline, if one was given."""

@@ -18,8 +18,11 @@ def exit_status(
     options: Options,
     omitted: Iterable[CoverageGap] = (),
 ) -> int:
-    """Return 1 for findings, else 3 if something could not be judged, else 0; notes do not count."""
-    counting = [f for f in findings if f.suppressed is None and f.rule.severity is not Severity.NOTE]
+    """Return 1 for findings, else 3 if something could not be judged, else 0.
+
+    Notes, and findings that people accept, do not count.
+    """
+    counting = [f for f in findings if not f.is_accepted and f.rule.severity is not Severity.NOTE]
     outcomes = {finding.verdict.outcome for finding in counting}
     if Outcome.BROKEN in outcomes or (Outcome.AT_RISK in outcomes and options.fail_on is Outcome.AT_RISK):
         return EXIT_FINDINGS

@@ -8,7 +8,7 @@ from functools import partial
 
 from layoutlint.comparison.bisection import Trial, bisect
 from layoutlint.comparison.search_result import SearchResult, TriedCommit
-from layoutlint.comparison.verdicts import badness
+from layoutlint.comparison.standings import NO_FAILURE, Badness, standing
 from layoutlint.errors import LayoutlintError, ReadError, UsageError
 from layoutlint.intent import exported_tree, git
 from layoutlint.intent.exported_tree import ExportedTree
@@ -28,7 +28,7 @@ from layoutlint.readers.processes.pool import run_in_child
 class Verdict(Record, frozen=True):
     """What a rule makes of a commit."""
 
-    badness: tuple[int, float]
+    badness: Badness
     outcome: str | None
     """None if the commit could not be judged."""
     sentence: str
@@ -118,9 +118,9 @@ class RuleHistory(Record):
                 raise ReadError(commit.name, "judging commits needs processes, which this system lacks")
             return run_in_child(self._judge_folder, folder)
         except Lost as lost:
-            return Verdict((0, 0.0), None, f"the process that read it {lost.how}")
+            return Verdict(NO_FAILURE.badness, None, f"the process that read it {lost.how}")
         except LayoutlintError as error:
-            return Verdict((0, 0.0), None, str(error))
+            return Verdict(NO_FAILURE.badness, None, str(error))
 
     def _judge_folder(self, folder: str) -> Verdict:
         os.chdir(folder)
@@ -130,17 +130,17 @@ class RuleHistory(Record):
         findings = [f for f in (*report.findings, *report.kept_findings) if f.rule.id == self.rule]
         unread = next((str(unread) for unread in report.unread), "no struct that it is about is there")
         if not findings:
-            return Verdict((0, 0.0), None, unread)
+            return Verdict(NO_FAILURE.badness, None, unread)
         worst = max(findings, key=_severity)
         if worst.verdict.outcome is Outcome.UNKNOWN:
-            return Verdict((0, 0.0), None, finding_message(worst))
+            return Verdict(NO_FAILURE.badness, None, finding_message(worst))
         sentence = f"{worst.verdict.outcome.value}: {finding_message(worst)}"
-        return Verdict(badness(worst), worst.verdict.outcome.value, sentence)
+        return Verdict(standing(worst).badness, worst.verdict.outcome.value, sentence)
 
     def _with_rule_only(self, pack: Pack) -> Pack:
         return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id == self.rule))
 
 
-def _severity(finding: Finding) -> tuple[int, float]:
+def _severity(finding: Finding) -> tuple[bool, Badness]:
     """Return how badly a rule fails; unknown is the worst."""
-    return (3, 0.0) if finding.verdict.outcome is Outcome.UNKNOWN else badness(finding)
+    return finding.verdict.outcome is Outcome.UNKNOWN, standing(finding).badness

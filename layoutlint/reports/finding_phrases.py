@@ -6,7 +6,15 @@ from collections import Counter
 from typing import Any
 
 from layoutlint import phrases
-from layoutlint.judgement.finding import MOST_ELEMENTS, Finding, Rank, Report, SkippedRule, Unresolved
+from layoutlint.judgement.finding import (
+    MOST_ELEMENTS,
+    Finding,
+    Rank,
+    Report,
+    SkippedRule,
+    State,
+    Unresolved,
+)
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import UNUSED, VARIABLES
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
@@ -39,6 +47,24 @@ def fingerprint(finding: Finding) -> str:
     from hashlib import sha256  # loads OpenSSL, for the formats that print fingerprints
 
     return sha256("\0".join(words).encode()).hexdigest()[:16]
+
+
+def fingerprint_state(finding: Finding) -> str:
+    """Return 16 hexadecimal digits that also change with the outcome and the share of failing placements.
+
+    Of a finding over a matrix, those in each build count.
+    """
+    words = [fingerprint(finding), _state(finding.verdict)]
+    words += [f"{name} {_state(one.verdict)}" for name, one in sorted(finding.builds, key=lambda one: one[0])]
+    from hashlib import sha256
+
+    return sha256("\0".join(words).encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _state(verdict: Verdict) -> str:
+    orders = verdict.orders
+    shares = f"{len(verdict.bases)}/{verdict.total}" if orders is None else f"{orders.share:.4f}"
+    return f"{verdict.outcome.value} {shares}"
 
 
 def outcome(finding: Finding) -> str:
@@ -123,17 +149,36 @@ def tally(report: Report) -> str:
     for finding in (*report.findings, *report.kept_findings):
         counts[outcome(finding)] += 1
     counted_words = [f"{number} {word}" for word, number in counts.items() if number]
-    suppressed = sum(finding.suppressed is not None for finding in report.findings)
+    accepted = {
+        "suppressed": sum(finding.suppressed is not None for finding in report.findings),
+        "known": sum(finding.state is State.KNOWN for finding in report.findings),
+    }
+    accepted_words = [f"{number} {word}" for word, number in accepted.items() if number]
     counted_words += [f"{len(report.unread)} not read"] if report.unread else []
     counted_words += [f"{not_covered} not covered"] if (not_covered := _count_not_covered(report)) else []
     text = ", ".join(counted_words) or "nothing judged"
-    return f"{text} ({suppressed} suppressed)" if suppressed else text
+    return f"{text} ({', '.join(accepted_words)})" if accepted_words else text
+
+
+def baseline_tally(report: Report) -> str:
+    """Return how the findings compare with the baseline: `1 new, 2 worse, 9 known, 4 no longer needed`."""
+    if report.baseline is None:
+        return ""
+    states = Counter(finding.state for finding in report.findings)
+    words = [f"{states[State.NEW]:,} new", f"{states[State.WORSE]:,} worse", f"{states[State.KNOWN]:,} known"]
+    rest = {
+        "could not be compared": states[State.NOT_COMPARED],
+        "no longer needed": len(report.baseline.unneeded),
+        "of other structs, builds or parts": report.baseline.not_judged,
+    }
+    return ", ".join((*words, *(f"{number:,} {word}" for word, number in rest.items() if number)))
 
 
 def exit_meaning(report: Report) -> str:
     """Return the meaning of the exit status in words."""
     if report.exit_status == 1:
-        return "rules are broken or at risk"
+        unaccepted = ", and the baseline does not accept that" if report.baseline is not None else ""
+        return f"rules are broken or at risk{unaccepted}"
     if report.exit_status == 3:
         return "something could not be judged"
     if report.exit_status:

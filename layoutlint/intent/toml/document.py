@@ -43,15 +43,15 @@ class Document(Record, frozen=True):
         return self.lines.get(path, 1)
 
 
-def read_text(path: str, through_pipe: bool = False) -> str:
-    """Return the text of a TOML file; `through_pipe` allows a pipe.
+def read_text(path: str, through_pipe: bool = False, most: int = _MOST_BYTES) -> str:
+    """Return the text of a TOML file, of which `most` bytes are read; `through_pipe` allows a pipe.
 
     Raises RuleFileError if it cannot be read, or is not UTF-8.
     """
     try:
-        data = files.read_start(path, _MOST_BYTES, through_pipe)
+        data = files.read_start(path, most, through_pipe)
         # Bytes up to the limit may end within a character; `parse` refuses so long a text.
-        return getincrementaldecoder("utf-8")().decode(data, final=len(data) < _MOST_BYTES)
+        return getincrementaldecoder("utf-8")().decode(data, final=len(data) < most)
     except OSError as error:
         raise RuleFileError((f"{path}: {files.error_reason(error)}",)) from None
     except UnicodeDecodeError as error:
@@ -59,11 +59,14 @@ def read_text(path: str, through_pipe: bool = False) -> str:
         raise RuleFileError((f"{path}:{line}: not UTF-8 (byte {data[error.start]:#04x})",)) from None
 
 
-def parse(text: str, path: str) -> Document:
-    """Parse a TOML text; raises RuleFileError, with the line, for bad or too large TOML."""
+def parse(text: str, path: str, longest: int = _LONGEST) -> Document:
+    """Parse a TOML text of at most `longest` characters.
+
+    Raises RuleFileError, with the line, for bad or too large TOML.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if len(text) > _LONGEST:
-        raise RuleFileError((f"{path}:1: longer than {_LONGEST} characters, the limit",))
+    if len(text) > longest:
+        raise RuleFileError((f"{path}:1: longer than {longest} characters, the limit",))
     tokens = _tokens(text)
     _refuse_outsized(tokens, path)
     try:

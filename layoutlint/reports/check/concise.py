@@ -13,7 +13,8 @@ from layoutlint.reports.finding_phrases import exit_meaning, tally
 def render(report: Report, *, summary: bool = True) -> str:
     """Return `FILE:LINE: SEVERITY: MESSAGE [RULE]` for each finding, and a summary line.
 
-    Suppressed findings are only counted. A message never contains the end of a line.
+    Findings that are suppressed, or that the baseline accepts, are only counted. A message never contains the
+    end of a line.
     """
     return escapes.lines(_lines(report, summary))
 

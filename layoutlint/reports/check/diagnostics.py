@@ -56,9 +56,9 @@ class Repository(Record, frozen=True):
 
 
 def diagnostics(report: Report) -> Iterator[Diagnostic]:
-    """Yield what counts of a report, in its order: findings that are not suppressed, then failures."""
+    """Yield what counts of a report, in its order: findings that nobody accepts, then failures."""
     for finding in report.findings:
-        if finding.suppressed is None:
+        if not finding.is_accepted:
             yield of_finding(finding, report.builds)
     for unread in report.unread:
         yield _failure(unread.origin, unread.sentence, NOT_READ)

@@ -24,7 +24,7 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
-        if finding.suppressed is None:
+        if not finding.is_accepted:
             yield _finding_command(finding, report.builds)
     for unread in report.unread:
         yield _unread_command(unread)

@@ -11,6 +11,7 @@ from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import (
     REPORT_SCHEMA,
+    BaselineUse,
     Coverage,
     CoverageGap,
     EmbeddedPlace,
@@ -24,7 +25,13 @@ from layoutlint.model.build import Build
 from layoutlint.model.randomised import Randomisation
 from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.structs import Struct
-from layoutlint.reports.finding_phrases import coverage_part, fingerprint, orders_fields, struct_name
+from layoutlint.reports.finding_phrases import (
+    coverage_part,
+    fingerprint,
+    fingerprint_state,
+    orders_fields,
+    struct_name,
+)
 from layoutlint.reports.json_values import file_and_line
 
 
@@ -38,9 +45,20 @@ def render(report: Report) -> str:
         "kept": [_finding(finding, report.builds) for finding in report.kept_findings],
         "unread": [_unread_input(unread) for unread in report.unread],
         "coverage": _coverage(report.coverage, report.builds),
+        "baseline": _baseline(report.baseline),
         "exit": report.exit_status,
     }
     return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _baseline(used: BaselineUse | None) -> dict[str, Any] | None:
+    if used is None:
+        return None
+    return {"file": used.file, "unneeded": list(used.unneeded), "not_judged": used.not_judged}
+
+
+def _state(finding: Finding) -> str | None:
+    return None if finding.state is None else finding.state.value
 
 
 def _build(build: Build, report: Report) -> dict[str, Any]:
@@ -105,7 +123,9 @@ def _finding(finding: Finding, builds: tuple[Build, ...]) -> dict[str, Any]:
         "around": _surroundings(finding.around),
         "rank": _rank(finding.rank),
         "fingerprint": fingerprint(finding),
+        "fingerprint_state": fingerprint_state(finding),
         "suppressed": finding.suppressed,
+        "state": _state(finding),
         "builds": _outcomes(finding),
     }
 
@@ -124,6 +144,7 @@ def _outcome(finding: Finding, definitions: int) -> dict[str, Any]:
         "input": finding.input,
         "placements": _placements(finding.verdict),
         "definitions": definitions,
+        "state": _state(finding),
     }
 
 

@@ -1,7 +1,7 @@
 """Format `junit`: the XML of JUnit, which CI servers show as test results.
 
 A rule on a struct is a test: kept is passed, broken or at risk a failure, unknown an error, and a suppressed
-finding is skipped. Notes pass, and what they found is their output.
+or known finding is skipped. Notes pass, and what they found is their output.
 """
 
 from __future__ import annotations
@@ -36,23 +36,28 @@ def _lines(
     yield f'<testsuites name="layoutlint"{numbers}>'
     yield f'  <testsuite name="layoutlint"{numbers}>'
     for finding, result in cases:
-        yield from _case(of_finding(finding, report.builds), result, finding.suppressed)
+        yield from _case(of_finding(finding, report.builds), result, _acceptance(finding))
     for failure in failures:
-        yield from _case(failure, "error", None)
+        yield from _case(failure, "error", "")
     yield "  </testsuite>"
     yield "</testsuites>"
 
 
 def _result(finding: Finding) -> str:
     """Return the element in the test case of a finding that is not kept."""
-    if finding.suppressed is not None:
+    if finding.is_accepted:
         return "skipped"
     if finding.rule.severity is Severity.NOTE:
         return "system-out"
     return "error" if finding.verdict.outcome is Outcome.UNKNOWN else "failure"
 
 
-def _case(diagnostic: Diagnostic, result: str, suppressed: str | None) -> Iterator[str]:
+def _acceptance(finding: Finding) -> str:
+    """Return why a finding does not count: the reason of its suppression, or the baseline."""
+    return finding.suppressed or ("accepted by the baseline" if finding.is_accepted else "")
+
+
+def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]:
     line = {} if diagnostic.line is None else {"line": str(diagnostic.line)}
     name = f"{diagnostic.rule} on {diagnostic.struct}" if diagnostic.struct else diagnostic.file
     head = attributes(classname=diagnostic.rule, name=name, file=diagnostic.file, **line)
@@ -62,7 +67,7 @@ def _case(diagnostic: Diagnostic, result: str, suppressed: str | None) -> Iterat
     yield f"    <testcase{head}>"
     text = diagnostic.message + (f"\nTo do: {diagnostic.advice}" if diagnostic.advice else "")
     if result == "skipped":
-        yield f"      <skipped{attributes(message=suppressed or '')}/>"
+        yield f"      <skipped{attributes(message=acceptance)}/>"
     elif result == "system-out":
         yield f"      <system-out>{escape(diagnostic.message)}</system-out>"
     else:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import posixpath
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 from layoutlint import __version__, escapes
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
-from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.finding import Finding, Report, State
 from layoutlint.judgement.messages import finding_advice
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
@@ -20,6 +22,7 @@ from layoutlint.reports.finding_phrases import (
     coverage_part,
     exit_meaning,
     fingerprint,
+    fingerprint_state,
     order,
     orders_fields,
     sentence,
@@ -29,6 +32,15 @@ from layoutlint.reports.layout_phrases import found_in
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
+_LINE_HASH = "primaryLocationLineHash"
+"""The fingerprint by which GitHub's code scanning tells alerts apart."""
+_BASELINE_STATES = {
+    State.NEW: "new",
+    State.WORSE: "updated",
+    State.NOT_COMPARED: "updated",
+    State.KNOWN: "unchanged",
+}
+"""States of section 3.27.24."""
 _RELATED = 20
 """The maximum of related locations of a result; the message names all fields."""
 
@@ -58,8 +70,21 @@ def _run(report: Report) -> dict[str, Any]:
                 "description": {"text": "The folder in which layoutlint ran: the top of the source tree."}
             }
         },
-        "results": [_result(finding, index[finding.rule], report.builds) for finding in report.findings],
+        "results": list(_results(report, index)),
     }
+
+
+def _results(report: Report, index: dict[Rule, int]) -> Iterator[dict[str, Any]]:
+    """Yield the results; equal fingerprints are numbered, since code scanning merges what has the same."""
+    numbers: Counter[str] = Counter()
+    for finding in report.findings:
+        state = fingerprint_state(finding)
+        numbers[state] += 1
+        result = _result(finding, index[finding.rule], report.builds)
+        result["partialFingerprints"][_LINE_HASH] = f"{state}:{numbers[state]}"
+        if finding.state is not None:
+            result["baselineState"] = _BASELINE_STATES[finding.state]
+        yield result
 
 
 def _descriptor(rule: Rule) -> dict[str, Any]:

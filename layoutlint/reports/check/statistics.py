@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.finding import Finding, State
 from layoutlint.judgement.rule import Rule
 from layoutlint.reports.finding_phrases import outcome
 from layoutlint.reports.styled import Line, line
@@ -15,7 +15,8 @@ def statistics_table(findings: Iterable[Finding]) -> Iterator[Line]:
     """Yield a row for each rule with findings, those with the most first; nothing without findings."""
     counts: dict[Rule, Counter[str]] = {}
     for finding in findings:
-        word = "suppressed" if finding.suppressed is not None else outcome(finding)
+        known = "known" if finding.state is State.KNOWN else outcome(finding)
+        word = "suppressed" if finding.suppressed is not None else known
         counts.setdefault(finding.rule, Counter())[word] += 1
     rows = sorted(counts.items(), key=lambda row: (-row[1].total(), row[0].id, str(row[0].source)))
     if not rows:

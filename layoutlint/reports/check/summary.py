@@ -7,11 +7,19 @@ from enum import Enum
 from typing import TypeVar
 
 from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Finding, Report, Unresolved
+from layoutlint.judgement.finding import Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import finding_message
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
-from layoutlint.reports.finding_phrases import coverage_part, exit_meaning, outcome, share, subject, tally
+from layoutlint.reports.finding_phrases import (
+    baseline_tally,
+    coverage_part,
+    exit_meaning,
+    outcome,
+    share,
+    subject,
+    tally,
+)
 from layoutlint.reports.grouping import group_findings, summarize_group, undeclared_places
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -42,16 +50,32 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
         yield from _section(
             "findings", (_index_line(group, report) for group in group_findings(report.findings))
         )
+    known = sum(finding.state is State.KNOWN for finding in report.findings)
+    if known and detail is not Detail.VERBOSE:
+        hidden.append(quantity(known, "known finding"))
     if detail is not Detail.QUIET:
         yield from _lists(report, width, detail, hidden)
     yield from _failures(report, width, detail, hidden)
     if detail is Detail.QUIET:
         return
+    yield from _baseline(report, width, detail)
     if hidden:
         yield from paragraph("-v shows ", _joined(hidden), width, "dim")
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((tally(report), "bold"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _baseline(report: Report, width: int, detail: Detail) -> Iterator[Line]:
+    """Yield how the findings compare with the baseline, and the entries that are not needed."""
+    if report.baseline is None:
+        return
+    yield from paragraph(f"baseline {report.baseline.file}: ", baseline_tally(report), width, "bold")
+    unneeded = report.baseline.unneeded if detail is Detail.VERBOSE else ()
+    yield from _wrapped("  no longer needed: ", unneeded, width)
+    if report.baseline.unneeded and not unneeded:
+        advice = f"`layoutlint baseline prune {report.baseline.file} INPUT...` removes them"
+        yield from _wrapped("  no longer needed: ", [advice], width)
 
 
 def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:
@@ -113,6 +137,7 @@ def _index_line(group: tuple[Finding, ...], report: Report) -> Line:
     if finding.builds:
         result = summarise_builds(finding.builds, report.builds)
     suppressed = " (suppressed)" if finding.suppressed is not None else ""
+    suppressed += f" ({finding.state.value})" if finding.state is not None else ""
     files = f" in {quantity(len(finding.files), 'file')}" if finding.also else ""
     row = f"{finding.rule.severity.value:<8}{finding.rule.id}  {subject(finding)}: {result}"
     return line(f"  {row}{files}{suppressed}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.finding import Finding, Report, State
 from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -38,6 +38,12 @@ STYLES = {
     Outcome.UNKNOWN: "bold magenta",
     Outcome.KEPT: "green",
 }
+_STATES = {
+    State.NEW: "new",
+    State.WORSE: "worse than accepted",
+    State.NOT_COMPARED: "accepted as it was, and could not be judged now",
+    State.KNOWN: "accepted",
+}
 SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 
 
@@ -58,7 +64,8 @@ def render(
 
 
 def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iterator[Line]:
-    groups = group_findings(report.findings)
+    shown = [f for f in report.findings if f.state is not State.KNOWN or detail is Detail.VERBOSE]
+    groups = group_findings(shown)
     number = sum(len(group[:SHOWN]) for group in groups)
     is_short = number > _MOST_IN_FULL and detail is not Detail.VERBOSE
     if statistics:
@@ -88,6 +95,8 @@ def _finding(finding: Finding, builds: tuple[Build, ...], is_short: bool, width:
     yield from _outcome(finding, builds, width)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
+    if finding.state is not None:
+        yield line(f"  baseline: {_STATES[finding.state]}")
     if not is_short:
         yield line()
         yield from _geometry(finding, width)

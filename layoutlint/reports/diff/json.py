@@ -11,7 +11,8 @@ from layoutlint import escapes
 from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
-from layoutlint.comparison.verdicts import PairChange, RuleChange, Status
+from layoutlint.comparison.standings import Status
+from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.messages import finding_message

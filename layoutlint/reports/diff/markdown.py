@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, Presence
-from layoutlint.comparison.verdicts import RuleChange, Status
+from layoutlint.comparison.standings import Status
+from layoutlint.comparison.verdicts import RuleChange
 from layoutlint.reports.diff import phrases
 from layoutlint.reports.escaped_markdown import code, text
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from layoutlint.comparison.comparison import Comparison, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, EditKind, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
-from layoutlint.comparison.verdicts import PairChange, RuleChange, Status
+from layoutlint.comparison.standings import Status
+from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
 from layoutlint.geometry.allocators import LARGEST_CLASS
 from layoutlint.geometry.layout import Layout, Place

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
-from layoutlint.comparison.verdicts import RuleChange, Status
+from layoutlint.comparison.standings import Status
+from layoutlint.comparison.verdicts import RuleChange
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
 from layoutlint.reports.diff import phrases

@@ -11,11 +11,12 @@ from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
-    "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "suppressed", "builds",
+    "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "fingerprint_state",
+    "suppressed", "state", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
-    ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "exit"]),
+    ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "baseline", "exit"]),
     (["inputs", 0], ["path", "build", "reader", "target", "build_id", "structs", "files", "compile_commands", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),

@@ -1,0 +1,159 @@
+"""`layoutlint baseline`: write, update and prune the findings that a project accepts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from layoutlint.commands import judging, standard_input
+from layoutlint.commands.judging import Arguments, JudgingOptions, judging_options
+from layoutlint.commands.options import (
+    Command,
+    PlacementOptions,
+    RandomisingOptions,
+    ReadingOptions,
+    placement_options,
+    randomising_options,
+    reading_options,
+)
+from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN, UsageError
+
+if TYPE_CHECKING:
+    from layoutlint.comparison.acceptance import Entry
+    from layoutlint.judgement.finding import Finding, Report
+    from layoutlint.lint.options import Options
+
+_Change = Callable[["Report", "tuple[Entry, ...]", "Options"], "tuple[Entry, ...]"]
+"""Returns the entries of a new baseline, from a report and the entries of the old one."""
+
+
+@click.group("baseline")
+def baseline_group() -> None:
+    """Write the findings that `check --baseline` accepts.
+
+    Exit status: 0 written, 3 written without what could not be judged.
+    """
+
+
+def _parameters(command: Command) -> Command:
+    """Add the arguments and options of a command that changes a baseline."""
+    command = reading_options(click.pass_obj(command))
+    command = judging_options(randomising_options(placement_options(command)))
+    command = click.argument("inputs", nargs=-1, metavar="INPUT...")(command)
+    return click.argument("file", metavar="FILE")(command)
+
+
+@baseline_group.command("write")
+@_parameters
+def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
+    """Write FILE: accept all findings as they are now.
+
+    FILE can be an older baseline, which is replaced, and no other file.
+    """
+    from layoutlint.lint import baseline
+
+    _change(file, _arguments(flags, **values), lambda report, _, options: baseline.written(report, options))
+
+
+@baseline_group.command("update")
+@_parameters
+def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
+    """Accept new and worse findings too, and remove what is no longer needed.
+
+    Entries of structs, builds and inputs that this run does not judge stay.
+    """
+    from layoutlint.lint import baseline
+
+    _change(file, _arguments(flags, **values), baseline.updated, must_exist=True)
+
+
+@baseline_group.command("prune")
+@_parameters
+def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
+    """Remove what is no longer needed, and accept nothing new.
+
+    An entry whose finding got better accepts no more than that from now on.
+    """
+    from layoutlint.lint import baseline
+
+    _change(file, _arguments(flags, **values), baseline.pruned, must_exist=True)
+
+
+def _arguments(
+    flags: tuple[str, ...],
+    inputs: tuple[str, ...],
+    judging: JudgingOptions,
+    randomising: RandomisingOptions,
+    placement: PlacementOptions,
+    reading: ReadingOptions,
+) -> Arguments:
+    if not inputs and judging.matrix_path is None:
+        raise click.MissingParameter(
+            ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
+        )
+    inputs, texts = standard_input.take_text(inputs, judging.rule_paths)
+    return Arguments(flags, inputs, texts, judging, randomising, placement, reading)
+
+
+def _change(path: str, arguments: Arguments, change: _Change, must_exist: bool = False) -> NoReturn:
+    """Judge the inputs, write a baseline whole or not at all, print what changed, and exit."""
+    from layoutlint import files
+    from layoutlint.commands import output_files, terminal
+    from layoutlint.intent.toml import baseline_file
+
+    output_files.refuse((path,), arguments.read_paths)
+    old: tuple[Entry, ...] = ()
+    text = ""
+    if must_exist:
+        text = baseline_file.read_text(path)
+        old = baseline_file.parse(text, path)
+    elif files.is_file(path) and not baseline_file.is_baseline(path):
+        raise UsageError(f"cannot write {path}: it exists, and is not a baseline")
+    report, options = judging.judge(arguments, judging.base_policy(arguments))
+    new = change(report, old, options)
+    if must_exist and baseline_file.read_text(path) != text:
+        raise UsageError(f"{path} was changed during the run; run this again")
+    output_files.write_whole(path, baseline_file.render(new))
+    left = list(_not_accepted(report, new))
+    terminal.say(f"{path}: {_summary(old, new, must_exist)}")
+    for sentence in left:
+        terminal.complain(f"layoutlint: not accepted: {sentence}")
+    sys.exit(EXIT_UNKNOWN if left and not options.allow_unknown else EXIT_KEPT)
+
+
+def _summary(old: tuple[Entry, ...], new: tuple[Entry, ...], is_change: bool) -> str:
+    from collections import Counter
+
+    from layoutlint.phrases import quantity
+
+    if not is_change:
+        return f"{quantity(len(new), 'finding')} accepted"
+    before, after = Counter(old), Counter(new)
+    added, removed = (after - before).total(), (before - after).total()
+    return f"{added:,} added, {removed:,} removed, {quantity(len(new), 'finding')} accepted"
+
+
+def _not_accepted(report: Report, entries: Iterable[Entry]) -> Iterable[str]:
+    """Yield what could not be judged, and is not in a baseline."""
+    from layoutlint.comparison.acceptance import can_be_accepted
+    from layoutlint.comparison.standings import finding_key
+    from layoutlint.judgement.verdict import Outcome
+
+    accepted = {(entry.build, entry.key) for entry in entries if entry.standing.outcome is Outcome.UNKNOWN}
+    for finding in report.findings:
+        for build, each in finding.builds or (("", finding),):
+            is_unknown = each.verdict.outcome is Outcome.UNKNOWN and can_be_accepted(each)
+            if is_unknown and (build, finding_key(each)) not in accepted:
+                yield _sentence(build, each)
+    yield from map(str, report.unread)
+    yield from (str(part) for part in report.coverage.not_covered if part.rules)
+
+
+def _sentence(build: str, finding: Finding) -> str:
+    from layoutlint.judgement.messages import finding_message
+
+    where = f" (in {build})" if build else ""
+    return f"{finding.rule.id}: {finding_message(finding)}{where}"

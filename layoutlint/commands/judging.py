@@ -1,0 +1,233 @@
+"""Judging inputs as the command line asks: the options and steps that `check` and `baseline` share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from layoutlint.commands.options import (
+    Command,
+    PlacementOptions,
+    RandomisingOptions,
+    ReadingOptions,
+    collect,
+    kernel_version,
+    randomisation,
+    read_options,
+    rule_options,
+)
+from layoutlint.commands.packs import discover_rule_file, load_packs
+from layoutlint.commands.struct_names import strip_keyword
+
+if TYPE_CHECKING:
+    from layoutlint.intent.policy import Policy
+    from layoutlint.judgement.finding import Report
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.options import Options
+    from layoutlint.model.build import Build
+    from layoutlint.model.reading import InputText
+
+
+class JudgingOptions(NamedTuple):
+    """Options that choose the rules, and what they judge."""
+
+    matrix_path: str | None
+    rule_paths: tuple[str, ...]
+    pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
+    comments: bool
+    only: str | None
+    unused: bool
+    policy_from: str | None
+    no_suppressions: bool
+    ignore_missing: bool
+    sources: tuple[str, ...]
+
+
+class Arguments(NamedTuple):
+    """The part of a command line on which the findings depend."""
+
+    flags: tuple[str, ...]
+    """Compiler flags."""
+    inputs: tuple[str, ...]
+    texts: tuple[InputText, ...]
+    """The C text on standard input."""
+    judging: JudgingOptions
+    randomising: RandomisingOptions
+    placement: PlacementOptions
+    reading: ReadingOptions
+
+    @property
+    def read_paths(self) -> Iterator[str]:
+        """The files and folders that the command line names."""
+        own, randomising = self.judging, self.randomising
+        paths = (*self.inputs, *own.rule_paths, own.matrix_path, self.reading.btf_base)
+        yield from filter(
+            None, (*paths, *randomising.randomized, randomising.seed, randomising.kernel_version)
+        )
+
+
+class Scope(NamedTuple):
+    """What only `check` can ask for."""
+
+    fail_on: str = "at-risk"
+    guesses: int = 0
+    staged: bool = False
+
+
+class Judged(NamedTuple):
+    """The report on some inputs, and what decided it."""
+
+    report: Report
+    options: Options
+
+
+_OPTIONS = (
+    click.option(
+        "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
+    ),
+    rule_options,
+    click.option(
+        "--comments",
+        is_flag=True,
+        help="Judge what comments of C sources claim about cache lines.",
+    ),
+    click.option(
+        "--struct",
+        "only",
+        metavar="GLOB",
+        callback=strip_keyword,
+        help="Judge only structs with a matching name.",
+    ),
+    click.option(
+        "--unused",
+        is_flag=True,
+        help="Report rules that judged nothing, and fail on unused suppressions and annotations.",
+    ),
+    click.option(
+        "--policy-from",
+        metavar="REV",
+        help="Take rule files, matrix, baseline and suppressions from commit REV.",
+    ),
+    click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses."),
+    click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines."),
+    click.option(
+        "--sources",
+        multiple=True,
+        metavar="DIR",
+        help="Read annotations in the comments of this source directory of a compiled input.",
+    ),
+)
+
+
+def judging_options(command: Command) -> Command:
+    """Add the options of JudgingOptions; the command takes them as `judging`."""
+    command = collect(JudgingOptions, "judging", JudgingOptions._fields)(command)
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = None) -> Judged:
+    """Judge the inputs of a command line. `policy` has the rules and suppressions of a base commit."""
+    from layoutlint.intent.overrides import apply_overrides
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint import run
+
+    inputs, own, scope = arguments.inputs, arguments.judging, scope or Scope()
+    builds = _builds(own.matrix_path, inputs, policy)
+    if own.comments and not scope.staged:
+        _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
+    packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
+    if builds:
+        _refuse_guesses(packs)
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
+    options = _options(arguments, policy, scope)
+    if scope.staged:
+        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options)
+    if not builds:
+        return Judged(run.check(inputs, packs, kernel_packs, options), options)
+    from layoutlint.lint import matrix
+
+    return Judged(matrix.check(builds, packs, kernel_packs, options), options)
+
+
+def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
+    """Return the options of the run; raises UsageError."""
+    from layoutlint.judgement.verdict import Outcome
+    from layoutlint.lint.options import Options
+
+    flags, inputs, texts, own, randomising, placement, reading = arguments
+    return Options(
+        only=own.only,
+        annotations=not own.no_annotations,
+        comments=own.comments,
+        fail_on=Outcome(scope.fail_on),
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        allow_unknown=reading.allow_unknown,
+        ignore_missing=own.ignore_missing,
+        unused=own.unused,
+        guesses=scope.guesses,
+        read=read_options(flags, reading, own.sources, policy, texts),
+        randomised=randomisation(randomising, inputs or (os.curdir,) * scope.staged, needs_seed=False),
+        kernel=kernel_version(randomising),
+        suppressions=not own.no_suppressions,
+        policy=policy,
+    )
+
+
+def base_policy(arguments: Arguments) -> Policy | None:
+    """Return the rule files and suppressions of a base commit; None without one. Raises UsageError."""
+    if arguments.judging.policy_from is None:
+        return None
+    from layoutlint.intent import policy
+
+    return policy.from_revision(arguments.judging.policy_from, arguments.inputs, arguments.judging.sources)
+
+
+def _refuse_guesses(packs: tuple[Pack, ...]) -> None:
+    """Raise UsageError for a pack that guesses, which judges one build only."""
+    for pack in packs:
+        if pack.guesses:
+            raise click.UsageError(
+                f"--matrix cannot use the pack {pack.name}, which guesses; check one build"
+            )
+
+
+def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> None:
+    """Raise UsageError if no input or source directory has C sources, whose comments can be judged."""
+    from layoutlint.readers.clang.kernel import tree
+
+    if not any(tree.source_folders(path) for path in (*inputs, *sources)):
+        raise click.UsageError("--comments needs C sources: as INPUT, or below --sources DIR")
+
+
+def _affected(
+    names: tuple[str, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+) -> tuple[tuple[str, ...], tuple[Pack, ...], tuple[Pack, ...], Options]:
+    """Return inputs, packs and options for what the staged change affects; raises UsageError, ReadError."""
+    from layoutlint.intent import change
+    from layoutlint.lint import affected
+    from layoutlint.model.record import replace
+
+    own_names = affected.split_names(names)
+    result = affected.find(change.staged(), own_names, packs, kernel_packs, options)
+    return result.inputs, result.packs, result.kernel_packs, replace(options, change=result.scope)
+
+
+def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:
+    """Return the builds of a matrix file. Raises UsageError if an input is read by no build."""
+    if path is None:
+        return ()
+    from layoutlint.intent.toml import matrix_file
+
+    builds = matrix_file.load(path, inputs, policy.text(path) if policy else None)
+    if inputs and not any(build.inputs == inputs for build in builds):
+        raise click.UsageError(f"no build of {path} reads {inputs[0]}: every build names its own `input`")
+    return builds
