@@ -48,7 +48,7 @@ class TestSize:
         assert [
             path
             for path in ROOT.rglob("*.py")
-            if {path.stem, path.parent.name} & drawers and ".venv" not in path.parts
+            if drawers & set(path.relative_to(ROOT).with_suffix("").parts) and ".venv" not in path.parts
         ] == []
 
 
