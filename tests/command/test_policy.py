@@ -262,18 +262,19 @@ def test_no_environment_of_another_repository(project, tmp_path):
 
 
 SLOW_OR_LARGE = {
-    "too much": ("exec yes", "gives more than"),
-    "no end": ("exec sleep 100", "takes more than"),
-    "talks and talks": ("exec yes >&2", "takes more than"),
+    # what it does, the seconds that it has, what is said
+    "too much": ("exec yes", 60, "gives more than"),
+    "no end": ("exec sleep 100", 1, "takes more than"),
+    "talks and talks": ("exec yes >&2", 1, "takes more than"),
 }
 
 
-@pytest.mark.parametrize(("script", "said"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
-def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, said):
+@pytest.mark.parametrize(("script", "seconds", "said"), SLOW_OR_LARGE.values(), ids=SLOW_OR_LARGE)
+def test_a_git_that_does_not_end(tmp_path, monkeypatch, script, seconds, said):
     script_file = tmp_path / "git"
     script_file.write_text(f"#!/bin/sh\n{script}\n")
     script_file.chmod(0o755)
     monkeypatch.setattr("layoutlint.intent.git._git", lambda: str(script_file))
-    monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=1, output=1 << 24, messages=4096))
+    monkeypatch.setattr("layoutlint.intent.git._LIMITS", program.Limits(seconds=seconds, output=1 << 24, messages=4096))
     with pytest.raises(UsageError, match=said):
         policy.from_revision("HEAD", (), ())

@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from time import monotonic
 from typing import IO
 
 from layoutlint.model.record import Record
@@ -65,26 +64,43 @@ def stream(
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     assert process.stdout is not None
-    timer, end = Timer(seconds, process.kill), monotonic() + seconds
-    timer.start()
+    deadline = _Deadline(process, seconds)
     try:
         yield process.stdout
     finally:
         process.kill()
         process.stdout.close()
         process.wait()
-        timer.cancel()
-        if monotonic() >= end:
-            raise LimitExceeded(f"takes more than {seconds} s")
+        deadline.end()
+
+
+class _Deadline:
+    """Kills a process after some seconds.
+
+    That it did so decides, not the clock: a wait of the system can end a little before its time.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: int) -> None:
+        self._process, self._seconds, self._has_passed = process, seconds, False
+        self._timer = Timer(seconds, self._kill)
+        self._timer.start()
+
+    def _kill(self) -> None:
+        self._has_passed = True
+        self._process.kill()
+
+    def end(self) -> None:
+        """Stop waiting for the deadline; raise LimitExceeded if it passed."""
+        self._timer.cancel()
+        if self._has_passed:
+            raise LimitExceeded(f"takes more than {self._seconds} s")
 
 
 def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, bytes]:
     """Return what a process writes to stdout and stderr. Raises LimitExceeded."""
     assert process.stdout is not None
     assert process.stderr is not None
-    timer = Timer(limits.seconds, process.kill)
-    end, output = monotonic() + limits.seconds, None  # before the timer can end it
-    timer.start()
+    deadline, output = _Deadline(process, limits.seconds), None
     try:
         output = process.stdout.read(limits.output + 1)
         messages = process.stderr.read(limits.messages) if len(output) <= limits.output else b""
@@ -92,9 +108,7 @@ def _read(process: subprocess.Popen[bytes], limits: Limits) -> tuple[bytes, byte
         if output is None or len(output) > limits.output:
             process.kill()  # nobody reads the rest of its output
         process.wait()
-        timer.cancel()
-    if monotonic() >= end:
-        raise LimitExceeded(f"takes more than {limits.seconds} s")
+        deadline.end()
     if len(output) > limits.output:
         raise LimitExceeded(f"gives more than {limits.output:,} bytes")
     return output, messages
