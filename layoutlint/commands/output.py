@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from layoutlint.reports.show.options import ShowOptions
 
 
-def show_options(placement: PlacementOptions, reading: ReadingOptions, expand: bool = False) -> ShowOptions:
+def show_options(
+    placement: PlacementOptions, reading: ReadingOptions, expand: bool = False, is_kernel: bool = False
+) -> ShowOptions:
     """Return the options of reports that show structs."""
     from layoutlint.commands import terminal
     from layoutlint.reports.show.options import ShowOptions
@@ -26,6 +28,7 @@ def show_options(placement: PlacementOptions, reading: ReadingOptions, expand: b
         min_align=placement.min_align,
         color=terminal.has_color(reading.color),
         width=terminal.width(reading.width),
+        is_kernel=is_kernel,
     )
 
 

@@ -83,7 +83,7 @@ def show(
 
     how = randomisation(randomising, (input,))
     listing = list_structs(input, names, read_options(flags, reading, texts=texts), how)
-    options = show_options(placement, reading, expand)
+    options = show_options(placement, reading, expand, listing.is_kernel)
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)
     print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)

@@ -110,6 +110,13 @@ def kmalloc_class(size: int, smallest: int) -> int:
     return next((class_ for class_ in odd if power // 2 < size <= class_ < power), power)
 
 
+def class_name(size: int) -> str:
+    """Return the name of a kmalloc class of some bytes in /proc/slabinfo; larger blocks are pages."""
+    if size > LARGEST_CLASS:
+        return f"{size} bytes of pages"
+    return f"kmalloc-{size // 1024}k" if size >= 1024 else f"kmalloc-{size}"
+
+
 def _on_lines(storage: Storage, request: AllocationRequest) -> Blocks:
     align = max(request.align, request.min_align or request.target.min_align, request.target.line_size)
     why = "the rule file says that objects start on a line"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from layoutlint.geometry import slab_pages
-from layoutlint.geometry.allocators import LARGEST_CLASS, kmalloc_class
+from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.slab_pages import LARGEST_ORDER, MOST_CPUS, Slab
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_at_most
@@ -200,17 +200,10 @@ def _judge_class(most: int, context: Context) -> tuple[str, str]:
     class_ = kmalloc_class(size, context.allocation_request.smallest_class)
     text = f"{count} of them {size}, " if count > 1 else ""
     if class_ <= most:
-        return f"{text}{_class_name(class_)}, {class_ - size} left", ""
+        return f"{text}{class_name(class_)}, {class_ - size} left", ""
     over = size - most
-    text += f"{_class_name(class_)}, {over} more than {_class_name(most)} holds"
+    text += f"{class_name(class_)}, {over} more than {class_name(most)} holds"
     return text, f"take away at least {-(-over // count)} bytes"
-
-
-def _class_name(class_: int) -> str:
-    """Return the name of a kmalloc class in /proc/slabinfo; larger blocks are pages."""
-    if class_ > LARGEST_CLASS:
-        return f"{class_} bytes of pages"
-    return f"kmalloc-{class_ // 1024}k" if class_ >= 1024 else f"kmalloc-{class_}"
 
 
 def _describe_slab(slab: Slab) -> str:

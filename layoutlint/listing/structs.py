@@ -24,6 +24,8 @@ class StructListing(Record, frozen=True):
     structs: tuple[Struct, ...]
     troubles: tuple[str, ...]
     notes: tuple[str, ...]
+    is_kernel: bool = False
+    """Whether an input is a Linux kernel, whose objects can come from kmalloc."""
 
 
 def list_structs(
@@ -67,7 +69,8 @@ def list_structs(
         ]
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
-    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes)
+    is_kernel = any(reading.is_kernel for reading in readings)
+    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes, is_kernel)
 
 
 def _randomise(

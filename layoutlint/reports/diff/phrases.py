@@ -10,7 +10,7 @@ from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
-from layoutlint.geometry.allocators import LARGEST_CLASS
+from layoutlint.geometry.allocators import LARGEST_CLASS, class_name
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import allocation_request
 from layoutlint.geometry.room import kmalloc_room
@@ -105,7 +105,7 @@ def allocation(change: LayoutChange) -> str:
     if any(layout.open_end is not None or not 0 < layout.size <= LARGEST_CLASS for layout in layouts):
         return ""
     rooms = [kmalloc_room(allocation_request(layout)) for layout in layouts]
-    classes = [f"kmalloc-{room.size}" for room in rooms]
+    classes = [class_name(room.size) for room in rooms]
     moved = classes[0] if classes[0] == classes[1] else f"{classes[0]} -> {classes[1]}"
     return f"if allocated by kmalloc: {moved}, {quantity(rooms[1].left, 'byte')} left"
 

@@ -20,11 +20,12 @@ _PIECE = 256
 
 _KEYS = (
     "name", "aggregate", "size", "align", "align_possible", "align_basis", "align_suggested", "padding",
+    "free_on_line",
     "file", "line", "origin", "files", "aliases", "problem", "randomised",
 )  # fmt: skip
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
-_NO_FIGURES = ("null", "null", "[]", "null", "null", "null")
-"""Size, alignments and padding of a struct whose layout is unreliable."""
+_NO_FIGURES = ("null", "null", "[]", "null", "null", "null", "null")
+"""Size, alignments, padding and room of a struct whose layout is unreliable."""
 _STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s}'
 
 # One encoder: `json.dumps` with an option builds one for every call.
@@ -81,13 +82,14 @@ def _randomisation(how: Randomisation) -> str:
 def _figures(struct: Struct, layout: Layout | None) -> tuple[object, ...]:
     if layout is None:
         align = _number(struct.align)
-        return "null", align, "[]" if struct.align is None else f"[{align}]", "null", "null", "null"
+        return "null", align, "[]" if struct.align is None else f"[{align}]", "null", "null", "null", "null"
     possible, padding = list(layout.alignments), layout.bit_padding // 8
+    free: object = "null" if layout.open_end else -layout.size % struct.target.line_size
     if len(possible) == 1:
-        return layout.size, possible[0], possible, _text(layout.align.basis), "null", padding
+        return layout.size, possible[0], possible, _text(layout.align.basis), "null", padding, free
     suggested = layout.suggested_align
     likely = suggested.value if suggested else "null"
-    return layout.size, "null", possible, "null", likely, padding
+    return layout.size, "null", possible, "null", likely, padding, free
 
 
 def _lines(objects: Iterable[str]) -> str:

@@ -20,6 +20,8 @@ class ShowOptions(Record, frozen=True):
     min_align: int | None = None
     color: bool = False
     width: int = 100
+    is_kernel: bool = False
+    """Whether objects can come from Linux's kmalloc."""
 
 
 ShowFormat: TypeAlias = "Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]"

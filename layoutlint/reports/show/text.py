@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.geometry import placement
+from layoutlint.geometry import placement, room
+from layoutlint.geometry.allocators import LARGEST_CLASS, class_name
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
@@ -40,6 +41,8 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     layout = Layout(struct)
     placements = placement.placements(layout, options.line_size, options.min_align)
     yield line(f"  {_size(layout, placements.line_size)}")
+    if layout.open_end is None and layout.size:
+        yield from paragraph("  ", _room(layout, placements.line_size, options), options.width)
     yield from paragraph("  ", _starts(placements), options.width)
     if len(layout.alignments) > 1:
         yield from paragraph("  ", _alignments(layout), options.width)
@@ -57,6 +60,16 @@ def _size(layout: Layout, line_size: int) -> str:
     if layout.bit_padding >= 8:
         words.append(f"{quantity(layout.bit_padding // 8, 'byte')} of padding")
     return ", ".join(words)
+
+
+def _room(layout: Layout, line_size: int, options: ShowOptions) -> str:
+    """Return how many bytes a struct can grow before it takes another line, or a larger block of kmalloc."""
+    free = room.line_room(layout.size, line_size).left
+    words = f"{quantity(free, 'byte')} free on its last line"
+    if not options.is_kernel or layout.size > LARGEST_CLASS:
+        return words
+    block = room.kmalloc_room(placement.allocation_request(layout, options.min_align))
+    return f"{words}; {block.left} in {class_name(block.size)}, if it comes from there"
 
 
 def _alignments(layout: Layout) -> str:
