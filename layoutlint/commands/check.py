@@ -203,7 +203,10 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     if own.staged and standard_input.WORD in inputs:
         raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
     if own.staged and judging.matrix_path is not None:
-        raise click.UsageError("--staged chooses the inputs, and the builds of --matrix name their own")
+        raise click.UsageError(
+            "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
+            "`layoutlint-tree` for them"
+        )
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
     formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}

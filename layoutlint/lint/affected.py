@@ -179,8 +179,10 @@ class _Search(Record, dict=True):
         """Return the reason for a struct that no file defines; None if the change has no part in that."""
         removed: list[str] = []
         for difference, rules in zip(self.change.differences, self.changed_rules, strict=True):
-            file = None if rule in rules else _removed_definer(difference, rule.struct)
-            if file is None and rule not in rules:
+            # A file that only the command line names, as `--all-files` of pre-commit does, has no new rules.
+            is_new = rule in rules and os.path.abspath(rule.source.file) not in difference.named
+            file = None if is_new else _removed_definer(difference, rule.struct)
+            if file is None and not is_new:
                 return None
             removed += [] if file is None else [file]
         if removed:

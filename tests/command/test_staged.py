@@ -153,6 +153,15 @@ def test_names_count_as_changed(project):  # noqa: F811
     assert staged(project, "layoutlint.toml")[0] == 1
 
 
+def test_all_files_do_not_make_rules_new(project):  # noqa: F811
+    """`pre-commit run --all-files` passes over rules on structs of other repositories; a commit that adds one does not."""
+    committed(project, {**BASE, "layoutlint.toml": WITH_R})
+    names = ["layoutlint.toml", "q.h", "base.h"]
+    assert staged(project, *names)[0] == 0
+    change(project, {"layoutlint.toml": WITH_R.replace("r-apart", "r-apart-2")})
+    assert staged(project, *names)[0] == 3
+
+
 def test_files_that_a_filter_of_pre_commit_leaves_out(project):  # noqa: F811
     committed(project, {**BASE, "layoutlint.toml": WITH_R, "r.h": BROKEN_R})
     change(project, {"r.h": BROKEN_R + "\n", "base.h": PAD + "\n"})
