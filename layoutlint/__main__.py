@@ -40,9 +40,20 @@ def main() -> None:
 def _complain(error: BaseException) -> None:
     try:
         cause = ascii(str(error))[1:-1]
-        os.write(2, f"layoutlint: cannot run: {type(error).__name__}: {cause}\n".encode())
+        os.write(2, f"layoutlint: cannot run: {type(error).__name__}: {cause}{_remedy(error)}\n".encode())
     except Exception:  # the status remains
         return
+
+
+def _remedy(error: BaseException) -> str:
+    """Return what mends an error if compiled modules of other sources can be its cause."""
+    try:
+        from layoutlint.commands import version
+
+        text = version.remedy(error)
+    except Exception:  # it can be what cannot be imported
+        return ""
+    return f"; {text}" if text else ""
 
 
 def _exit_at_once(status: int) -> None:

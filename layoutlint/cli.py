@@ -135,7 +135,7 @@ def app() -> None:
     for headers and sources follow `--`.
 
     Exit status: 0 nothing broken, 1 findings, 2 bad usage or rule file, 3 something could not be judged,
-    4 an internal error.
+    4 an internal error, 130 interrupted, 141 closed output.
     """
 
 
@@ -220,7 +220,11 @@ def _internal(error: Exception) -> NoReturn:
         import traceback
 
         traceback.print_exc()
+    from layoutlint.commands import version
+
     message = f"internal error: {type(error).__name__}: {error} (LAYOUTLINT_DEBUG=1 shows where)"
+    if remedy := version.remedy(error):
+        message = f"{remedy} ({type(error).__name__}: {error})"
     _fail(message, EXIT_INTERNAL)
 
 

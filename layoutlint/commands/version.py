@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.machinery import ExtensionFileLoader, PathFinder
 from pathlib import Path
 
+_REBUILD = "python setup.py build_ext --inplace"
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -16,6 +17,51 @@ def state(package: Path = _PACKAGE) -> str:
     if states == {True, False}:
         return "partly compiled"
     return "compiled" if states == {True} else "interpreted"
+
+
+def stale_modules(checkout: Path = _PACKAGE.parent) -> list[str]:
+    """Return the modules of a checkout that are compiled from other sources than those beside them.
+
+    `setup.py` writes a digest of the sources into each compiled module.
+    """
+    declarations = sorted(path.relative_to(checkout) for path in (checkout / "layoutlint").rglob("*.pxd"))
+    stale = []
+    for declaration in declarations:
+        source = declaration.with_suffix(".py")
+        spec = PathFinder.find_spec(source.stem, [str((checkout / source).parent)])
+        if spec is None or spec.origin is None or not isinstance(spec.loader, ExtensionFileLoader):
+            continue
+        mark = _mark(checkout, (source, *declarations, Path("setup.py")))
+        if mark not in Path(spec.origin).read_bytes():
+            stale.append(str(source))
+    return stale
+
+
+def _mark(checkout: Path, sources: Iterable[Path]) -> bytes:
+    """Return what `mark` of setup.py returns."""
+    from hashlib import sha256
+
+    digest = sha256()
+    for source in sources:
+        content = (checkout / source).read_bytes()
+        digest.update(b"%s %d\n" % (source.as_posix().encode(), len(content)))
+        digest.update(content)
+    return b"layoutlint-source:" + digest.hexdigest().encode()
+
+
+def remedy(error: BaseException) -> str:
+    """Return what mends an error that compiled modules of other sources can cause; empty without such."""
+    if not isinstance(error, (ImportError, AttributeError, TypeError)):
+        return ""
+    try:
+        stale = stale_modules()
+    except OSError:  # no checkout
+        return ""
+    if not stale:
+        return ""
+    from layoutlint.phrases import first_few, quantity
+
+    return f"{quantity(len(stale), 'compiled module')} of other sources: {first_few(stale)}; run `{_REBUILD}`"
 
 
 def _modules(package: Path) -> Iterator[tuple[str, str]]:

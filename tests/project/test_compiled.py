@@ -7,6 +7,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -53,6 +54,39 @@ def test_no_compiled_module_is_of_an_older_source(module: Path, sources: tuple[P
     beside = [ROOT / module.with_suffix(suffix) for suffix in EXTENSION_SUFFIXES]
     stale = [path.name for path in beside if path.exists() and SETUP["mark"](*sources).encode() not in path.read_bytes()]
     assert not stale, f"{module} changed since it was compiled: python setup.py build_ext --inplace"
+
+
+def test_modules_of_other_sources_are_named(tmp_path: Path, monkeypatch):
+    """As after `git pull` without `build_ext`."""
+    if version.state() != "compiled":
+        pytest.skip("nothing is compiled here")
+    shutil.copytree(ROOT / "layoutlint", tmp_path / "layoutlint", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    assert version.stale_modules(tmp_path) == []
+    module = MODULES[0]
+    with (tmp_path / module).open("a") as file:
+        file.write("# changed\n")
+    assert version.stale_modules(tmp_path) == [str(module)]
+    monkeypatch.setattr(version, "stale_modules", partial(version.stale_modules, tmp_path))
+    said = f"1 compiled module of other sources: {module.name}; run `python setup.py build_ext --inplace`"
+    assert version.remedy(ImportError("cannot import name 'x'")) == said
+    assert version.remedy(ValueError("x")) == ""
+    (tmp_path / "setup.py").unlink()  # an installation
+    assert version.remedy(ImportError("cannot import name 'x'")) == ""
+
+
+def test_a_name_that_an_older_module_lacks(tmp_path: Path):
+    if version.state() != "compiled":
+        pytest.skip("nothing is compiled here")
+    shutil.copytree(ROOT / "layoutlint", tmp_path / "layoutlint", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    reader = tmp_path / "layoutlint/readers/dispatch.py"
+    reader.write_text(reader.read_text() + "from layoutlint.readers.dwarf.format.cursor import a_new_name\n")
+    cursor = tmp_path / "layoutlint/readers/dwarf/format/cursor.py"
+    cursor.write_text(cursor.read_text() + "a_new_name = 1\n")
+    ended = run(*CHECK, PYTHONPATH=str(tmp_path), PYTHONSAFEPATH="1")
+    assert (ended.returncode, "compiled module of other sources: cursor.py; run `python setup.py" in ended.stderr) == (4, True), ended
 
 
 def test_all_modules_are_compiled_or_none_is():
