@@ -113,8 +113,7 @@ def _unreliable_structs(judged: JudgedInput, rules: list[Rule], selection: Selec
     if not any(rule.guess for rule in rules):
         return
     selected = [struct for struct in judged.reading.structs if selection.has(struct)]
-    # A union whose members a compiler omits (readers/losses.py) has nothing that guesses could judge.
-    unreliable = [s for s in selected if s.problem is not None and (s.fields or s.aggregate == "struct")]
+    unreliable = [s for s in selected if s.problem is not None and not s.omits_members]
     if unreliable:
         names = frozenset(struct.name for struct in unreliable)
         yield Omission(_why_unreliable(unreliable, len(selected)), names)

@@ -94,6 +94,8 @@ def _judge_pack(
         structs = [
             s for s in structs if not (_is_declaration(s) and (skips_declarations or s.name in defined))
         ]
+        if rule.guess:
+            structs = [struct for struct in structs if not struct.omits_members]
         definitions = Counter(s.name for s in structs)
         for struct in structs:
             has_namesakes = definitions[struct.name] > 1

@@ -196,6 +196,11 @@ class Struct(Record, frozen=True):
     """The alignments that it can have, as their sum, if more is known than its fields show; else 0. If
     nothing is unstated, its fields show nothing."""
 
+    @property
+    def omits_members(self) -> bool:
+        """Whether it is a union whose members a compiler omits (readers/losses.py): guesses need members."""
+        return self.aggregate == "union" and self.problem is not None and not self.fields
+
     def matches(self, name: str) -> bool:
         """Return whether a tag, typedef or fnmatch pattern refers to this struct."""
         return fnmatchcase(self.name, name) or name in self.aliases

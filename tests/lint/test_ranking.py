@@ -274,3 +274,17 @@ def test_what_code_changes_only_together_is_not_noted(tmp_path, form, apart, is_
         arguments = (made(tmp_path / "a.o", "gcc", "-g", "-c", str(tmp_path / "a.c")), *sources)
     found = notes(told(*arguments, "--pack", "generic"))
     assert bool(found) is (is_noted or form == "program")
+
+
+@pytest.mark.parametrize("reader", ["dwarf", "btf"])
+def test_transparent_unions_are_no_structs_that_could_not_be_judged(tmp_path, reader):
+    """GCC omits the members of <sys/socket.h>'s __SOCKADDR_ARG."""
+    union = "typedef union { int *one; long *two; } either_t __attribute__((transparent_union));\n"
+    (tmp_path / "x.c").write_text(f"{union}struct q {{ either_t a; long b; }} q;\nvoid f(either_t a) {{ q.a = a; }}\n")
+    subprocess.run([need("gcc"), "-g", "-c", "x.c"], cwd=tmp_path, check=True)
+    if reader == "btf":
+        subprocess.run([need("pahole"), "-J", "x.o"], cwd=tmp_path, check=True)
+    ended = run("check", "x.o", "--pack", "generic", "--reader", reader, "--format", "json", cwd=tmp_path)
+    coverage = json.loads(ended.stdout)["coverage"]
+    assert coverage["guessed"] == ["generic: 0 notes on 0 structs with fields that it judges"]
+    assert (ended.returncode, coverage["not_covered"]) == (0, [])
