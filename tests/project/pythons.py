@@ -96,10 +96,10 @@ def runner(target: Target, found: list[Interpreter], scratch: Path) -> Interpret
         kernels.unpack(DEBIAN[target.version], (*parts, *LIBRARIES), root, ARCHITECTURES[target.machine])
     except kernels.Unavailable as error:
         raise Missing(f"no CPython {target.version} for {target.machine}: {error}") from error
-    interpreter = ask((*emulator, *_loaded(root / f"usr/bin/python{target.version}", root, target.machine)))
-    if interpreter is None or interpreter.target != target:
+    unpacked = ask((*emulator, *_loaded(root / f"usr/bin/python{target.version}", root, target.machine)))
+    if unpacked is None or unpacked.target != target:
         raise Missing(f"Debian's CPython {target.version} for {target.machine} does not run here")
-    return interpreter
+    return unpacked
 
 
 def _emulator(machine: str) -> tuple[str, ...]:

@@ -134,6 +134,6 @@ def try_sdist(sdist: Path, interpreter: Interpreter, scratch: Path) -> None:
     (root,) = (scratch / "unpacked").iterdir()
     run(*interpreter.command, "-m", "venv", scratch / "venv")
     python = scratch / "venv/bin/python"
-    run(python, "-m", "pip", "install", "-q", f"{root}[test]", LAYOUTLINT_COMPILE="never")
+    run(python, "-m", "pip", "install", "-q", "-e", f"{root}[test]", LAYOUTLINT_COMPILE="never")
     result = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SDIST_TESTS, cwd=root, LAYOUTLINT_OFFLINE="1")
     print(f"{sdist.name}: {' '.join(SDIST_TESTS)}: {result.strip().splitlines()[-1]}", flush=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
 import sysconfig
 import tarfile
+import zipfile
 from contextlib import chdir
 from pathlib import Path
 
@@ -195,3 +197,60 @@ def test_a_wheel_that_no_python_runs_says_why(monkeypatch: pytest.MonkeyPatch, t
     for version, machine, reason in reasons:
         with pytest.raises(Missing, match=reason):
             pythons.runner(Target(version, machine), [], tmp_path)
+
+
+FAKE = """
+import sys
+def main():
+    print("layoutlint 0.1.0 (DWARF scanner: compiled)") if "--version" in sys.argv else None
+    sys.exit(0 if "--version" in sys.argv else {"ring.h": 1, "ring.o": 1, "ring-fixed.h": 0, "ring-fixed.o": FIXED}[sys.argv[-1]])
+if __name__ == "__main__":
+    main()
+"""
+
+
+def fake_wheel(folder: Path, fixed: str = "0") -> Path:
+    """Write a wheel whose command does what try_wheel expects, if `fixed` is 0."""
+    info = "layoutlint-0.1.0.dist-info"
+    files = {
+        "layoutlint/__init__.py": "",
+        "layoutlint/__main__.py": FAKE.replace("FIXED", fixed),
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: layoutlint\nVersion: 0.1.0\n",
+        f"{info}/WHEEL": PURE,
+        f"{info}/entry_points.txt": "[console_scripts]\nlayoutlint = layoutlint.__main__:main\n",
+        f"{info}/RECORD": "",
+    }
+    wheel = folder / "layoutlint-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+TRIED = [  # what the command says of itself, its exit status for ring-fixed.o, and the failure
+    ("compiled", "0", None),
+    ("interpreted", "0", r"\(DWARF scanner: compiled\): not interpreted"),
+    ("compiled", "3", "check ring-fixed.o: exit status 3, not 0"),
+]
+HERE = Target(sysconfig.get_python_version(), os.uname().machine)
+EMULATED = pythons.Interpreter(*HERE, ("/usr/bin/env", sys.executable), Path())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this Python has no pip")
+@pytest.mark.skipif(HERE not in release.wanted(""), reason="there are no wheels for this Python")
+@pytest.mark.parametrize(("state", "fixed", "fault"), TRIED)
+def test_a_wheel_that_does_not_do_what_it_should_is_found(state: str, fixed: str, fault: str | None, tmp_path: Path):
+    trial = (fake_wheel(tmp_path, fixed), EMULATED, state, tmp_path, tmp_path)
+    if fault is None:
+        release_checks.try_wheel(*trial)
+    else:
+        with pytest.raises(ReleaseError, match=fault):
+            release_checks.try_wheel(*trial)
+
+
+@pytest.mark.exhaustive
+def test_a_wheel_is_installed_without_a_compiler(tmp_path: Path):
+    interpreter = EMULATED._replace(command=(sys.executable,))
+    command, environment = release_checks.install(fake_wheel(tmp_path), interpreter, tmp_path, tmp_path / "venv")
+    assert "compiled" in run(*command, "--version", **environment)
+    assert [tool for tool in ("cc", "gcc", "clang", "c++") if shutil.which(tool, path=environment["PATH"])] == []
