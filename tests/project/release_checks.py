@@ -8,7 +8,9 @@ import shutil
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 
 from tests.project.pythons import Interpreter
@@ -69,10 +71,23 @@ def check_wheel(wheel: Path, target: Target, modules: int) -> None:
 
 
 def download(wheel: Path, target: Target, into: Path) -> Path:
-    """Put a wheel and those of the libraries it needs into a folder; raises ReleaseError if one has none for a target."""
+    """Put the wheels of the libraries that a wheel needs into a folder; raises ReleaseError if one has none for a target."""
     pip = (sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--dest", into)
-    run(*pip, *_platform(target), wheel)
+    run(*pip, *_platform(target), *requirements(wheel, target))
     return into
+
+
+def requirements(wheel: Path, target: Target) -> list[str]:
+    """Return what a wheel needs on a target. pip evaluates the conditions for the Python that runs it instead."""
+    from packaging.requirements import Requirement
+
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = message_from_bytes(archive.read(name))
+    environment = {"python_version": target.version, "python_full_version": f"{target.version}.0", "extra": ""}
+    environment |= {"platform_machine": target.machine, "sys_platform": "linux", "platform_system": "Linux"}
+    needed = (Requirement(line) for line in metadata.get_all("Requires-Dist", []))
+    return [f"{each.name}{each.specifier}" for each in needed if not each.marker or each.marker.evaluate(environment)]
 
 
 def _platform(target: Target) -> tuple[str, ...]:
@@ -119,7 +134,8 @@ def install(wheel: Path, interpreter: Interpreter, house: Path, root: Path) -> t
     # pip would start processes of an emulated Python, which only binfmt_misc can: this one's installs for it.
     environment = {"PATH": f"{root}/none", "PYTHONPATH": str(root)}
     target = _platform(interpreter.target)
-    run(sys.executable, "-m", "pip", "install", *local, *target, "--target", root, wheel, PYTHONPATH="")
+    files = (wheel, *sorted(house.glob("*.whl")))
+    run(sys.executable, "-m", "pip", "install", "--no-deps", *local, *target, "--target", root, *files)
     return (*interpreter.command, "-m", "layoutlint"), environment
 
 

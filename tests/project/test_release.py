@@ -209,13 +209,13 @@ if __name__ == "__main__":
 """
 
 
-def fake_wheel(folder: Path, fixed: str = "0") -> Path:
+def fake_wheel(folder: Path, fixed: str = "0", needs: tuple[str, ...] = ()) -> Path:
     """Write a wheel whose command does what try_wheel expects, if `fixed` is 0."""
     info = "layoutlint-0.1.0.dist-info"
     files = {
         "layoutlint/__init__.py": "",
         "layoutlint/__main__.py": FAKE.replace("FIXED", fixed),
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: layoutlint\nVersion: 0.1.0\n",
+        f"{info}/METADATA": "\n".join(("Metadata-Version: 2.1\nName: layoutlint\nVersion: 0.1.0", *needs, "")),
         f"{info}/WHEEL": PURE,
         f"{info}/entry_points.txt": "[console_scripts]\nlayoutlint = layoutlint.__main__:main\n",
         f"{info}/RECORD": "",
@@ -225,6 +225,13 @@ def fake_wheel(folder: Path, fixed: str = "0") -> Path:
         for name, text in files.items():
             archive.writestr(name, text)
     return wheel
+
+
+def test_what_a_wheel_needs_is_that_of_its_python(tmp_path: Path):
+    lines = ('a>=1; python_version < "3.14"', "b<3,>=2", 'c; platform_machine == "aarch64"', 'd; extra == "test"')
+    wheel = fake_wheel(tmp_path, needs=tuple(f"Requires-Dist: {line}" for line in lines))
+    needed = {target: release_checks.requirements(wheel, Target(*target)) for target in (("3.13", "x86_64"), ("3.14", "aarch64"))}
+    assert needed == {("3.13", "x86_64"): ["a>=1", "b<3,>=2"], ("3.14", "aarch64"): ["b<3,>=2", "c"]}
 
 
 TRIED = [  # what the command says of itself, its exit status for ring-fixed.o, and the failure
@@ -240,7 +247,7 @@ EMULATED = pythons.Interpreter(*HERE, ("/usr/bin/env", sys.executable), Path())
 @pytest.mark.skipif(HERE not in release.wanted(""), reason="there are no wheels for this Python")
 @pytest.mark.parametrize(("state", "fixed", "fault"), TRIED)
 def test_a_wheel_that_does_not_do_what_it_should_is_found(state: str, fixed: str, fault: str | None, tmp_path: Path):
-    trial = (fake_wheel(tmp_path, fixed), EMULATED, state, tmp_path, tmp_path)
+    trial = (fake_wheel(tmp_path, fixed), EMULATED, state, tmp_path / "house", tmp_path)
     if fault is None:
         release_checks.try_wheel(*trial)
     else:
@@ -251,6 +258,6 @@ def test_a_wheel_that_does_not_do_what_it_should_is_found(state: str, fixed: str
 @pytest.mark.exhaustive
 def test_a_wheel_is_installed_without_a_compiler(tmp_path: Path):
     interpreter = EMULATED._replace(command=(sys.executable,))
-    command, environment = release_checks.install(fake_wheel(tmp_path), interpreter, tmp_path, tmp_path / "venv")
+    command, environment = release_checks.install(fake_wheel(tmp_path), interpreter, tmp_path / "house", tmp_path / "venv")
     assert "compiled" in run(*command, "--version", **environment)
     assert [tool for tool in ("cc", "gcc", "clang", "c++") if shutil.which(tool, path=environment["PATH"])] == []
