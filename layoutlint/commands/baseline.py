@@ -112,7 +112,8 @@ def _change(path: str, arguments: Arguments, change: _Change, must_exist: bool =
         old = baseline_file.parse(text, path)
     elif files.is_file(path) and not baseline_file.is_baseline(path):
         raise UsageError(f"cannot write {path}: it exists, and is not a baseline")
-    report, options = judging.judge(arguments, judging.base_policy(arguments))
+    judged = judging.judge(arguments, judging.base_policy(arguments))
+    report, options = judged.report, judged.options
     new = change(report, old, options)
     if must_exist and baseline_file.read_text(path) != text:
         raise UsageError(f"{path} was changed during the run; run this again")

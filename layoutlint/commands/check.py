@@ -26,6 +26,7 @@ from layoutlint.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from layoutlint.commands.judging import Judged
     from layoutlint.judgement.finding import Report
     from layoutlint.reports.check.diagnostics import Repository
 
@@ -42,6 +43,7 @@ class CheckOptions(NamedTuple):
     fail_on: str
     guesses: int
     staged: bool
+    since: str | None
     baseline: str | None
     quiet: bool
     verbose: bool
@@ -79,6 +81,11 @@ class CheckOptions(NamedTuple):
     help="Judge what the staged change of a git repository can affect (for pre-commit).",
 )
 @click.option(
+    "--since",
+    metavar="REV",
+    help="Judge what changes since REV can affect, and fail only for findings that are new or worse.",
+)
+@click.option(
     "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Print all drawings, evidence and lists.")
@@ -99,7 +106,8 @@ def check(
     """Judge the structs of INPUT by rules."""
     from layoutlint.commands import terminal
 
-    if not inputs and judging.matrix_path is None and not own.staged:
+    is_change = own.staged or own.since is not None
+    if not inputs and judging.matrix_path is None and not is_change:
         raise click.MissingParameter(
             ctx=click.get_current_context(), param_type="argument", param_hint="'INPUT...'"
         )
@@ -110,7 +118,7 @@ def check(
     inputs, texts = standard_input.take_text(inputs, judging.rule_paths)
     arguments = Arguments(flags, inputs, texts, judging, randomising, placement, reading)
     memory = None
-    depends_on_git = own.staged or judging.policy_from is not None
+    depends_on_git = is_change or judging.policy_from is not None
     if replay.is_on(reading.no_cache) and not files and not depends_on_git:
         memory = replay.memory_for("check", reading.color, reading.width, own, *_deciding(arguments))
     kept = None if memory is None else replay.recall(memory)
@@ -137,7 +145,9 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
     _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline,))))
     policy = judging.base_policy(arguments)
-    scope = Scope(own.fail_on, own.guesses, own.staged)
+    scope = Scope(own.fail_on, own.guesses, own.staged, own.since)
+    if own.since is not None:
+        return _compared_with(own.since, judging.judge(arguments, policy, scope))
     if own.baseline is None:
         return judging.judge(arguments, policy, scope).report
     from layoutlint.intent.toml import baseline_file
@@ -149,6 +159,19 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
 
     judged = judging.judge(arguments, policy, scope)
     return baseline.apply(judged.report, entries, own.baseline, judged.options)
+
+
+def _compared_with(revision: str, judged: Judged) -> Report:
+    """Return a report in which the findings of a base revision are known. Raises UsageError and ReadError."""
+    from layoutlint.intent import change
+    from layoutlint.lint import baseline, since
+
+    (difference,) = change.since(revision).differences
+    if difference.parent is None or not judged.inputs:
+        return judged.report
+    base = since.BaseRun(judged.inputs, judged.packs, judged.kernel_packs, judged.options)
+    entries = since.accepted_entries(difference.parent, base)
+    return baseline.apply(judged.report, entries, revision, judged.options)
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
@@ -202,6 +225,8 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     """Raise UsageError for options that contradict each other, or have no effect."""
     if own.staged and standard_input.WORD in inputs:
         raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
+    if own.since is not None:
+        _refuse_beside_since(own, judging, inputs)
     if own.staged and judging.matrix_path is not None:
         raise click.UsageError(
             "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
@@ -213,6 +238,19 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
         if is_given and "text" not in formats:
             raise click.UsageError(f"{option} is for --format text")
+
+
+def _refuse_beside_since(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:
+    """Raise UsageError for options that contradict --since."""
+    others = {
+        "--staged": own.staged,
+        "--baseline": own.baseline is not None,
+        "--matrix": judging.matrix_path is not None,
+        "`-`": standard_input.WORD in inputs,
+    }
+    for option, is_given in others.items():
+        if is_given:
+            raise click.UsageError(f"--since compares with a revision; {option} cannot be given with it")
 
 
 def _refuse_outputs(files: list[tuple[str, str]], read_paths: Iterable[str]) -> None:

@@ -77,6 +77,13 @@ class Scope(NamedTuple):
     fail_on: str = "at-risk"
     guesses: int = 0
     staged: bool = False
+    since: str | None = None
+    """The revision since which changes count."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether only what a change can affect is judged."""
+        return self.staged or self.since is not None
 
 
 class Judged(NamedTuple):
@@ -84,6 +91,9 @@ class Judged(NamedTuple):
 
     report: Report
     options: Options
+    inputs: tuple[str, ...]
+    packs: tuple[Pack, ...]
+    kernel_packs: tuple[Pack, ...]
 
 
 _OPTIONS = (
@@ -140,7 +150,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
 
     inputs, own, scope = arguments.inputs, arguments.judging, scope or Scope()
     builds = _builds(own.matrix_path, inputs, policy)
-    if own.comments and not scope.staged:
+    if own.comments and not scope.is_change:
         _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
@@ -148,13 +158,15 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
-    if scope.staged:
-        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options)
+    if scope.is_change:
+        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options, scope.since)
     if not builds:
-        return Judged(run.check(inputs, packs, kernel_packs, options), options)
-    from layoutlint.lint import matrix
+        report = run.check(inputs, packs, kernel_packs, options)
+    else:
+        from layoutlint.lint import matrix
 
-    return Judged(matrix.check(builds, packs, kernel_packs, options), options)
+        report = matrix.check(builds, packs, kernel_packs, options)
+    return Judged(report, options, inputs, packs, kernel_packs)
 
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
@@ -175,7 +187,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         unused=own.unused,
         guesses=scope.guesses,
         read=read_options(flags, reading, own.sources, policy, texts),
-        randomised=randomisation(randomising, inputs or (os.curdir,) * scope.staged, needs_seed=False),
+        randomised=randomisation(randomising, inputs or (os.curdir,) * scope.is_change, needs_seed=False),
         kernel=kernel_version(randomising),
         suppressions=not own.no_suppressions,
         policy=policy,
@@ -209,15 +221,23 @@ def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> Non
 
 
 def _affected(
-    names: tuple[str, ...], packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
+    names: tuple[str, ...],
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: Options,
+    since: str | None,
 ) -> tuple[tuple[str, ...], tuple[Pack, ...], tuple[Pack, ...], Options]:
-    """Return inputs, packs and options for what the staged change affects; raises UsageError, ReadError."""
+    """Return inputs, packs and options for what a change affects: the staged one, or all since a revision.
+
+    Raises UsageError and ReadError.
+    """
     from layoutlint.intent import change
     from layoutlint.lint import affected
     from layoutlint.model.record import replace
 
     own_names = affected.split_names(names)
-    result = affected.find(change.staged(), own_names, packs, kernel_packs, options)
+    changed = change.staged() if since is None else change.since(since)
+    result = affected.find(changed, own_names, packs, kernel_packs, options)
     return result.inputs, result.packs, result.kernel_packs, replace(options, change=result.scope)
 
 

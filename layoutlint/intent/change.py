@@ -107,6 +107,18 @@ def staged() -> Change:
     return Change(top, differences or (Difference(None, tracked),), tracked)
 
 
+def since(revision: str) -> Change:
+    """Return what the index changes since a revision: since the last commit that it shares with HEAD.
+
+    Raises UsageError.
+    """
+    base = git.commit(revision, "--since")
+    forked = git.fork_point(base.top, base.id, "HEAD")
+    parent = replace(base if forked is None else forked[0], name=revision)
+    tracked = _absolute(base.top, git.tracked_paths(base.top))
+    return Change(base.top, (Difference(parent, _absolute(base.top, git.staged_paths(parent))),), tracked)
+
+
 def _absolute(top: str, paths: Iterable[str]) -> frozenset[str]:
     return frozenset(os.path.join(top, path) for path in paths)
 

@@ -96,6 +96,12 @@ class _Search(Record, dict=True):
         """The rules that differ from each parent."""
         return tuple(map(self._changed_rules, self.change.differences))
 
+    @property
+    def changed_rule_ids(self) -> frozenset[str]:
+        """The ids of the rules that differ from every parent."""
+        differing = [frozenset(rule.id for rule in rules) for rules in self.changed_rules]
+        return frozenset[str].intersection(*differing) if differing else frozenset()
+
     def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
         ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))
         rules = (rule for pack in self.packs + self.kernel_packs for rule in pack.rules if rule.id in ids)
@@ -146,11 +152,12 @@ class _Search(Record, dict=True):
         unread = tuple(unread for part in parts for unread in part.unread)
         if self.names.whole and parts:
             inputs = (*self.names.whole, *filter(files.is_file, map(_shown, self._own_files())))
-            scope = ChangeScope(None, required, unread)
+            scope = ChangeScope(None, required, unread, self.changed_rule_ids)
             return Affected(inputs, self.packs, self.kernel_packs, scope)
         inputs = tuple(dict.fromkeys(_shown(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
-        return Affected(inputs, packs + added, kernel_packs, ChangeScope(structs, required, unread))
+        scope = ChangeScope(structs, required, unread, self.changed_rule_ids)
+        return Affected(inputs, packs + added, kernel_packs, scope)
 
     def _own_files(self) -> list[str]:
         return sorted(path for path in self.names.changed if path.endswith(C_SUFFIXES))

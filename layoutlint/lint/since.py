@@ -1,0 +1,82 @@
+"""The findings of a base revision: what was there before a change does not fail it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+
+from layoutlint.comparison.acceptance import Entry
+from layoutlint.errors import ReadError, UsageError
+from layoutlint.intent import exported_tree
+from layoutlint.intent.git import Commit
+from layoutlint.judgement.rule import Pack
+from layoutlint.lint import baseline, run
+from layoutlint.lint.options import Options
+from layoutlint.model.reading import no_progress
+from layoutlint.model.record import Record, replace
+from layoutlint.readers.clang.kernel.tree import enclosing_tree
+from layoutlint.readers.processes.child import Lost
+from layoutlint.readers.processes.pool import run_in_child
+
+
+class BaseRun(Record, frozen=True):
+    """What is judged in a base revision."""
+
+    inputs: tuple[str, ...]
+    """Relative to the working folder."""
+    packs: tuple[Pack, ...]
+    kernel_packs: tuple[Pack, ...]
+    options: Options
+
+
+def accepted_entries(commit: Commit, base: BaseRun) -> tuple[Entry, ...]:
+    """Return the findings of the inputs in a commit, as a baseline accepts them.
+
+    Rules that the change adds, or makes judge otherwise, have none. Raises ReadError if the process that
+    reads the files of the commit dies, and UsageError if git fails.
+    """
+    change = base.options.change
+    inside = [path for path in base.inputs if not os.path.isabs(path)]
+    if not inside or change is None:
+        return ()
+    packs = tuple(_without_rules(pack, change.changed_rules) for pack in base.packs)
+    place = commit.path_in_tree(os.curdir) or os.curdir
+    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+        wanted = exported_tree.wanted_files(commit, place, packs + base.kernel_packs)
+        exported_tree.export(commit, root, wanted)
+        folder = os.path.join(root, place)
+        if not os.path.isdir(folder):
+            return ()
+        read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
+        options = replace(base.options, read=read, change=replace(change, required=()))
+        own = BaseRun(tuple(inside), packs, base.kernel_packs, options)
+        try:
+            return run_in_child(partial(_entries, folder=folder), own)
+        except Lost as lost:
+            raise ReadError(commit.name, f"the process that read it {lost.how}") from lost
+
+
+def _entries(base: BaseRun, folder: str) -> tuple[Entry, ...]:
+    os.chdir(folder)
+    paths = tuple(path for path in base.inputs if os.path.exists(path))
+    if not paths:
+        return ()
+    try:
+        report = run.check(paths, base.packs, base.kernel_packs, base.options)
+    except UsageError:  # no rule was there
+        return ()
+    return baseline.written(report, replace(base.options, allow_unknown=True))
+
+
+def _without_rules(pack: Pack, ids: frozenset[str]) -> Pack:
+    return replace(pack, rules=tuple(rule for rule in pack.rules if rule.id not in ids))
+
+
+def _flags(base: BaseRun) -> tuple[str, ...]:
+    """Return the compiler flags; a kernel that is built in place has its generated headers there."""
+    flags = base.options.read.flags
+    tree = enclosing_tree(os.path.join(os.getcwd(), "_"))
+    if tree is None or any(flag.startswith("O=") for flag in flags):
+        return flags
+    return (*flags, f"O={tree}")

@@ -1,0 +1,86 @@
+"""`check --since REV`: what changed since a revision is judged, and only what got worse fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import run
+from tests.harness.repository import commit, git, write
+
+RULE = '[[rule]]\nid = "{id}"\nstruct = "{struct}"\nkind = "separate"\nfields = [["a"], ["b"]]\nwhy = "w"\n'
+RULES = RULE.format(id="q-apart", struct="q")
+PAD = "struct pad { char bytes[%d]; };\n"
+Q = '#include "pad.h"\nstruct q {\n\tlong a;\n\tstruct pad pad;\n\tlong b;\n};\n'
+FAR, NEAR, NEARER, RISK = PAD % 64, PAD % 40, PAD % 8, PAD % 48
+BASE: dict[str, str | None] = {"layoutlint.toml": RULES, "pad.h": FAR, "q.h": Q}
+
+CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, list[str | None]]] = {
+    # before, the change, exit status, the states of the findings
+    "shrinks an embedded type": (BASE, {"pad.h": NEAR}, 1, ["new"]),
+    "shrinks one that is too small already": ({**BASE, "pad.h": NEAR}, {"pad.h": NEARER}, 1, ["worse"]),
+    "touches a struct that is at risk already": ({**BASE, "pad.h": NEAR}, {"q.h": Q.replace("long a;", "long a; /* a */")}, 0, ["known"]),
+    "moves a failing struct to other lines": ({**BASE, "pad.h": NEAR}, {"q.h": f"/* more */\n\n{Q}"}, 0, ["known"]),
+    "makes it better, not good": ({**BASE, "pad.h": NEAR}, {"pad.h": RISK}, 0, ["known"]),
+    "makes it good": ({**BASE, "pad.h": NEAR}, {"pad.h": FAR}, 0, []),
+    "adds a rule on what was there": ({**BASE, "pad.h": NEAR, "layoutlint.toml": ""}, {"layoutlint.toml": RULES}, 1, ["new"]),
+    "adds another rule": (
+        {**BASE, "pad.h": NEAR}, {"layoutlint.toml": RULES + RULE.format(id="again", struct="q"), "q.h": f"\n{Q}"}, 1, ["new", "known"]),
+    "adds a failing header": (
+        {**BASE, "layoutlint.toml": RULES + RULE.format(id="r", struct="r") + RULE.format(id="s", struct="s").replace("note", "note"), "s.h": "struct s { long a; char x[64]; long b; };\n", "r.h": "struct r { long a; char x[64]; long b; };\n"},
+        {"r.h": "struct r { long a; long b; };\n"}, 1, ["new"]),
+    "changes nothing that is judged": ({**BASE, "pad.h": NEAR}, {"README": "text\n"}, 0, []),
+    "deletes a ruled struct": (BASE, {"q.h": None}, 3, [None]),
+}  # fmt: skip
+
+
+def since(folder: Path, *words: str, cwd: Path | None = None):
+    done = run("check", "--since", *words, "--format", "json", cwd=cwd or folder)
+    report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": []}
+    return done.returncode, report, done.stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_changes(tmp_path, name):
+    before, change, status, states = CASES[name]
+    commit(tmp_path, "before", before)
+    commit(tmp_path, "change", change)
+    code, report, text = since(tmp_path, "HEAD~1")
+    found = [each["state"] for each in report["findings"] if each["severity"] != "note"]
+    assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
+
+
+def test_staged_changes_count_as_well(tmp_path):
+    commit(tmp_path, "before", BASE)
+    write(tmp_path, {"pad.h": NEAR})
+    git(tmp_path, "add", "-A")
+    assert since(tmp_path, "HEAD")[0] == 1
+
+
+def test_what_the_base_branch_got_meanwhile_is_no_change(tmp_path):
+    commit(tmp_path, "before", BASE)
+    git(tmp_path, "checkout", "-q", "-b", "mine")
+    commit(tmp_path, "mine", {"q.h": Q.replace("long a;", "long a; /* a */")})
+    git(tmp_path, "checkout", "-q", "main")
+    commit(tmp_path, "theirs", {"pad.h": NEARER})
+    git(tmp_path, "checkout", "-q", "mine")
+    assert since(tmp_path, "main")[0] == 0
+
+
+def test_from_a_folder_of_the_repository(tmp_path):
+    commit(tmp_path, "before", {"layoutlint.toml": RULES, "sub/pad.h": NEAR, "sub/q.h": Q})
+    commit(tmp_path, "change", {"sub/q.h": f"/* more */\n{Q}"})
+    code, report, _ = since(tmp_path, "HEAD~1", cwd=tmp_path / "sub")
+    assert (code, [each["state"] for each in report["findings"]]) == (0, ["known"])
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("gone",), "this repository has no such commit"), (("HEAD", "--staged"), "--staged cannot be given with it"),
+    (("HEAD", "--baseline", "b.toml"), "--baseline cannot be given with it"), (("HEAD", "--matrix", "m.toml"), "--matrix cannot be given"),
+])  # fmt: skip
+def test_what_is_refused(tmp_path, words, message):
+    commit(tmp_path, "before", BASE)
+    code, _, text = since(tmp_path, *words)
+    assert (code, message in text) == (2, True), text
