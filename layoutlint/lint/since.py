@@ -6,6 +6,7 @@ import os
 import tempfile
 from functools import partial
 
+from layoutlint import files
 from layoutlint.comparison.acceptance import Entry
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import exported_tree
@@ -46,7 +47,7 @@ def accepted_entries(commit: Commit, base: BaseRun) -> tuple[Entry, ...]:
         wanted = exported_tree.wanted_files(commit, place, packs + base.kernel_packs)
         exported_tree.export(commit, root, wanted)
         folder = os.path.join(root, place)
-        if not os.path.isdir(folder):
+        if not files.is_folder(folder):
             return ()
         read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
         options = replace(base.options, read=read, change=replace(change, required=()))
@@ -59,7 +60,7 @@ def accepted_entries(commit: Commit, base: BaseRun) -> tuple[Entry, ...]:
 
 def _entries(base: BaseRun, folder: str) -> tuple[Entry, ...]:
     os.chdir(folder)
-    paths = tuple(path for path in base.inputs if os.path.exists(path))
+    paths = tuple(path for path in base.inputs if files.exists(path))
     if not paths:
         return ()
     try:
