@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
+from time import strftime
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -137,8 +138,10 @@ def check(
 
 
 def _deciding(arguments: Arguments) -> Arguments:
-    """Return the command line without options on which the output does not depend."""
-    return arguments._replace(reading=arguments.reading._replace(jobs=None, progress=None, color=""))
+    """Return the command line without options on which the output does not depend, and with the day."""
+    judged = arguments.judging._replace(today=arguments.judging.today or strftime("%Y-%m-%d"))
+    reading = arguments.reading._replace(jobs=None, progress=None, color="")
+    return arguments._replace(judging=judged, reading=reading)
 
 
 def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:

@@ -44,6 +44,7 @@ class JudgingOptions(NamedTuple):
     unused: bool
     policy_from: str | None
     no_suppressions: bool
+    today: str | None
     ignore_missing: bool
     sources: tuple[str, ...]
 
@@ -96,6 +97,16 @@ class Judged(NamedTuple):
     kernel_packs: tuple[Pack, ...]
 
 
+def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from layoutlint.intent.annotations.syntax import is_date
+
+    if not is_date(text):
+        raise click.BadParameter(f"{text!r}: expected a date, such as 2027-01-31", ctx, param)
+    return text
+
+
 _OPTIONS = (
     click.option(
         "--matrix", "matrix_path", metavar="FILE", help="Judge the builds that FILE names, in one report."
@@ -124,6 +135,12 @@ _OPTIONS = (
         help="Take rule files, matrix, baseline and suppressions from commit REV.",
     ),
     click.option("--no-suppressions", is_flag=True, help="Count findings that `ignore[...]` suppresses."),
+    click.option(
+        "--today",
+        metavar="DATE",
+        callback=_date,
+        help="Judge by this day whether suppressions have expired (default: by the clock).",
+    ),
     click.option("--ignore-missing", is_flag=True, help="Skip rules on structs that no input defines."),
     click.option(
         "--sources",
@@ -190,6 +207,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         randomised=randomisation(randomising, inputs or (os.curdir,) * scope.is_change, needs_seed=False),
         kernel=kernel_version(randomising),
         suppressions=not own.no_suppressions,
+        today=own.today,
         policy=policy,
     )
 

@@ -10,7 +10,7 @@ from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.annotations.comments import annotations_in
 from layoutlint.intent.annotations.rules import Suppression
-from layoutlint.intent.annotations.syntax import AnnotationError
+from layoutlint.intent.annotations.syntax import AnnotationError, Ignore
 from layoutlint.intent.annotations.syntax import parse as parse_annotation
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import rule_file
@@ -25,8 +25,8 @@ _INLINE = re.compile(r"(?:\"layoutlint:\s*|LAYOUTLINT(?:_STRUCT)?\s*\(\s*)(ignor
 _LONGEST, _DEEPEST = 4096, 32
 """Limits of the search in the base commit: characters of a line, and depth of nested structs."""
 
-_Base = tuple[str, frozenset[str] | None, tuple[str, ...]]
-"""A suppression in the base: struct, words of the field's declaration (None: whole struct), rules."""
+_Base = tuple[str, frozenset[str] | None, Ignore]
+"""A suppression in the base: struct, words of the field's declaration (None: whole struct), and rules."""
 
 
 class Policy(Record):
@@ -121,16 +121,20 @@ class Policy(Record):
             raise RuleFileError((f"{path}: not UTF-8 in {self.commit.name}",)) from error
 
     def has_suppression(self, suppression: Suppression) -> bool:
-        """Return whether the commit has a suppression of the same rules on the same struct or field."""
+        """Return whether the commit has a suppression of the same rules on the same struct or field.
+
+        One that ends there sooner does not count: the change has put off its end.
+        """
         field_name = suppression.path.split(".")[-1].partition("[")[0]
-        for struct, words, rules in self._suppressions(suppression.source.file):
+        for struct, words, ignored in self._suppressions(suppression.source.file):
             is_same_place = (
                 words is None if not suppression.path else words is not None and field_name in words
             )
             if (
                 struct == suppression.struct
                 and is_same_place
-                and set(suppression.ignored.rules) <= set(rules)
+                and set(suppression.ignored.rules) <= set(ignored.rules)
+                and not _ends_later(suppression.ignored, ignored)
             ):
                 return True
         return False
@@ -157,6 +161,10 @@ class Policy(Record):
         missing = f"does not count, because {self.commit.name} does not have it"
         texts = (f"`ignore[{', '.join(one.ignored.rules)}]` at {one.source}" for one in dropped)
         return (*sentences, *(f"{text} {missing}" for text in dict.fromkeys(texts)))
+
+
+def _ends_later(ignored: Ignore, base: Ignore) -> bool:
+    return base.until is not None and (ignored.until is None or ignored.until > base.until)
 
 
 def _suppressions(content: bytes) -> Iterator[_Base]:
@@ -195,7 +203,7 @@ def _parse_suppression(name: str, words: frozenset[str] | None, text: str) -> It
     except AnnotationError:
         return
     if ignore is not None:
-        yield name, words, ignore.rules
+        yield name, words, ignore
 
 
 def from_revision(revision: str, inputs: Iterable[str], sources: tuple[str, ...]) -> Policy:

@@ -81,6 +81,8 @@ class Coverage(Record, frozen=True):
     """Parts of inputs that were not checked."""
     overridden: tuple[str, ...] = ()
     """Rules that rule files turn off or give another severity, each with the place and the reason."""
+    today: str | None = None
+    """The day, as YYYY-MM-DD, by which suppressions with an end were judged; None if none has one."""
     guessed: tuple[str, ...] = ()
     """Number of notes of the guessing packs, and number of them in the report."""
 
@@ -194,6 +196,8 @@ class Finding(Record, frozen=True):
     report it."""
     rank: Rank | None = None
     """The rank of a guess; None for other findings."""
+    expired: str | None = None
+    """The suppression that does not count any more: its reason, place, and last day."""
     state: State | None = None
     """How it compares with the baseline; None without one, and for findings that never fail a run."""
 

@@ -251,6 +251,7 @@ def _merge_coverage(reports: dict[str, Report], rules: tuple[Rule, ...]) -> Cove
         skipped=_with_builds({name: coverage.skipped for name, coverage in coverages.items()}),
         not_covered=_with_builds({name: coverage.not_covered for name, coverage in coverages.items()}),
         overridden=tuple(dict.fromkeys(text for c in coverages.values() for text in c.overridden)),
+        today=next(filter(None, (coverage.today for coverage in coverages.values())), None),
         policy=tuple(dict.fromkeys(text for coverage in coverages.values() for text in coverage.policy)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from time import strftime
 from typing import TYPE_CHECKING
 
 from layoutlint.errors import UsageError
@@ -94,11 +95,13 @@ def report(
     findings = judge_all(inputs, options)
     idle: list[Suppression] = []
     dropped: tuple[Suppression, ...] = ()
+    today = None
     if intents:
         from layoutlint.intent.annotations import suppression
 
         counting, dropped = _apply_policy(intents, options)
-        findings, idle = suppression.mark_suppressed(findings, counting)
+        today = _today(counting, options)
+        findings, idle = suppression.mark_suppressed(findings, counting, today or "")
     if len(inputs) > 1:
         findings = merge_inputs(findings)
     notes = list(unused.find_unused_intent(inputs, idle, findings))
@@ -112,6 +115,8 @@ def report(
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
+    if today is not None:
+        result = replace(result, coverage=replace(result.coverage, today=today))
     if options.policy is not None:
         sentences = options.policy.sentences(dropped)
         result = replace(result, coverage=replace(result.coverage, policy=sentences))
@@ -184,6 +189,14 @@ def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent]
         replace(intent, suppressions=tuple(each for each in intent.suppressions if each not in dropped))
         for intent in intents
     ], dropped
+
+
+def _today(intents: Iterable[Intent], options: Options) -> str | None:
+    """Return the day by which suppressions with an end are judged; None if none has one."""
+    suppressions = (suppression for intent in intents for suppression in intent.suppressions)
+    if all(suppression.ignored.until is None for suppression in suppressions):
+        return None
+    return options.today or strftime("%Y-%m-%d")
 
 
 def _report(

@@ -54,9 +54,12 @@ def _own(annotations: Pack, struct: Struct) -> Iterator[Access]:
 
 
 def mark_suppressed(
-    findings: list[Finding], intents: Iterable[Intent]
+    findings: list[Finding], intents: Iterable[Intent], today: str
 ) -> tuple[list[Finding], list[Suppression]]:
-    """Return the findings, marked if an annotation suppresses them, and the unused suppressions."""
+    """Return the findings, marked if an annotation suppresses them, and the unused suppressions.
+
+    A suppression whose last day was before `today` (YYYY-MM-DD) suppresses nothing, and is not unused.
+    """
     by_struct: dict[str, list[Suppression]] = {}
     for suppression in (suppression for intent in intents for suppression in intent.suppressions):
         by_struct.setdefault(suppression.struct, []).append(suppression)
@@ -68,11 +71,21 @@ def mark_suppressed(
             suppression for suppression in by_struct.get(name or "", ()) if _concerns(suppression, finding)
         ]
         used.update(matching)
-        reason = f"{matching[0].ignored.reason} ({matching[0].source})" if matching else finding.suppressed
-        marked.append(replace(finding, suppressed=reason))
+        marked.append(_marked(finding, matching, today))
     return marked, [
         suppression for group in by_struct.values() for suppression in group if suppression not in used
     ]
+
+
+def _marked(finding: Finding, matching: list[Suppression], today: str) -> Finding:
+    """Return a finding with the reason of the first suppression that counts, or else of one that expired."""
+    for suppression in matching:
+        if not suppression.ignored.is_expired(today):
+            return replace(finding, suppressed=f"{suppression.ignored.reason} ({suppression.source})")
+    if not matching:
+        return finding
+    ignored, source = matching[0].ignored, matching[0].source
+    return replace(finding, expired=f"{ignored.reason} ({source}), until {ignored.until}")
 
 
 def _concerns(suppression: Suppression, finding: Finding) -> bool:

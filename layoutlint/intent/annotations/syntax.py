@@ -10,6 +10,8 @@ from layoutlint.model.record import Record
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _IGNORE = re.compile(r"ignore\s*\[([^\[\]]*)\]\s*(.*)", re.DOTALL)
 _WHY = re.compile(r"(?:^|\s)--(?:\s+|$)")
+_UNTIL = re.compile(r"until\s+(\d[^\s,;:]*)[,;:]?(?:\s+|$)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = " \t\n,;"
 
 
@@ -27,11 +29,17 @@ class Term(Record, frozen=True):
 
 
 class Ignore(Record, frozen=True):
-    """Rules whose findings are suppressed, with the reason: `ignore[RULE] REASON`."""
+    """Rules whose findings are suppressed, with the reason: `ignore[RULE] until 2027-01-31 REASON`."""
 
     rules: tuple[str, ...]
     """Ids, or patterns of them."""
     reason: str
+    until: str | None = None
+    """The last day on which it counts, as YYYY-MM-DD; None for no end."""
+
+    def is_expired(self, today: str) -> bool:
+        """Return whether it does not count any more on a day, given as YYYY-MM-DD."""
+        return self.until is not None and self.until < today
 
 
 class Meaning(Record, frozen=True):
@@ -69,13 +77,37 @@ def _split_reason(text: str) -> tuple[str, str, str]:
 
 
 def _parse_ignore(rules: str, reason: str) -> Ignore:
+    until, reason = _split_until(reason)
     reason = _WHY.sub("", reason, count=1).strip()
     ids = tuple(rules.replace(",", " ").split())
     if not ids:
         raise AnnotationError("`ignore[]` names no rule")
     if not reason:
         raise AnnotationError(f"`ignore[{rules}]` needs a reason after it")
-    return Ignore(ids, reason)
+    return Ignore(ids, reason, until)
+
+
+def _split_until(text: str) -> tuple[str | None, str]:
+    """Return the date of `until DATE`, if a text begins with it, and the rest. Raises AnnotationError."""
+    match = _UNTIL.match(text)
+    if match is None:
+        return None, text
+    if not is_date(match[1]):
+        raise AnnotationError(f"`until {match[1]}`: expected a date, such as 2027-01-31")
+    return match[1], text[match.end() :]
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a date as YYYY-MM-DD."""
+    if _DATE.fullmatch(text) is None:
+        return False
+    from datetime import date  # few suppressions have a date
+
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parse_terms(text: str) -> Iterator[Term]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 
 from layoutlint import files
 from layoutlint.comparison.acceptance import Entry
+from layoutlint.comparison.baseline_row import ENTRY_KEYS, NEXT, row
 from layoutlint.comparison.standings import CAUSES, PairShare, Standing
 from layoutlint.errors import RuleFileError
 from layoutlint.escapes import toml_string
@@ -17,14 +18,9 @@ from layoutlint.intent.toml.table import Notes, Table
 from layoutlint.judgement.verdict import Outcome
 
 SCHEMA = "layoutlint/baseline/1"
-ENTRY_KEYS = (
-    "rule", "struct", "path", "variable", "build", "fields", "outcome", "share", "pairs", "cause", "reason",
-)  # fmt: skip
 _HEAD = """\
 # Findings that `layoutlint check --baseline` accepts (`layoutlint baseline --help`).
 """
-_NEXT = "next"
-"""Marks a pair whose second field is in the next object."""
 _LONGEST = 1 << 23
 """The most characters of a baseline, about 50,000 entries."""
 _MOST_MISTAKES = 20
@@ -140,8 +136,8 @@ def _share(value: object) -> Fraction:
 
 def _pair(value: object) -> PairShare:
     words = _names(value)
-    if len(words) not in (3, 4) or words[3:] not in ((), (_NEXT,)):
-        raise Misfit(f'must be two fields and a share, and "{_NEXT}" for the next object')
+    if len(words) not in (3, 4) or words[3:] not in ((), (NEXT,)):
+        raise Misfit(f'must be two fields and a share, and "{NEXT}" for the next object')
     return PairShare(words[0], words[1], _share(words[2]), len(words) == 4)
 
 
@@ -152,41 +148,3 @@ def render(entries: Iterable[Entry]) -> str:
     """Return the text of a baseline: sorted, with an entry on each line."""
     rows = (f"  {row(entry)},\n" for entry in sorted(entries, key=lambda entry: entry.sort_key))
     return f"{_HEAD}schema = {toml_string(SCHEMA)}\naccept = [\n{''.join(rows)}]\n"
-
-
-def row(entry: Entry) -> str:
-    """Return an entry as it stands on its line, without the comma."""
-    return f"{{ {', '.join(f'{key} = {value}' for key, value in _values(entry))} }}"
-
-
-def _values(entry: Entry) -> Iterator[tuple[str, str]]:
-    held = entry.standing
-    for key, text in zip(ENTRY_KEYS, (*entry.key, entry.build), strict=False):
-        if text:
-            yield key, toml_string(text)
-    of_pairs = tuple(sorted({name for pair in held.pairs for name in (pair.first, pair.second)}))
-    if held.fields and held.fields != of_pairs:
-        yield "fields", _list(toml_string(path) for path in held.fields)
-    yield "outcome", toml_string(held.outcome.value)
-    if held.outcome is Outcome.AT_RISK:
-        yield "share", toml_string(_fraction(held.share))
-    if held.pairs:
-        yield "pairs", _list(_list(map(toml_string, _pair_words(pair))) for pair in held.pairs)
-    if held.cause:
-        yield "cause", toml_string(held.cause)
-    if entry.reason:
-        yield "reason", toml_string(entry.reason)
-
-
-def _pair_words(pair: PairShare) -> Iterator[str]:
-    yield from (pair.first, pair.second, _fraction(pair.share))
-    if pair.is_across:
-        yield _NEXT
-
-
-def _fraction(share: Fraction) -> str:
-    return f"{share.numerator}/{share.denominator}"
-
-
-def _list(items: Iterable[str]) -> str:
-    return f"[{', '.join(items)}]"

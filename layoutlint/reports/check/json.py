@@ -125,6 +125,7 @@ def _finding(finding: Finding, builds: tuple[Build, ...]) -> dict[str, Any]:
         "fingerprint": fingerprint(finding),
         "fingerprint_state": fingerprint_state(finding),
         "suppressed": finding.suppressed,
+        "expired": finding.expired,
         "state": _state(finding),
         "builds": _outcomes(finding),
     }
@@ -219,6 +220,7 @@ def _coverage(coverage: Coverage, builds: tuple[Build, ...]) -> dict[str, Any]:
         "skipped": [coverage_part(part, builds) for part in coverage.skipped],
         "guessed": list(coverage.guessed),
         "policy": list(coverage.policy),
+        "today": coverage.today,
         "overridden": list(coverage.overridden),
         "not_covered": [_not_covered(part) for part in coverage.not_covered],
     }

@@ -158,6 +158,7 @@ def _result(finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str
 def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     lines = [sentence(finding, builds)]
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
+    lines += [f"Suppression expired: {finding.expired}"] if finding.expired is not None else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
     advice = finding_advice(finding)
     lines += [f"To do: {advice}"] if advice else []

@@ -183,6 +183,7 @@ def _coverage(report: Report, width: int, detail: Detail, hidden: list[str]) -> 
         ("unresolved", _short(unresolved, "unresolved name", detail, hidden), "magenta"),
         ("skipped", _short(skipped, "skipped rule", detail, hidden), ""),
         ("policy", coverage.policy, ""),
+        ("suppressions", [f"judged on {coverage.today}"] if coverage.today else [], ""),
         ("overridden", _first(coverage.overridden, "more overridden rule", detail, hidden), ""),
         ("not covered", _first(gaps, "more uncovered part", detail, hidden), "magenta"),
         ("not covered", _short(harmless, "harmless uncovered part", detail, hidden), ""),

@@ -71,16 +71,21 @@ def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iter
     if statistics:
         yield from statistics_table(report.findings)
     else:
+        shows_acceptance = detail is Detail.VERBOSE or (detail is Detail.NORMAL and number == 1)
         for group in groups:
-            yield from _group(group, report.builds, is_short, width)
+            yield from _group(group, report.builds, is_short, width, shows_acceptance)
     yield from summary(report, width, detail, shortened=number if is_short and not statistics else 0)
 
 
 def _group(
-    group: tuple[Finding, ...], builds: tuple[Build, ...], is_short: bool, width: int
+    group: tuple[Finding, ...], builds: tuple[Build, ...], is_short: bool, width: int, shows_acceptance: bool
 ) -> Iterator[Line]:
     for finding in group[:SHOWN]:
         yield from _finding(finding, builds, is_short, width)
+        if shows_acceptance:
+            from layoutlint.reports.check import acceptance  # few reports show it
+
+            yield from acceptance.acceptance_lines(finding)
         yield line()
     if len(group) > SHOWN:
         yield from paragraph("  ", summarize_others(group, group[SHOWN:]), width)
@@ -95,6 +100,8 @@ def _finding(finding: Finding, builds: tuple[Build, ...], is_short: bool, width:
     yield from _outcome(finding, builds, width)
     if finding.suppressed is not None:
         yield from paragraph("  suppressed: ", finding.suppressed, width)
+    if finding.expired is not None:
+        yield from paragraph("  suppression expired: ", finding.expired, width)
     if finding.state is not None:
         yield line(f"  baseline: {_STATES[finding.state]}")
     if not is_short:

@@ -18,6 +18,9 @@ MEANINGS = [
     ("hot-read --", Meaning((Term("hot-read"),))),
     ("ignore[my-rule] measured, and it does not matter", Meaning(ignored=Ignore(("my-rule",), "measured, and it does not matter"))),
     ("ignore[a, b*] -- because", Meaning(ignored=Ignore(("a", "b*"), "because"))),
+    ("ignore[a] until 2027-01-31 it is replaced", Meaning(ignored=Ignore(("a",), "it is replaced", "2027-01-31"))),
+    ("ignore[a] until 2027-01-31: -- because", Meaning(ignored=Ignore(("a",), "because", "2027-01-31"))),
+    ("ignore[a] until the driver is gone", Meaning(ignored=Ignore(("a",), "until the driver is gone"))),
 ]  # fmt: skip
 
 MISTAKES = [
@@ -29,6 +32,11 @@ MISTAKES = [
     ("12", "`12` is neither an access nor a rule"),
     ("separate(a)b", "`separate(a)b` is neither an access nor a rule"),
     ("ignore[x]", "`ignore[x]` needs a reason after it"),
+    ("ignore[x] until 2027-01-31", "`ignore[x]` needs a reason after it"),
+    ("ignore[x] until 2027-02-30 why", "`until 2027-02-30`: expected a date, such as 2027-01-31"),
+    ("ignore[x] until 20270131 why", "`until 20270131`: expected a date, such as 2027-01-31"),
+    ("ignore[x] until 31.1.2027 why", "`until 31.1.2027`: expected a date, such as 2027-01-31"),
+    ("ignore[x] until 2027-01-3\u0661 why", "`until 2027-01-3\u0661`: expected a date, such as 2027-01-31"),
     ("ignore[] why", "`ignore[]` names no rule"),
     ("ignore x", None),
 ]

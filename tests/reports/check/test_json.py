@@ -12,7 +12,7 @@ from tests.reports.sample import CLEAN, MATRIX, REPORT
 FINDING = [
     "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
     "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "fingerprint_state",
-    "suppressed", "state", "builds",
+    "suppressed", "expired", "state", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
@@ -25,7 +25,7 @@ KEYS = [
     (["findings", 0, "intent"], ["by", "file", "line"]),
     (["findings", 0, "placements"], ["line_size", "line_pairs", "total", "violating", "bases", "basis", "orders"]),
     (["unread", 0], ["origin", "reason", "files", "builds"]),
-    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "overridden", "not_covered"]),
+    (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "today", "overridden", "not_covered"]),
     (["coverage", "not_covered", 0], ["origin", "reason", "structs", "rules", "builds"]),
 ]
 

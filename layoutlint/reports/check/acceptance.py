@@ -1,0 +1,38 @@
+"""What to paste so that one finding is accepted: a suppression in the source, or a line of a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutlint.comparison.acceptance import Entry, can_be_accepted
+from layoutlint.comparison.baseline_row import row
+from layoutlint.comparison.standings import finding_key, standing
+from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.rule import VARIABLES
+from layoutlint.judgement.verdict import Outcome
+from layoutlint.reports.styled import Line, line
+
+_MOST_BUILDS = 5
+
+
+def acceptance_lines(finding: Finding) -> Iterator[Line]:
+    """Yield the texts that accept a finding; nothing for one that does not count, or is unknown.
+
+    They are not wrapped, so that they can be copied.
+    """
+    rule = finding.rule
+    failing = [
+        (name, each)
+        for name, each in finding.builds or (("", finding),)
+        if can_be_accepted(each) and not each.is_accepted and each.verdict.outcome is not Outcome.UNKNOWN
+    ]
+    if not failing or rule.kind.traits.is_built_in:
+        return
+    comment = f"/* layoutlint: ignore[{rule.id}] REASON */"
+    if finding.struct is not None and rule.struct != VARIABLES and not {"[", "]"} & set(rule.id):
+        yield line("  to accept it: ", comment, f" at {finding.place}")
+    yield line("  or in a baseline:" if len(failing) == 1 else "  or in a baseline, for each build:")
+    for name, each in failing[:_MOST_BUILDS]:
+        yield line(f"    {row(Entry(finding_key(each), name, standing(each)))},")
+    if len(failing) > _MOST_BUILDS:
+        yield line(f"    and {len(failing) - _MOST_BUILDS} more: `layoutlint baseline update` writes them")

@@ -1,0 +1,107 @@
+"""Suppressions of one instance: until a day, as text to paste, and removed by `check --fix`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command.test_policy import git
+from tests.harness.command import run
+
+RULES = """
+[[rule]]
+id = "apart"
+struct = "s"
+kind = "separate"
+fields = [["a"], ["z"]]
+why = "w"
+"""
+CODE = "struct s {\n\tlong a; /* layoutlint: ignore[apart] until 2027-01-31 it is replaced */\n\tlong z;\n};\n"
+
+
+def project(folder: Path, code: str = CODE) -> None:
+    (folder / "s.h").write_text(code)
+    (folder / "rules.toml").write_text(RULES)
+
+
+def check(folder: Path, *words: str) -> Any:
+    return run("check", "s.h", "--rules", "rules.toml", *words, cwd=folder)
+
+
+DAYS = {
+    "2027-01-30": (0, "it is replaced (s.h:2)", None),
+    "2027-01-31": (0, "it is replaced (s.h:2)", None),
+    "2027-02-01": (1, None, "it is replaced (s.h:2), until 2027-01-31"),
+}
+
+
+@pytest.mark.parametrize("day", DAYS)
+def test_a_suppression_ends_behind_its_day(tmp_path, day):
+    project(tmp_path)
+    done = check(tmp_path, "--today", day, "--format", "json")
+    found = json.loads(done.stdout)
+    (finding,) = found["findings"]
+    assert (done.returncode, finding["suppressed"], finding["expired"]) == DAYS[day]
+    assert found["coverage"]["today"] == day
+    text = check(tmp_path, "--today", day).stdout
+    assert f"suppressions: judged on {day}" in text
+    assert ("suppression expired: it is replaced (s.h:2), until 2027-01-31" in text) == (DAYS[day][0] == 1)
+
+
+def test_without_an_end_the_day_is_not_in_the_report(tmp_path):
+    project(tmp_path, CODE.replace("until 2027-01-31 ", ""))
+    assert json.loads(check(tmp_path, "--format", "json").stdout)["coverage"]["today"] is None
+
+
+def test_of_two_the_one_that_counts_suppresses(tmp_path):
+    project(tmp_path, CODE.replace("long z;", "long z; /* layoutlint: ignore[apart] it stays */"))
+    (finding,) = json.loads(check(tmp_path, "--today", "2028-01-01", "--format", "json").stdout)["findings"]
+    assert (finding["suppressed"], finding["expired"]) == ("it stays (s.h:3)", None)
+
+
+def test_the_texts_to_paste_accept_a_finding(tmp_path):
+    code = CODE.replace(" /* layoutlint: ignore[apart] until 2027-01-31 it is replaced */", "")
+    project(tmp_path, code)
+    text = check(tmp_path).stdout
+    (comment,) = (line.split("to accept it: ")[1] for line in text.splitlines() if "to accept it: " in line)
+    comment, place = comment.split(" at ")
+    assert place == "s.h:2"
+    (row,) = (line for line in text.splitlines() if line.startswith("    { rule"))
+    (tmp_path / "base.toml").write_text(f'schema = "layoutlint/baseline/1"\naccept = [\n{row}\n]\n')
+    accepted = check(tmp_path, "--baseline", "base.toml")
+    assert (accepted.returncode, "to accept it" in accepted.stdout) == (0, False)
+    project(tmp_path, code.replace("long a;", f"long a; {comment}"))
+    assert check(tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("date", ["2027-1-31", "tomorrow", "2027-02-29", "20270131", ""])
+def test_a_wrong_date_is_refused(tmp_path, date):
+    project(tmp_path)
+    done = check(tmp_path, "--today", date)
+    assert (done.returncode, "expected a date, such as 2027-01-31" in done.stderr) == (2, True)
+    (tmp_path / "s.h").write_text(CODE.replace("2027-01-31", "2027-1-31"))
+    done = check(tmp_path)
+    assert (done.returncode, done.stderr.startswith("s.h:2: annotation of `a` of struct s: `until 2027-1-31`")) == (2, True)
+
+
+def test_the_cache_sees_another_day(tmp_path):
+    project(tmp_path)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = ("check", "s.h", "--rules", "rules.toml", "--today")
+    assert [run(*words, day, cwd=tmp_path, **cache).returncode for day in ("2027-01-01", "2028-01-01")] == [0, 1]
+
+
+def test_a_change_cannot_put_off_the_end(tmp_path):
+    project(tmp_path)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "m")
+    words = ("--policy-from", "HEAD", "--today", "2027-01-01")
+    exits = []
+    for until in ("until 2027-01-31 ", "until 2027-01-15 ", "until 2030-01-31 ", ""):
+        (tmp_path / "s.h").write_text(CODE.replace("until 2027-01-31 ", until))
+        exits.append(check(tmp_path, *words).returncode)
+    assert exits == [0, 0, 1, 1]
