@@ -18,20 +18,30 @@ if TYPE_CHECKING:
 @click.command("asserts")
 @click.argument("names", nargs=-1, required=True, metavar="RULEFILE|STRUCT...")
 @click.option("--in", "path", metavar="INPUT", help="Read the structs from INPUT.")
+@click.option(
+    "--c11",
+    is_flag=True,
+    help="Print the rules of each RULEFILE as _Static_assert statements of C11, for the structs of INPUT.",
+)
 @reading_options
 @click.pass_obj
 def rules_asserts(
-    flags: tuple[str, ...], /, names: tuple[str, ...], path: str | None, reading: ReadingOptions
+    flags: tuple[str, ...], /, names: tuple[str, ...], path: str | None, c11: bool, reading: ReadingOptions
 ) -> NoReturn:
     """Print CACHELINE_ASSERT_GROUP_MEMBER and _SIZE statements for the groups of structs.
 
     For a STRUCT of INPUT, the assertions pin its marked groups as they are now. For a RULEFILE, they pin the
     groups of its `group` rules and of the sides of its accesses.
+
+    With --c11, every rule that an expression of C is equivalent to, in all placements, becomes an assertion;
+    the others are listed in comments, with the reason.
     """
     from layoutlint.commands import terminal
     from layoutlint.intent.net_cachelines import asserts
 
     troubles: list[str] = []
+    if c11:
+        _print_c11(names, path, read_options(flags, reading), reading.allow_unknown)
     if path is None:
         assertions = _assertions_of_files(names)
     else:
@@ -43,13 +53,38 @@ def rules_asserts(
     sys.exit(EXIT_UNKNOWN if troubles and not reading.allow_unknown else 0)
 
 
+def _print_c11(
+    names: tuple[str, ...], path: str | None, options: ReadOptions, allow_unknown: bool
+) -> NoReturn:
+    """Print the rules of files as assertions in C11, and exit."""
+    from layoutlint.commands import terminal
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.lint.options import Options
+    from layoutlint.lint.rule_assertions import assert_rules
+    from layoutlint.reports.asserts import c11
+
+    if path is None:
+        raise click.UsageError("--c11 needs the structs: --in INPUT")
+    _refuse_structs(names)
+    found = assert_rules(path, rule_file.load(names), Options(read=options))
+    terminal.write(c11.render(found.rows))
+    for unread in found.unread:
+        terminal.complain(f"layoutlint: {unread}")
+    sys.exit(EXIT_UNKNOWN if found.unread and not allow_unknown else 0)
+
+
+def _refuse_structs(names: tuple[str, ...]) -> None:
+    """Raise UsageError for a name that is no rule file."""
+    for name in names:
+        if not name.endswith(".toml"):
+            raise click.UsageError(f"{name!r} is not a rule file (*.toml); for a struct, pass --in INPUT")
+
+
 def _assertions_of_files(names: tuple[str, ...]) -> list[GroupAssertion]:
     from layoutlint.intent.net_cachelines import asserts
     from layoutlint.intent.toml import rule_file
 
-    missing = [name for name in names if not name.endswith(".toml")]
-    if missing:
-        raise click.UsageError(f"{missing[0]!r} is not a rule file (*.toml); for a struct, pass --in INPUT")
+    _refuse_structs(names)
     assertions = [assertion for pack in rule_file.load(names) for assertion in asserts.from_pack(pack)]
     if not assertions:
         raise click.UsageError(

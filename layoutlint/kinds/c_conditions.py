@@ -1,0 +1,124 @@
+"""The conditions in C that hold exactly where a rule is kept, by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise, product
+from typing import Any
+
+from layoutlint.judgement.c_assertion import (
+    CannotAssert,
+    CNames,
+    on_different_lines,
+    on_one_line,
+    start_unit,
+)
+from layoutlint.judgement.context import Context
+from layoutlint.judgement.line_sharing import is_same_or_part, refuse_many
+from layoutlint.judgement.rule import Kind
+from layoutlint.kinds.distance import Distance
+from layoutlint.kinds.line_start import LineStart
+from layoutlint.kinds.no_straddle import NoStraddle
+from layoutlint.kinds.offset import Offset
+from layoutlint.kinds.order import Order
+from layoutlint.kinds.separate import Separate
+from layoutlint.kinds.size import Size
+from layoutlint.kinds.together import Together
+
+
+def conditions(kind: Kind, context: Context) -> tuple[str, ...]:
+    """Return the conditions that hold together exactly where a kind keeps a struct, without duplicates.
+
+    Raises CannotAssert if C cannot say it, and CannotTell as the kind itself does.
+    """
+    find = _CONDITIONS.get(type(kind))
+    if find is None:
+        raise CannotAssert(f"no expression in C is equivalent to the kind {kind.name}")
+    return tuple(dict.fromkeys(find(kind, context, CNames(context.layout.struct))))
+
+
+def _size(kind: Size, context: Context, names: CNames) -> Iterator[str]:
+    if kind.max_lines is not None:
+        raise CannotAssert("the lines of a whole object depend on where it starts")
+    if kind.max is not None:
+        yield f"{names.size} <= {kind.max}"
+    if kind.exact is not None:
+        yield f"{names.size} == {kind.exact}"
+    if kind.multiple_of is not None:
+        yield f"{names.size} % {kind.multiple_of} == 0"
+
+
+def _offset(kind: Offset, context: Context, names: CNames) -> Iterator[str]:
+    start = names.start(context.place(kind.fields[0]))
+    if kind.at is not None:
+        yield f"{start} == {kind.at}"
+        return
+    unit, line = start_unit(context), context.placements.line_size
+    if unit != line:
+        raise CannotAssert("the line depends on where an object starts")
+    yield f"{start} / {line} == {kind.line}"
+
+
+def _order(kind: Order, context: Context, names: CNames) -> Iterator[str]:
+    for before, behind in pairwise(kind.fields):
+        yield f"{names.last(context.place(before))} < {names.start(context.place(behind))}"
+
+
+def _distance(kind: Distance, context: Context, names: CNames) -> Iterator[str]:
+    places = context.places(kind.fields)
+    refuse_many(len(places) ** 2)
+    for a, b in combinations(places, 2):
+        first, second = sorted((a, b), key=lambda place: place.offset)
+        apart = f"{names.start(second)} - {names.start(first)}"
+        other = f"{names.start(first)} - {names.start(second)}"
+        distance = f"({names.start(second)} > {names.start(first)} ? {apart} : {other})"
+        if kind.min is not None:
+            yield f"{distance} >= {kind.min}"
+        if kind.max is not None:
+            yield f"{distance} <= {kind.max}"
+
+
+def _line_start(kind: LineStart, context: Context, names: CNames) -> Iterator[str]:
+    line = context.placements.line_size
+    if start_unit(context) != line:
+        raise CannotAssert("no offset is at the start of a line in every placement")
+    for place in context.places(kind.fields):
+        yield f"{names.start(place)} % {line} == 0"
+
+
+def _no_straddle(kind: NoStraddle, context: Context, names: CNames) -> Iterator[str]:
+    unit = start_unit(context)
+    for path in kind.fields:
+        if path.startswith("@"):
+            raise CannotAssert("it names fields by their type or access")
+    for place in context.places(kind.fields):
+        yield from on_one_line(names, (place,), unit, context.placements)
+
+
+def _together(kind: Together, context: Context, names: CNames) -> Iterator[str]:
+    yield from on_one_line(names, context.places(kind.fields), start_unit(context), context.placements)
+
+
+def _separate(kind: Separate, context: Context, names: CNames) -> Iterator[str]:
+    if kind.neighbours:
+        raise CannotAssert("it depends on the objects before and behind, too")
+    unit = start_unit(context)
+    groups = [context.places(group) for group in kind.fields]
+    for ours, theirs in combinations(groups, 2):
+        refuse_many(len(ours) * len(theirs))
+        for a, b in product(ours, theirs):
+            if is_same_or_part(a, b):
+                raise CannotAssert(f"`{a.path}` and `{b.path}` are parts of each other")
+            yield on_different_lines(names, a, b, unit, context.placements)
+
+
+_CONDITIONS: dict[type, Callable[[Any, Context, CNames], Iterator[str]]] = {
+    Distance: _distance,
+    LineStart: _line_start,
+    NoStraddle: _no_straddle,
+    Offset: _offset,
+    Order: _order,
+    Separate: _separate,
+    Size: _size,
+    Together: _together,
+}

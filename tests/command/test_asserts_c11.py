@@ -1,0 +1,104 @@
+"""`rules asserts --c11`: a compiler accepts the assertions exactly where `check` keeps the rules."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.comparison.test_random_edits import declared, edited, shapes
+from tests.harness import tools
+from tests.harness.command import run
+
+RULES = {
+    "separate": 'fields = [["f0"], ["f1", "f2"]]', "together": 'fields = ["f0", "f1"]', "no-straddle": 'fields = ["f1"]',
+    "order": 'fields = ["f0", "f2"]', "distance": 'fields = ["f0", "f2"]\nmin = 16\nmax = 200', "offset": 'fields = ["f1"]\nat = 8',
+    "line-start": 'fields = ["f2"]', "size": "max = 256\nmultiple_of = 64",
+}  # fmt: skip
+
+
+def rule(kind: str, struct: str, keys: str) -> str:
+    return f'[[rule]]\nid = "{kind}-{struct}"\nstruct = "{struct}"\nkind = "{kind}"\n{keys}\nwhy = "w"\n'
+
+
+def outcomes(folder: Path, header: str) -> dict[str, str]:
+    report = json.loads(run("check", header, "--rules", "r.toml", "--format", "json", cwd=folder).stdout)
+    return {each["rule"]: each["outcome"] for each in (*report["findings"], *report["kept"])}
+
+
+def failed(folder: Path, header: str, text: str) -> set[str]:
+    """The rules whose assertions a compiler rejects."""
+    (folder / "asserts.c").write_text(f'#include "{header}"\n{text}')
+    words = [tools.need("gcc"), "-std=c11", "-fsyntax-only", "-fmax-errors=0", "-Wno-trigraphs", "asserts.c"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    found = [re.search(r'static assertion failed: "layoutlint ([\w-]+):', line) for line in errors]
+    assert all(found), errors
+    return {match[1] for match in found if match}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_assertions_fail_where_rules_do(tmp_path, seed):
+    """Also for the next version of the structs: the assertions are those of the first."""
+    chance = random.Random(seed)
+    old = {f"s{n}": {f"f{k}": shape for k, shape in enumerate(shapes(chance))} for n in range(40)}
+    new = {name: edited(fields, chance) for name, fields in old.items()}
+    for side, structs in (("old", old), ("new", new)):
+        (tmp_path / f"{side}.h").write_text("\n".join(declared(name, fields) for name, fields in structs.items()) + "\n")
+    (tmp_path / "r.toml").write_text("".join(rule(kind, name, keys) for name in old for kind, keys in RULES.items()))
+    text = run("rules", "asserts", "--c11", "r.toml", "--in", "old.h", cwd=tmp_path).stdout
+    asserted = set(re.findall(r'"layoutlint ([\w-]+):', text))
+    left_out = dict(re.findall(r"/\* not asserted: ([\w-]+) on \w+: (.+) \*/", text))
+    assert asserted | left_out.keys() == {f"{kind}-{name}" for name in old for kind in RULES}
+    assert asserted & left_out.keys() == set()
+    assert {kind for kind in RULES if any(each.startswith(kind) for each in asserted)} >= RULES.keys() - {"line-start"}
+    for header, structs in (("old.h", old), ("new.h", new)):
+        aligned = {n for n in structs if max(f.align for f in structs[n].values()) == max(f.align for f in old[n].values())}
+        judged = {each: outcome for each, outcome in outcomes(tmp_path, header).items() if each.rpartition("-")[2] in aligned}
+        expected = {each for each, outcome in judged.items() if outcome != "kept" and each in asserted}
+        assert {each for each in failed(tmp_path, header, text) if each in judged} == expected
+        assert expected
+
+
+REFUSED = [
+    # a rule, and why C cannot say it
+    ('kind = "separate"\nfields = [["bits"], ["z"]]', "offsetof() cannot name `bits`, which is a bit-field"),
+    ('kind = "order"\nfields = ["tail", "z"]', "`tail` has no last byte"),
+    ('kind = "holes"\nmax = 8', "no expression in C is equivalent to the kind holes"),
+    ('kind = "together"\nfields = ["a", "z"]\ntolerate = 0.5', "it tolerates some placements"),
+    ('kind = "separate"\nfields = [["a"], ["z"]]\nwhen = { config = ["SMP"] }', "it applies to some configurations only (`when`)"),
+    ('kind = "separate"\nfields = [["a"], ["z"]]\nneighbours = true', "it depends on the objects before and behind, too"),
+    ('kind = "separate"\nfields = [["list.x"], ["z"]]', "`list.x` is in an array, and stands for all of its elements"),
+    ('kind = "offset"\nfields = ["list[1]"]\nat = 24', "`list[1]` is an element of an array"),
+    ('kind = "line-start"\nfields = ["a"]', "no offset is at the start of a line in every placement"),
+]
+
+
+@pytest.mark.parametrize(("keys", "reason"), REFUSED)
+def test_what_c_cannot_say_is_listed(tmp_path, keys, reason):
+    (tmp_path / "s.h").write_text("struct s { long a; int bits : 3; struct { long x; } list[4]; long z; char tail[]; };\n")
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "s"\n{keys}\nwhy = "w"\n')
+    done = run("rules", "asserts", "--c11", "r.toml", "--in", "s.h", cwd=tmp_path)
+    assert (done.returncode, "_Static_assert" in done.stdout) == (0, False)
+    assert f"/* not asserted: r on s: {reason}" in done.stdout or reason in done.stdout
+
+
+def test_the_reason_is_in_the_message_and_cannot_leave_it(tmp_path):
+    (tmp_path / "s.h").write_text("struct s { long a, b; };\n")
+    why = 'q\\"q \\\\ ??/ \\u00e9 */ \\n x'
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "{why}"\n')
+    text = run("rules", "asserts", "--c11", "r.toml", "--in", "s.h", cwd=tmp_path).stdout
+    assert failed(tmp_path, "s.h", text) == {"r"}
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("r.toml",), "--c11 needs the structs: --in INPUT"), (("s", "--in", "s.h"), "is not a rule file"),
+])  # fmt: skip
+def test_wrong_use(tmp_path, words, message):
+    (tmp_path / "r.toml").write_text("")
+    done = run("rules", "asserts", "--c11", *words, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (2, True)
