@@ -44,7 +44,8 @@ def allocations(
 ) -> NoReturn:
     """List the allocations of structs in C sources, as `placement` for rule files.
 
-    INPUT is a C source, or a folder of C sources, read as text without compiler flags. Found are malloc and
+    INPUT is a C source, a folder of C sources, or a compile_commands.json, whose sources are read as text
+    without compiler flags. Found are malloc and
     related functions, those of some libraries and of the rule file; in Linux slab caches, kmalloc and related
     functions, per-CPU variables, and variables on lines of their own.
     """

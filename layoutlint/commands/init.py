@@ -68,6 +68,7 @@ def _write_project(folder: str, dry_run: bool) -> None:
     from layoutlint.commands import init_files, terminal
     from layoutlint.lint import first_rules
     from layoutlint.model.reading import ReadOptions
+    from layoutlint.phrases import quantity
     from layoutlint.readers.clang import build_system
 
     os.chdir(folder)  # files are named from the top of the project, as a hook and a job name them
@@ -76,7 +77,7 @@ def _write_project(folder: str, dry_run: bool) -> None:
     flags = () if knows_flags else tuple(f"-I{name}" for name in build_system.include_folders("."))
     progress = ReadOptions(progress=terminal.progress_on_stderr(None))
     first = first_rules.find(system, flags, _MOST_RULES, progress)
-    terminal.say(f"{system.name}; read {first.read}; {len(first.rules)} guesses")
+    terminal.say(f"{system.name}; read {first.read}; {quantity(len(first.rules), 'guessed rule')}")
     new_files = [init_files.rule_file(system, first)]
     if os.path.lexists(".git"):
         new_files += [init_files.hook(".", flags), init_files.ci_job(".", system)]

@@ -65,7 +65,7 @@ def _guesses(first: FirstRules) -> Iterator[str]:
         return
     yield _GUESSES
     for number, (rule, lines) in enumerate(table(first.rules), 1):
-        yield f"## {number}. struct {rule.struct} at {_one_line(rule.place)}: {_one_line(rule.message)}"
+        yield f"## {number}. {rule.subject} at {_one_line(rule.place)}: {_one_line(rule.message)}"
         yield from (f"# {line}" for line in lines)
         yield ""
 

@@ -84,9 +84,9 @@ class Stride(Record, frozen=True):
         "arrays and arrays of one element are skipped.\n"
         "\n"
         "With `variables`, the rule names no `struct`. It judges elements of arrays that are variables\n"
-        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). The types come from DWARF.\n"
-        "`@type:pthread_mutex_t` means all variables that are arrays of that type, or of structs that\n"
-        "contain it; also in C sources, whose variables start at any multiple of their alignment.",
+        "(docs/rules.md, `[variables]`), or parts of one (`pool.locks`). `@type:pthread_mutex_t` means\n"
+        "all variables that are arrays of that type, or of structs that contain it. In a program, the\n"
+        "types come from DWARF; in C sources, variables start at any multiple of their alignment.",
         "Align the struct to the line: arrays and caches then keep each object on its own lines. If that is\n"
         "too much, put fields that nobody else uses at both ends.",
         'fields = ["used"]\nagainst = ["limit"]',

@@ -20,6 +20,7 @@ from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
 
 _PACK = "generic"
+_VARIABLES = "variables"
 _MOST_NOTES = 100
 """The most notes among which those on structs of the project are chosen."""
 
@@ -28,14 +29,20 @@ class FirstRule(Record, frozen=True):
     """A guess, as a rule."""
 
     struct: str
+    """Its name, or that of a variable."""
     kind: str
     place: str
-    """The file and line of the struct."""
+    """The file and line of the struct or variable."""
     parameter: str
-    """The key of the rule with the fields: `fields` or `array`."""
+    """The key of the rule with the fields: `fields`, `array`, or `variables` for a variable."""
     value: tuple[tuple[str, ...], ...] | tuple[str, ...] | str
     message: str
     why: str
+
+    @property
+    def subject(self) -> str:
+        """The struct or variable, with its kind."""
+        return f"{'variable' if self.parameter == _VARIABLES else 'struct'} {self.struct}"
 
 
 class FirstRules(Record, frozen=True):
@@ -94,8 +101,9 @@ def _rules(report: Report, pack_name: str) -> Iterator[FirstRule]:
     pack = rule_file.shipped_named(pack_name)
     for finding in report.findings:
         place = _place(finding)
-        is_variable = finding.rule.struct == VARIABLES  # rules on a named one need debug information
-        if finding.rank is None or finding.struct is None or place is None or is_variable:
+        is_variable = finding.rule.struct == VARIABLES
+        is_allocated = is_variable and not finding.verdict.evidence  # its placement is of the call
+        if finding.rank is None or finding.struct is None or place is None or is_allocated:
             continue
         parameter, value = _fields(finding, ranking.fields_by_access(finding, pack))
         if value:
@@ -111,6 +119,8 @@ def _fields(
 ) -> tuple[str, tuple[tuple[str, ...], ...] | tuple[str, ...] | str]:
     """Return the key of a rule on the fields of a finding, and its value; `groups` for groups of fields."""
     paths = tuple(dict.fromkeys(place.path for place in finding.verdict.evidence))
+    if finding.rule.struct == VARIABLES:
+        return _VARIABLES, paths[:1]
     if any(by_access):
         written, read = by_access
         if written == read:  # each of them apart from the others
@@ -141,12 +151,13 @@ def table(rules: Iterable[FirstRule]) -> Iterator[tuple[FirstRule, tuple[str, ..
         name = f"{rule.struct}-{rule.kind}"
         numbers[name] = numbers.get(name, 0) + 1
         suffix = f"-{numbers[name]}" if numbers[name] > 1 else ""
+        struct = () if rule.parameter == _VARIABLES else (f"struct = {toml_string(rule.struct)}",)
         yield (
             rule,
             (
                 "[[rule]]",
                 f"id = {toml_string(name + suffix)}",
-                f"struct = {toml_string(rule.struct)}",
+                *struct,
                 f"kind = {toml_string(rule.kind)}",
                 f"{rule.parameter} = {_toml(rule.value)}",
                 f"why = {toml_string(rule.why)}",

@@ -7,6 +7,7 @@ from functools import partial
 from math import gcd
 from typing import Protocol, cast
 
+from layoutlint.errors import did_you_mean
 from layoutlint.geometry.field_types import Finder
 from layoutlint.geometry.layout import Layout, Place, cached_layout
 from layoutlint.geometry.placement import LINUX_ATTRIBUTE, Placements, pair_size, placements
@@ -49,15 +50,17 @@ def add_variables(wanted: Wanted, packs: Iterable[Pack]) -> Wanted:
     """Add the variables of packs with rules on variables to what is read."""
     names: set[str] = set()
     near = wanted.near
+    in_sources = False
     whens: dict[When, None] = {}
     for pack in packs:
         rules = [rule for rule in pack.rules if rule.struct == VARIABLES]
         whens.update((rule.when, None) for rule in rules if _types(rule))
+        in_sources = in_sources or any(isinstance(rule.kind, Stride) for rule in rules)
         kinds = [rule.kind for rule in rules if not _types(rule)]
         names.update(path for kind in kinds for path in _variables_of(cast("VariableKind", kind)))
         names.update(access.path for access in pack.variables if kinds)
         near = NEAR if kinds else near
-    arrays = partial(_is_any_applicable, tuple(whens)) if whens else None
+    arrays = partial(_is_any_applicable, tuple(whens)) if in_sources else None
     return replace(wanted, variables=tuple(sorted(names)), near=near, arrays=arrays)
 
 
@@ -88,6 +91,9 @@ def judge_variables(
         return
     if rule.shipped and not reading.data:
         return  # the input lacks the variables, as it may lack structs
+    if reading.data is None and reading.reader == "clang" and isinstance(rule.kind, Stride):
+        yield from _judge_declared_arrays(rule, reading, line_size, judge_placements, attribute)
+        return
     if reading.data is None:
         yield Finding(rule, None, unknown(f"{reading.path}: {_NO_SYMBOLS}"), reading.path)
         return
@@ -118,6 +124,35 @@ def judge_variables(
     if not is_judged and not missing:
         message = f"{reading.path}: it has no variable that the rule is about"
         yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
+
+
+def _judge_declared_arrays(
+    rule: Rule,
+    reading: Reading,
+    line_size: int | None,
+    judge_placements: JudgePlacements,
+    attribute: str,
+) -> Iterator[Finding]:
+    """Judge a rule on named arrays in C sources, whose variables start at any multiple of their alignment."""
+    kind = cast("Stride", rule.kind)
+    if rule.line_pairs:
+        line_size = pair_size(line_size, reading.target)
+    contexts = [(data, _context(data, (), line_size, rule.line_pairs, attribute)) for data in reading.arrays]
+    for path in kind.variables:
+        only = replace(kind, variables=(path,))
+        chosen = [each for each in contexts if _concerns(cast("VariableKind", only), each[1])]
+        for data, context in chosen:
+            verdict = judge_placements(rule, only.check, context)
+            if data.problem is not None:
+                verdict = unknown(f"the layout of {data.label} is unreliable: {data.problem}")
+            yield Finding(rule, data, verdict, data.origin)
+        if not chosen:
+            names = (data.name for data in reading.arrays)
+            message = (
+                f"{reading.path}: no variable `{path}` is an array of several elements in these sources"
+                + did_you_mean(path, names)
+            )
+            yield Finding(rule, None, unknown(message, missing_field=True), reading.path)
 
 
 def _judge_arrays(

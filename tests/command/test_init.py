@@ -33,9 +33,9 @@ PROJECTS: dict[str, tuple[dict[str, str | None], str, str, int]] = {
     # files, the name, the input, guesses
     "plain headers": (CODE, "C files", ".", 5),
     "make": ({**CODE, "Makefile": "all:\n"}, "make", "compile_commands.json", 5),
-    "make with a database": ({**CODE, "Makefile": "all:\n", "compile_commands.json": DATABASE}, "make", "compile_commands.json", 5),
+    "make with a database": ({**CODE, "Makefile": "all:\n", "compile_commands.json": DATABASE}, "make", "compile_commands.json", 6),
     "CMake": ({**CODE, "CMakeLists.txt": ""}, "CMake", "build/compile_commands.json", 5),
-    "CMake with a database": ({**CODE, "CMakeLists.txt": "", "out/compile_commands.json": DATABASE.replace('"."', '".."')}, "CMake", "out/compile_commands.json", 5),
+    "CMake with a database": ({**CODE, "CMakeLists.txt": "", "out/compile_commands.json": DATABASE.replace('"."', '".."')}, "CMake", "out/compile_commands.json", 6),
     "Meson": ({**CODE, "meson.build": ""}, "Meson", "build/compile_commands.json", 5),
     "autotools": ({**CODE, "configure.ac": ""}, "autotools", "compile_commands.json", 5),
     "a damaged database": ({**CODE, "compile_commands.json": "[{"}, "C files", "compile_commands.json", 0),
@@ -85,14 +85,14 @@ def test_projects(project, before, name, path, guesses):
 
 def test_every_guess_is_a_rule(project):
     """Uncommented, each is valid, and finds what it is a guess of."""
-    write(project, CODE)
+    write(project, {**CODE, "Makefile": "all:\n", "compile_commands.json": DATABASE})
     init(project)
     rules = blocks((project / "layoutlint.toml").read_text())
-    assert len(rules) == 5
+    assert len(rules) == 6
     for rule in [*rules, "\n".join(rules)]:
         write(project, {"layoutlint.toml": rule})
         assert run("rules", "check", "layoutlint.toml", cwd=project).returncode == 0
-        done = run("check", ".", "--format", "json", "--", "-Iinclude", cwd=project)
+        done = run("check", "compile_commands.json", "--format", "json", cwd=project)
         findings = json.loads(done.stdout)["findings"]
         assert (done.returncode, {finding["outcome"] for finding in findings} <= {"broken", "at-risk"}) == (1, True), done.stdout
         assert len(findings) == rule.count("[[rule]]")

@@ -235,3 +235,30 @@ def test_placements_are_where_the_c_library_puts_blocks(tmp_path, call, placemen
     seen = set(map(int, subprocess.run([tmp_path / "a"], capture_output=True, text=True, check=True).stdout.split()))
     assert seen <= bases
     assert f'placement = "{placement}"' in run("allocations", tmp_path / "a.c").stdout
+
+
+NAMED = [
+    # `variables` of a rule, what is judged and how, exit status
+    (["locks"], [("locks", "broken")], 1),
+    (["cells"], [], 0),
+    (["locks", "words", "cells"], [("locks", "broken"), ("words", "broken")], 1),
+    (["wor*"], [("words", "broken")], 1),
+    (["locks", "lokcs"], [("(variables)", "unknown"), ("locks", "broken")], 1),
+    (["single"], [("(variables)", "unknown")], 3),
+    (["nothing"], [("(variables)", "unknown")], 3),
+]
+
+
+@pytest.mark.parametrize(("names", "expected", "status"), NAMED, ids=[" ".join(row[0]) for row in NAMED])
+@pytest.mark.parametrize("form", ["C text", "compile_commands.json"])
+def test_arrays_by_name_in_c_sources(tmp_path, form, names, expected, status):
+    """A rule on a named array needs no symbols, as the guess that advises to write it needs none."""
+    need("gcc")
+    (tmp_path / "a.c").write_text(SOURCE)
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "a"\nkind = "stride"\nvariables = {json.dumps(names)}\nwhy = "w"\n')
+    database = [{"file": "a.c", "directory": str(tmp_path), "arguments": ["cc", SAY, "-c", "a.c"]}]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(database))
+    path = tmp_path / ("a.c" if form == "C text" else "compile_commands.json")
+    done = run("check", path, "--rules", tmp_path / "r.toml", "--format", "json")
+    found = [((f["struct"] or "").removeprefix("variable "), f["outcome"]) for f in json.loads(done.stdout)["findings"]]
+    assert (sorted(found), done.returncode) == (sorted(expected), status), done.stdout

@@ -21,6 +21,7 @@ from layoutlint.readers.processes.pool import map_ordered, processors
 _MANY = 400
 """The number of files that is worth several processes."""
 _CHUNK = 100
+_DATABASE = "compile_commands.json"
 _LARGEST = 1 << 27
 """The most bytes of a C file; the largest of Linux, a generated header of registers, has 22 million."""
 Results = tuple[list[Allocation], list[Unread]]
@@ -41,6 +42,24 @@ def read(
     """
     unread: list[Unread] = []
     paths_found = list(dict.fromkeys(file for path in paths for file in _files(path, unread)))
+    allocations, failures, typedefs = _search(paths_found, wanted, jobs, progress, declared)
+    if wanted is not None:
+        aliases = {name for name, tag in typedefs.items() if wanted.matches(tag) and not wanted.matches(name)}
+        if aliases:  # calls that name the struct by its typedef
+            wanted = replace(wanted, names=wanted.names | aliases)
+            allocations, failures, _ = _search(paths_found, wanted, jobs, progress, declared)
+    return [_with_tag(allocation, typedefs) for allocation in allocations], unread + failures
+
+
+def _search(
+    paths_found: list[str],
+    wanted: Wanted | None,
+    jobs: int,
+    progress: Progress,
+    declared: tuple[Allocator, ...],
+) -> _Found:
+    """Return the allocations in some files, the files that could not be read, and all typedefs of structs."""
+    unread: list[Unread] = []
     chunks = [paths_found[at : at + _CHUNK] for at in range(0, len(paths_found), _CHUNK)]
     allocations: list[Allocation] = []
     typedefs: dict[str, str] = {}
@@ -53,7 +72,7 @@ def read(
         allocations += chunk_allocations
         unread += chunk_failures
         typedefs.update(chunk_typedefs)
-    return [_with_tag(allocation, typedefs) for allocation in allocations], unread
+    return allocations, unread, typedefs
 
 
 def source_files(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -101,11 +120,32 @@ def _search_files(paths: list[str], wanted: Wanted | None, declared: tuple[Alloc
     return allocations, unread, typedefs
 
 
+def _files_of_database(path: str) -> Iterator[str]:
+    """Yield the sources that a compile_commands.json names, and the headers beside them."""
+    from layoutlint.readers.clang import compdb  # folders of sources need none of it
+
+    units = (os.path.join(command.directory, command.file) for command in compdb.load(path))
+    found = [unit for unit in dict.fromkeys(map(_shortest, units)) if files.is_file(unit)]
+    yield from found
+    for folder in dict.fromkeys(os.path.dirname(unit) for unit in found):
+        try:
+            names = files.names_in(folder or ".")
+        except OSError:
+            continue
+        yield from (os.path.join(folder, name) for name in names if name.endswith(".h"))
+
+
+def _shortest(path: str) -> str:
+    """Return a path relative to the working folder if it is inside."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
 def _files(path: str, unread: list[Unread]) -> Iterator[str]:
     if not files.is_folder(path):
         if not files.exists(path):
             raise ReadError(path, "no such file or directory")
-        yield path
+        yield from _files_of_database(path) if os.path.basename(path) == _DATABASE else (path,)
         return
 
     def add_failure(error: OSError) -> None:

@@ -141,7 +141,7 @@ _X86_NAMES = (
     r"|silvermont|goldmont\w*|tremont|sierraforest|grandridge|graniterapids\w*|emeraldrapids|meteorlake"
     r"|arrowlake\w*"
     r"|lunarlake|pantherlake|clearwaterforest|raptorlake|gracemont|knl|knm|geode|athlon\w*|pentium\w*"
-    r"|i[3456]86|amdfam10"
+    r"|i[456]86|amdfam10"
     r"|barcelona|bdver\d|btver\d|znver\d|lujiazui|yongfeng|shijidadao|c3\w*|lakemont|winchip\w*"
     r"|opteron\w*?)(?:__)?"
 )
@@ -153,6 +153,9 @@ _PROCESSOR = (
     r"|CLZERO|MWAITX|RDPID|MWAIT|SM[34]|AVXVNNI\w*|AVXIFMA|AVXNECONVERT|CMPCCXADD|PREFETCHI|RAOINT"
     r"|USER_MSR|RDPRU|INVPCID)__"
 )
+_EARLY = r"(?:x86-64(?:-v2)?|nocona|core2|nehalem|corei7|westmere)"
+"""Processors without AVX: GCC 11 and 12 and clang 13 to 22 define the same macros but for these."""
+_EARLY_PROCESSOR = rf"{_X86_NAMES}|{_EVALUATION}|__(?:ABM|AES|CRC32|LAHF_SAHF|LZCNT|PCLMUL|POPCNT|PRFCHW)__"
 _FEATURES = (
     rf"{_PROCESSOR}|__(?:SSE\w*|SSSE3|AVX\w*|BMI2?|MMX\w*|F?XS[AR]\w*|\w*VNNI\w*"
     r"|GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\w+_MATH)__|__GCC_HAVE_SYNC_COMPARE_AND_SWAP_\d+|\b_SOFT_FLOAT"
@@ -213,7 +216,9 @@ _DOUBTS = tuple((re.compile(flag, re.VERBOSE), names, machine) for flag, names, 
     (r"-m(?:no-)?amx-.*", r"__AMX_TILE__|__XSAVE__", _X86),
     (r"-m(?:no-)?(?:vaes|vpclmulqdq|avx10.*)",
      r"__(?:AVX2?|VAES|VPCLMULQDQ|SSE\w+|SSSE3|CRC32|POPCNT|XSAVE\w*|PCLMUL|AES|KL|3dNOW\w*)__", _X86),
-    (r"-m(?:arch|cpu|tune)=.*", _PROCESSOR, _X86),
+    (rf"-march={_EARLY}", _EARLY_PROCESSOR, _X86),
+    (rf"-march=(?!{_EARLY}\Z).* | -mcpu=.*", _PROCESSOR, _X86),
+    (r"-mtune=.*", _X86_NAMES, _X86),
     (r"-m(?:arch|cpu|tune)=.*", _ELSEWHERE, _OTHER),
     (r"-mabi=.* | -mfpu=.* | -mfloat-abi=.* | -mcmodel=.* | -m(?:be|le|EB|EL|big-endian|little-endian)"
      r"| -m(?:no-)?(?:altivec|vsx|crypto|htm|float128|vx|fdiv|div|crc|msa|dsp|dspr2|micromips"

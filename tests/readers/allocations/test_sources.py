@@ -13,6 +13,7 @@ from layoutlint.intent.toml import rule_file
 from layoutlint.lint.options import Options
 from layoutlint.lint.run import check
 from layoutlint.model.reading import ReadOptions, no_progress
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers.allocations import sources
 from layoutlint.readers.allocations.proposals import list_proposals
 from layoutlint.reports.allocations import toml
@@ -249,3 +250,22 @@ def test_check_looks_into_the_sources_of_what_is_compiled(built):
     subprocess.run(["gcc", "-g", "-c", "part.c", "-o", "part.o"], cwd=built, check=True, timeout=60)
     assert notes_of(built, "part.o") == []
     assert notes_of(built, "part.o", sources=(str(built),)) == [SAID.format(built)]
+
+
+TYPEDEF = {
+    "pool.h": "typedef struct _page { long lock, data; } page_t;\nstruct other { long a; };\n",
+    "pool.c": '#include "pool.h"\npage_t *f(int n) { struct other *o = calloc(1, sizeof(struct other)); return calloc(n, sizeof(page_t)); }\n',
+}
+
+
+@pytest.mark.parametrize("wanted", ["_page", "_pa*", "page_t", None])
+@pytest.mark.parametrize("form", ["folder", "compile_commands.json"])
+def test_structs_by_tag_and_typedef(tmp_path, form, wanted):
+    """Calls name the typedef, people and findings the tag; a compilation database stands for its sources."""
+    for name, text in TYPEDEF.items():
+        (tmp_path / name).write_text(text)
+    entry = {"directory": str(tmp_path), "file": "pool.c", "arguments": ["cc", "-c", "pool.c"]}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    path = tmp_path if form == "folder" else tmp_path / form
+    found, unread = sources.read((str(path),), wanted and Wanted(patterns=(wanted,)), 1, no_progress)
+    assert (sorted(call.struct for call in found), unread) == (["_page"] if wanted else ["_page", "other"], [])
