@@ -26,6 +26,18 @@ def quantity(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def part_of(number: int, total: int, noun: str, only: str = "its only") -> str:
+    """Return `2 of 8 places`, `all 8 places`, or for the one of one `its only place`."""
+    if number != total:
+        return f"{number:,} of {quantity(total, noun)}"
+    return f"{only} {noun}" if total == 1 else f"all {quantity(total, noun)}"
+
+
+def in_placements(number: int, total: int) -> str:
+    """Return `in 2 of 8 placements`, `in all 8 placements` or `in its only placement`."""
+    return f"in {part_of(number, total, 'placement')}"
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage, never rounded to 0 or 100: `12.34%`, `more than 99.99%`."""
     if 0 < share < 0.0001:

@@ -11,6 +11,7 @@ from layoutlint.geometry.layout import Alignment, Layout, Place
 from layoutlint.model.record import Record
 from layoutlint.model.storage import Storage
 from layoutlint.model.target import Target
+from layoutlint.phrases import part_of
 
 _FEW = 3
 """Maximum number of containers named in a reason: there can be hundreds."""
@@ -84,7 +85,7 @@ class Placements(Record, frozen=True):
         whys = [part.why for part in failing or self.parts]
         more = len(whys) - _FEW
         first = "; ".join(whys[:_FEW]) + (f"; and {more:,} more" if more > 0 else "")
-        return f"fails in {len(failing)} of {len(self.parts)} places: {first}" if failing else first
+        return f"fails in {part_of(len(failing), len(self.parts), 'place')}: {first}" if failing else first
 
     def violating_bases(self, violates: Callable[[int], bool]) -> tuple[int, ...]:
         """Return the bases at which `violates(base)` holds."""

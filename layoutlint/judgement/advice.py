@@ -58,11 +58,6 @@ def line_numbers(counts: Iterable[int]) -> str:
     return "1 line" if high == 1 else f"{high} lines"
 
 
-def in_all_placements(total: int) -> str:
-    """Return `in all 8 placements`, or `in its only placement`."""
-    return "in its only placement" if total == 1 else f"in all {total} placements"
-
-
 def tolerate_advice(violating: int, total: int) -> str:
     """Return advice on how to accept the failing placements, to append to other advice; empty unless they are
     few.

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import first_few, in_all_placements, keep_whole, tolerate_advice
+from layoutlint.judgement.advice import first_few, keep_whole, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import (
     NEIGHBOURS,
@@ -20,6 +20,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.paths import is_pattern, overlap
 from layoutlint.model.record import Record
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct tree {
@@ -140,12 +141,12 @@ def _judge_together(lock: Place, data: tuple[Place, ...], context: Context) -> V
     if not separated:
         message = (
             f"uncontended: {format_place(lock)} and {format_places(data)} are on one line "
-            f"{in_all_placements(total)}: "
+            f"{in_placements(total, total)}: "
             "one miss for both, but waiters would pull it away"
         )
         return judge(placements, (), message, (lock, *data), "")
     says = [
-        f"{format_place(place)} in {len(bases_by_field[place])} of {total} placements" for place in separated
+        f"{format_place(place)} {in_placements(len(bases_by_field[place]), total)}" for place in separated
     ]
     message = (
         f"uncontended: {format_place(lock)} is not on one line with {first_few(says, 'fields')}: "

@@ -14,6 +14,7 @@ from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct queue {
@@ -58,7 +59,7 @@ class Isolated(Record, frozen=True):
         Example(
             _BREAKS,
             Outcome.BROKEN,
-            "`head` at 0..7 shares a line with `capacity` at 8..11 in 1 of 1 placements",
+            "`head` at 0..7 shares a line with `capacity` at 8..11 in its only placement",
         ),
         Example(_KEEPS, Outcome.KEPT, "`head` at 0..7 shares no line with another field in any placement"),
     )
@@ -91,8 +92,8 @@ class Isolated(Record, frozen=True):
         verdict = judge_apart(every_pair(places, others), placements, kept_verdict, adjacent=adjacent)
         if not outside:
             return verdict
-        share = f"{len(outside)} of {len(placements.bases)} placements"
-        note = f"bytes outside of the object are on a {placements.unit} of theirs in {share}"
+        share = in_placements(len(outside), len(placements.bases))
+        note = f"bytes outside of the object are on a {placements.unit} of theirs {share}"
         if not self.neighbours:
             return replace(verdict, message=f"{verdict.message}; {note}")
         bases = placements.bases_in_any((outside, verdict.bases))

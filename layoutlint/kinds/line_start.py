@@ -12,6 +12,7 @@ from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct ring {
@@ -65,7 +66,7 @@ class LineStart(Record, frozen=True):
             )
         total = len(placements.bases)
         says = [
-            f"{format_place(p)} begins inside a line in {len(inside_bases[p])} of {total} placements"
+            f"{format_place(p)} begins inside a line {in_placements(len(inside_bases[p]), total)}"
             for p in wrong
         ]
         message = first_few(says, "fields")

@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import in_all_placements, line_numbers, tolerate_advice
+from layoutlint.judgement.advice import line_numbers, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct task {
@@ -58,7 +59,7 @@ class Lines(Record, frozen=True):
             _BREAKS,
             Outcome.BROKEN,
             "`state` at 0..7, `priority` at 128..135, `parent` at 256..263 touch 3 lines "
-            "in 8 of 8 placements, 2 allowed",
+            "in all 8 placements, 2 allowed",
         ),
         Example(
             _KEEPS,
@@ -91,12 +92,12 @@ class Lines(Record, frozen=True):
         total = len(placements.bases)
         says = self._describe_fields(places)
         if not bases:
-            message = f"{says} {line_numbers(counts.values())} {in_all_placements(total)}"
+            message = f"{says} {line_numbers(counts.values())} {in_placements(total, total)}"
             message += "" if self.max else f", as few as hold their {covered:,} bytes"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
         allowed = f"{most} allowed" if self.max else f"{most} would hold their {covered:,} bytes"
-        message = f"{says} {number} in {len(bases)} of {total} placements, {allowed}"
+        message = f"{says} {number} {in_placements(len(bases), total)}, {allowed}"
         advice = self._advice(covered, most, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, message, places, advice)
 

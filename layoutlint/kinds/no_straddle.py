@@ -8,13 +8,14 @@ from typing import ClassVar
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines, element_starts
-from layoutlint.judgement.advice import first_few, in_all_placements, keep_whole, tolerate_advice
+from layoutlint.judgement.advice import first_few, keep_whole, tolerate_advice
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import expand_elements
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct entry {
@@ -73,7 +74,7 @@ class NoStraddle(Record, frozen=True):
         }
         total = len(placements.bases)
         if not straddling:
-            message = f"{_kept_message(places, whole)} on one line {in_all_placements(total)}"
+            message = f"{_kept_message(places, whole)} on one line {in_placements(total, total)}"
             return judge(placements, (), message, places, "")
         says = [
             _describe_straddle(place, bases, placements, as_whole[place])
@@ -116,10 +117,10 @@ def _element_size_and_count(array: Place) -> tuple[int, int]:
 
 def _describe_straddle(place: Place, bases: tuple[int, ...], placements: Placements, is_whole: bool) -> str:
     if not is_whole:
-        share = f"in {len(bases)} of {len(placements.bases)} placements"
+        share = in_placements(len(bases), len(placements.bases))
         size, _ = _element_size_and_count(place)
         return f"an element of {size} bytes of {format_place(place)} straddles 2 lines {share}"
     most = max(count_lines((place,), base, placements.line_size) for base in bases)
     return (
-        f"{format_place(place)} straddles {most} lines in {len(bases)} of {len(placements.bases)} placements"
+        f"{format_place(place)} straddles {most} lines {in_placements(len(bases), len(placements.bases))}"
     )

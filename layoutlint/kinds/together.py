@@ -6,12 +6,13 @@ from typing import ClassVar
 
 from layoutlint.geometry.layout import Place
 from layoutlint.geometry.placement import Placements, count_lines
-from layoutlint.judgement.advice import in_all_placements, keep_whole, line_numbers, tolerate_advice
+from layoutlint.judgement.advice import keep_whole, line_numbers, tolerate_advice
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.record import Record
+from layoutlint.phrases import in_placements
 
 _BREAKS = """\
 struct sem {
@@ -49,7 +50,7 @@ class Together(Record, frozen=True):
         Example(
             _BREAKS,
             Outcome.BROKEN,
-            "`count` at 0..7, `owner` at 72..79 are on 2 lines in 8 of 8 placements",
+            "`count` at 0..7, `owner` at 72..79 are on 2 lines in all 8 placements",
         ),
         Example(
             _KEEPS,
@@ -70,10 +71,10 @@ class Together(Record, frozen=True):
         bases = placements.violating_bases(lambda base: counts[base] > 1)
         total = len(placements.bases)
         if not bases:
-            message = f"{format_places(places)} are on one line {in_all_placements(total)}"
+            message = f"{format_places(places)} are on one line {in_placements(total, total)}"
             return judge(placements, (), message, places, "")
         number = line_numbers(counts[base] for base in bases)
-        message = f"{format_places(places)} are on {number} in {len(bases)} of {total} placements"
+        message = f"{format_places(places)} are on {number} {in_placements(len(bases), total)}"
         return judge(placements, bases, message, places, _advice(places, placements, len(bases)))
 
 

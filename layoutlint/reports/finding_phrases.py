@@ -79,7 +79,7 @@ def share(verdict: Verdict) -> str:
         return f"in {phrases.percent(orders.share)} of the placements of all orders" if orders.share else ""
     if not verdict.total or not verdict.bases:
         return ""
-    return f"in {len(verdict.bases)} of {verdict.total} placements"
+    return phrases.in_placements(len(verdict.bases), verdict.total)
 
 
 def rank_reason(rank: Rank) -> str:

@@ -255,7 +255,7 @@ def test_a_folder(tmp_path):
     assert [finding["outcome"] for finding in report["kept"]] == ["kept"]
     [given] = report["inputs"]
     assert given["compile_commands"] == "build/compile_commands.json"
-    assert given["notes"] == ["flags from build/compile_commands.json, for 1 of 1 file"]
+    assert given["notes"] == ["flags from build/compile_commands.json, for the only file"]
     assert (report["coverage"]["not_covered"], report["exit"]) == ([], 0)
     report = report_on(folder, ".", "--no-compile-commands")
     assert [finding["outcome"] for finding in report["findings"]] == ["unknown"]

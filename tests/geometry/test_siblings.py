@@ -299,7 +299,7 @@ MESSAGES = [
      "bytes outside of the object are on a line of theirs in 1 of 2 placements"),
     (Isolated(("b",)), storage("line", array=2), "broken",
      "`b` at 64..71 shares a line with `a` at 0..7 of the next element, 72 bytes on, in 1 of 2 placements; "
-     "bytes outside of the object are on a line of theirs in 2 of 2 placements"),
+     "bytes outside of the object are on a line of theirs in all 2 placements"),
 ]  # fmt: skip
 
 

@@ -105,19 +105,19 @@ def test_in_a_container(tmp_path, align, offset, outcome, bases):
 
 KIND_CASES = [
     ("separate", SEPARATE, "struct s { long a; char x[56]; long b; } __attribute__((aligned(128)));",
-     "`a` at 0..7 shares a pair of lines with `b` at 64..71 in 1 of 1 placements"),
+     "`a` at 0..7 shares a pair of lines with `b` at 64..71 in its only placement"),
     ("isolated", 'fields = ["a"]', "struct s { long a; char x[56]; long b; } __attribute__((aligned(128)));",
-     "`a` at 0..7 shares a pair of lines with `x` at 8..63 in 1 of 1 placements; "
-     "`a` at 0..7 shares a pair of lines with `b` at 64..71 in 1 of 1 placements"),
+     "`a` at 0..7 shares a pair of lines with `x` at 8..63 in its only placement; "
+     "`a` at 0..7 shares a pair of lines with `b` at 64..71 in its only placement"),
     ("access", "", "struct s { long a; char x[56]; long b; } __attribute__((aligned(128)));",
-     "`b` (hot-read) at 64..71 shares a pair of lines with `a` (hot-write) at 0..7 in 1 of 1 placements"),
+     "`b` (hot-read) at 64..71 shares a pair of lines with `a` (hot-write) at 0..7 in its only placement"),
     ("guards", 'lock = "a"\ndata = ["b"]\ncontended = true',
      "struct s { long a; char x[56]; long b; } __attribute__((aligned(128)));",
-     "contended: `a` at 0..7 shares a pair of lines with `b` at 64..71 in 1 of 1 placements: "
+     "contended: `a` at 0..7 shares a pair of lines with `b` at 64..71 in its only placement: "
      "each CPU that tries the lock takes the data's line from the one that holds it"),
     ("stride", 'array = "ring"', "struct s { struct { long a; char x[56]; } ring[4]; } __attribute__((aligned(128)));",
      "element k's `a` at 0..7 of `ring` shares a pair of lines with element k+1's `a` at 0..7 (64 bytes on) "
-     "in 1 of 1 placements; and 3 more pairs"),
+     "in its only placement; and 3 more pairs"),
 ]  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_around(tmp_path):
     keys = 'fields = [["count"], ["@hot-read"]]\naround = true'
     outcome, _, message = judged(tmp_path, code, about=about, keys=keys, of="lock")
     assert (outcome, message) == (
-        "broken", "`l.count` at 0..7 shares a pair of lines with `b` at 64..71 in 1 of 1 placements",
+        "broken", "`l.count` at 0..7 shares a pair of lines with `b` at 64..71 in its only placement",
     )  # fmt: skip
 
 

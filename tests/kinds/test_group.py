@@ -52,8 +52,8 @@ def two(first, second, second_at=8, align=8):
     return struct("s", second_at + 8, *groups, align=align)
 
 
-def shares(first, second, often="7 of 8"):
-    return f"`a` at 0..7 (`{first}`) shares a line with `b` at 8..15 (`{second}`) in {often} placements"
+def shares(first, second, often="7 of 8 placements"):
+    return f"`a` at 0..7 (`{first}`) shares a line with `b` at 8..15 (`{second}`) in {often}"
 
 
 def held(first, second, at="8..15"):
@@ -101,7 +101,7 @@ CASES = [
                       shares(first, second) if "read" in first and "write" not in first else
                       f"`b` at 8..15 (`{second}`) shares a line with `a` at 0..7 (`{first}`) in 7 of 8 placements"]),
     Case("on lines of their own", two("read_mostly", "read_write", 64, 64), {}, KEPT, (), held("read_mostly", "read_write", "64..71")),
-    Case("on one, always", two("read_mostly", "read_write", 8, 64), {}, BROKEN, ONCE, shares("read_mostly", "read_write", "1 of 1"),
+    Case("on one, always", two("read_mostly", "read_write", 8, 64), {}, BROKEN, ONCE, shares("read_mostly", "read_write", "its only placement"),
          advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
     Case("the one that is asked for, against the others", two("read_mostly", "read_write"), {"group": "read_write"}, AT_RISK, NEAR,
          shares("read_mostly", "read_write")),
@@ -121,7 +121,7 @@ CASES = [
     Case("bytes", ONE, {"max": 16}, KEPT, (), "group `g` at 8..23: no read one shares a line with a written one in any placement"),
     Case("too many bytes", ONE, {"group": "g", "max": 15}, BROKEN, ONCE, "group `g` at 8..23 has 16 bytes, 1 more than 15"),
     Case("lines", ONE, {"max_lines": 1}, KEPT, (), "group `g` at 8..23: no read one shares a line with a written one in any placement"),
-    Case("too many lines", LAST, {"max_lines": 1}, BROKEN, ONCE, "group `g` at 0..127 touches 2 lines in 1 of 1 placements, 1 allowed"),
+    Case("too many lines", LAST, {"max_lines": 1}, BROKEN, ONCE, "group `g` at 0..127 touches 2 lines in its only placement, 1 allowed"),
     Case("too many lines at some bases", replace(ONE, align=8), {"max_lines": 1}, AT_RISK, (48,),
          "group `g` at 8..23 touches 2 lines in 1 of 8 placements, 1 allowed"),
     Case("a fault, and shared lines", two("read_mostly", "read_write"), {"max": 4, "group": "read_write"}, BROKEN, EVERY8,

@@ -41,7 +41,7 @@ CASES = [
          "contended: `i_mmap_rwsem` at 144..183 and `i_mmap` at 72..87 share no line in any placement: "
          "a second miss without waiters, no line that is pulled away with them"),
     Case("uncontended, after it", I_MMAP_AFTER, keys("i_mmap_rwsem", "i_mmap", contended=False), BROKEN, EVERY8,
-         "uncontended: `i_mmap_rwsem` at 144..183 is not on one line with `i_mmap` at 72..87 in 8 of 8 placements: "
+         "uncontended: `i_mmap_rwsem` at 144..183 is not on one line with `i_mmap` at 72..87 in all 8 placements: "
          "who takes the lock does not find the data on its line, and waits for another",
          advice="112 bytes do not fit on a line of 64: bring them within 64 bytes"),
     Case("uncontended neighbours, cut at one base", WORDS, keys("a", "b", contended=False), AT_RISK, (56,),
@@ -53,11 +53,11 @@ CASES = [
          "uncontended: `lock` at 0..7 and `root` at 8..15 are on one line in all 4 placements: "
          "one miss for both, but waiters would pull it away"),
     Case("contended neighbours that an alignment holds", PAIR16, keys("lock", "root", contended=True), BROKEN, (0, 16, 32, 48),
-         "contended: `lock` at 0..7 shares a line with `root` at 8..15 in 4 of 4 placements" + WAITING),
+         "contended: `lock` at 0..7 shares a line with `root` at 8..15 in all 4 placements" + WAITING),
     Case("which of several share", FAR, keys("lock", "near", "far", contended=True), AT_RISK, tuple(range(0, 56, 8)),
          "contended: `lock` at 0..7 shares a line with `near` at 8..15 in 7 of 8 placements" + WAITING),
     Case("which of several do not", FAR, keys("lock", "near", "far", contended=False), BROKEN, EVERY8,
-         "uncontended: `lock` at 0..7 is not on one line with `far` at 128..135 in 8 of 8 placements; "
+         "uncontended: `lock` at 0..7 is not on one line with `far` at 128..135 in all 8 placements; "
          "`near` at 8..15 in 1 of 8 placements: who takes the lock does not find the data on its line, and waits for another"),
     Case("all but the lock", NESTED, keys("lock", "*", contended=False), AT_RISK, (16, 24, 32, 40, 48, 56),
          "uncontended: `lock` at 8..47 is not on one line with `a` at 0..7 in 5 of 8 placements; "
@@ -66,7 +66,7 @@ CASES = [
          "uncontended: `lock.count` at 8..15 is not on one line with `a` at 0..7 in 1 of 8 placements: "
          "who takes the lock does not find the data on its line, and waits for another"),
     Case("one line of an aligned object", LINES, keys("a", "b", contended=True), BROKEN, ONCE,
-         "contended: `a` at 0..7 shares a line with `b` at 8..15 in 1 of 1 placements" + WAITING),
+         "contended: `a` at 0..7 shares a line with `b` at 8..15 in its only placement" + WAITING),
     Case("a lock that is empty", EMPTY, keys("lock", "a", "b", contended=False), KEPT, (),
          "`lock` at 8, empty: in this configuration there is nothing to take"),
     Case("data that is empty", EMPTY, keys("a", "lock", contended=False), KEPT, (),

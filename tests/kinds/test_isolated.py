@@ -39,7 +39,7 @@ CASES = [
     Case("own line, nobody outside", ALONE, {"fields": ("b",), "neighbours": True}, KEPT, (),
          "`b` at 64..71 shares no line with another field in any placement"),
     Case("shared", LINES, {"fields": ("a",)}, BROKEN, ONCE,
-         "`a` at 0..7 shares a line with `b` at 8..15 in 1 of 1 placements",
+         "`a` at 0..7 shares a line with `b` at 8..15 in its only placement",
          advice="move `b` at least 56 bytes further from `a`, or start it on a line of its own (`____cacheline_aligned`)"),
     Case("shared within the group", LINES, {"fields": ("a", "b")}, KEPT, (),
          "`a` at 0..7, `b` at 8..15 share no line with another field in any placement"),
@@ -47,9 +47,9 @@ CASES = [
          "`a` at 0..7 shares no line with another field in any placement"),
     Case("except by pattern", LAST, {"fields": ("a",), "except_": ("[bc]",)}, KEPT, (),
          "`a` at 0..7 shares no line with another field in any placement; "
-         "bytes outside of the object are on a line of theirs in 8 of 8 placements"),
+         "bytes outside of the object are on a line of theirs in all 8 placements"),
     Case("neighbours forbidden", LAST, {"fields": ("*",), "neighbours": True}, BROKEN, EVERY8,
-         "bytes outside of the object are on a line of theirs in 8 of 8 placements",
+         "bytes outside of the object are on a line of theirs in all 8 placements",
          advice="align the struct to 64 bytes, so that it begins and ends with a line"),
     Case("own fields and neighbours", SHORT, {"fields": ("b",), "neighbours": True}, BROKEN, EVERY8,
          "`b` at 64..71 shares a line with `a` at 0..63 in 7 of 8 placements; "
@@ -58,13 +58,13 @@ CASES = [
          "`lock.count` at 8..15 shares a line with `lock.owner` at 16..23 in 7 of 8 placements; "
          "`lock.count` at 8..15 shares a line with `lock.waiters` at 24..47 in 6 of 8 placements; "
          "`lock.count` at 8..15 shares a line with `z` at 48..55 in 3 of 8 placements; "
-         "bytes outside of the object are on a line of theirs in 8 of 8 placements"),
+         "bytes outside of the object are on a line of theirs in all 8 placements"),
     Case("an element", RING, {"fields": ("slot[1]",), "except_": ("size", "slot[0]")}, AT_RISK,
          (0, 8, 16, 24, 32, 40, 48), "`slot[1]` at 40..71 shares a line with `slot[2..3]` at 72..135 in 7 of 8 placements; "
          "bytes outside of the object are on a line of theirs in 2 of 8 placements"),
     Case("union member", UNION, {"fields": ("text",), "except_": ("tag", "last")}, BROKEN, EVERY8,
-         "`text` at 8..11 shares a line with `number` at 8..15 in 8 of 8 placements; "
-         "bytes outside of the object are on a line of theirs in 8 of 8 placements"),
+         "`text` at 8..11 shares a line with `number` at 8..15 in all 8 placements; "
+         "bytes outside of the object are on a line of theirs in all 8 placements"),
     Case("marker is nobody", GROUPED, {"fields": ("a",)}, KEPT, (),
          "`a` at 0..63 shares no line with another field in any placement"),
     Case("flexible array is somebody", TAIL, {"fields": ("length",), "except_": ("kind",)}, AT_RISK, EVERY8[:6],

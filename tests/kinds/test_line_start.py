@@ -30,7 +30,7 @@ CASES = [
     Case("on a line", LINES, {"fields": ("c",)}, KEPT, (), "`c` at 64..71 begins a line in every placement"),
     Case("two lines", LINES, {"fields": ("a", "c")}, KEPT, (), "`a` at 0..7, `c` at 64..71 begin a line in every placement"),
     Case("inside a line", LINES, {"fields": ("a", "b")}, BROKEN, ONCE,
-         "`b` at 8..15 begins inside a line in 1 of 1 placements",
+         "`b` at 8..15 begins inside a line in its only placement",
          advice="move `b` from 8 to 64 and align the struct to 64 bytes (`____cacheline_aligned` behind the field does both)"),
     Case("the struct is not aligned", WORDS, {"fields": ("a",)}, AT_RISK, EVERY8[1:],
          "`a` at 0..7 begins inside a line in 7 of 8 placements",
@@ -39,13 +39,13 @@ CASES = [
          "`a` at 0..7 begins inside a line in 7 of 8 placements; `b` at 8..15 begins inside a line in 7 of 8 placements"),
     Case("many", struct("many", 6, *(member(name, at, 1) for at, name in enumerate("abcdef")), align=64),
          {"fields": ("*",)}, BROKEN, ONCE,
-         "`b` at 1..1 begins inside a line in 1 of 1 placements; `c` at 2..2 begins inside a line in 1 of 1 placements; "
-         "`d` at 3..3 begins inside a line in 1 of 1 placements; `e` at 4..4 begins inside a line in 1 of 1 placements; "
+         "`b` at 1..1 begins inside a line in its only placement; `c` at 2..2 begins inside a line in its only placement; "
+         "`d` at 3..3 begins inside a line in its only placement; `e` at 4..4 begins inside a line in its only placement; "
          "and 1 more fields"),
     Case("first bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("x",)}, KEPT, (),
          "`x` at bits 0..2 begins a line in every placement"),
     Case("fourth bit", struct("s", 64, bits("x", 0, 3), bits("y", 3, 5), align=64), {"fields": ("y",)}, BROKEN, ONCE,
-         "`y` at bits 3..7 begins inside a line in 1 of 1 placements"),
+         "`y` at bits 3..7 begins inside a line in its only placement"),
     Case("marker", GROUPED, {"fields": ("begin",)}, KEPT, (), "`begin` at 64, empty begins a line in every placement"),
     Case("flexible array", struct("s", 64, member("n", 0, 8), flexible("x", 64), align=64), {"fields": ("x",)}, KEPT, (),
          "`x` at 64 and beyond begins a line in every placement"),

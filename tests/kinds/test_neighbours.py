@@ -179,7 +179,7 @@ def test_the_text_shows_the_lines(tmp_path):
     (tmp_path / "r.toml").write_text(f"[variables]\nlimit = {READ}\npackets = {WRITTEN}\n{RULE}")
     done = run("check", made, "--rules", tmp_path / "r.toml")
     assert done.returncode == 1
-    assert re.search(r"^  data in .data(, read_mostly)? is broken in 1 of 1 placements$", done.stdout, re.M)
+    assert re.search(r"^  data in .data(, read_mostly)? is broken in its only placement$", done.stdout, re.M)
     assert re.search(r"^  lines of 64 bytes, from 0x[0-9a-f]+ on", done.stdout, re.M)
     assert re.search(r"^  A +\d+ +8  limit\s+a.c:1$", done.stdout.replace(f"{tmp_path}/", ""), re.M)
     assert "give `packets` a line of its own" in " ".join(done.stdout.split())
@@ -362,7 +362,7 @@ def test_an_array_of_locks_that_fills_its_lines(tmp_path, flags, keys, outcome, 
 STRIDE = '[[rule]]\nid = "r"\nkind = "stride"\nwhy = "a test"\n'
 STRIDES = [
     # the keys of the rule, the outcome, what the message has
-    ('variables = ["locks"]', "broken", "(40 bytes on) in 1 of 1 placements"),
+    ('variables = ["locks"]', "broken", "(40 bytes on) in its only placement"),
     ('variables = ["grid"]', "broken", "of `grid` shares a line with element k+1's"),
     ('variables = ["pool.locks"]', "broken", "of `pool.locks` shares"),
     ('variables = ["slots"]\nfields = ["head"]\nagainst = ["head"]', "broken", "element k's `head` at 0..7 of `slots`"),

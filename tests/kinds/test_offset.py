@@ -41,11 +41,11 @@ CASES = [
     Case("flexible array", TAIL, {"fields": ("body",), "at": 12}, BROKEN, (),
          "`body` at 16 and beyond begins at 16, 4 bytes behind 12"),
     Case("on its line", LINES, {"fields": ("c",), "line": 1}, KEPT, (), "`c` at 64..71 begins on line 1 of the object in its only placement"),
-    Case("on another", LINES, {"fields": ("c",), "line": 2}, BROKEN, ONCE, "`c` at 64..71 begins on line 1, not 2, in 1 of 1 placements",
+    Case("on another", LINES, {"fields": ("c",), "line": 2}, BROKEN, ONCE, "`c` at 64..71 begins on line 1, not 2, in its only placement",
          advice="move `c` to 128..191"),
     Case("on its line at some bases", WORDS, {"fields": ("b",), "line": 0}, AT_RISK, (56,),
          "`b` at 8..15 begins on line 1, not 0, in 1 of 8 placements", advice="move `b` to 0..63 and align the struct to 64 bytes"),
-    Case("on either of two", WORDS, {"fields": ("b",), "line": 2}, BROKEN, EVERY8, "`b` at 8..15 begins on line 0 or 1, not 2, in 8 of 8 placements"),
+    Case("on either of two", WORDS, {"fields": ("b",), "line": 2}, BROKEN, EVERY8, "`b` at 8..15 begins on line 0 or 1, not 2, in all 8 placements"),
     Case("empty", EMPTY, {"fields": ("lock",), "at": 8}, KEPT, (), "`lock` at 8, empty begins at 8"),
 ]  # fmt: skip
 REFUSALS = [

@@ -26,7 +26,7 @@ def words(gap: int, align: int = 8) -> object:
 CASES = [
     # id, struct, groups, outcome, violating bases, message
     ("one line", SPIN_NODE, [["cpu"], ["locked"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
-     "`cpu` at 20..23 shares a line with `locked` at 16..19 in 8 of 8 placements"),
+     "`cpu` at 20..23 shares a line with `locked` at 16..19 in all 8 placements"),
     ("own line", SPIN_NODE_FIXED, [["cpu"], ["next", "prev", "locked"]], Outcome.KEPT, (),
      "`cpu` at 64..67 and `next` at 0..7, `prev` at 8..15, `locked` at 16..19 share no line in any placement"),
     ("starts 64 apart never share", words(64), [["a"], ["b"]], Outcome.KEPT, (),
@@ -47,13 +47,13 @@ CASES = [
      "`c` at 16..23 shares a line with `d` at 24..31 in 7 of 8 placements; "
      "`a` at 0..7 shares a line with `c` at 16..23 in 6 of 8 placements; and 2 more pairs"),
     ("union", UNION, [["number"], ["text"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
-     "`number` at 8..15 shares a line with `text` at 8..11 in 8 of 8 placements"),
+     "`number` at 8..15 shares a line with `text` at 8..11 in all 8 placements"),
     ("bit-fields in neighbouring bytes", BITS, [["ready"], ["count"]], Outcome.BROKEN, tuple(range(0, 64, 8)),
-     "`ready` at bits 0..0 shares a line with `count` at bits 7..16 in 8 of 8 placements"),
+     "`ready` at bits 0..0 shares a line with `count` at bits 7..16 in all 8 placements"),
     ("empty", EMPTY, [["lock"], ["a", "b"]], Outcome.KEPT, (),
      "`lock` at 8, empty and `a` at 0..7, `b` at 8..15 share no line in any placement"),
     ("each group from each", LINES, [["a"], ["c"], ["b"]], Outcome.BROKEN, (0,),
-     "`a` at 0..7 shares a line with `b` at 8..15 in 1 of 1 placements"),
+     "`a` at 0..7 shares a line with `b` at 8..15 in its only placement"),
     ("nested", NESTED, [["lock.waiters"], ["lock.count"]], Outcome.AT_RISK, (0, 8, 16, 24, 32, 56),
      "`lock.waiters` at 24..47 shares a line with `lock.count` at 8..15 in 6 of 8 placements"),
 ]  # fmt: skip

@@ -47,7 +47,7 @@ CASES = [
          advice="align the struct to 64 bytes: it then touches 1 line"),
     Case("a line in all", LINE_ALIGNED, {"max_lines": 1}, KEPT, (), "struct line has 64 bytes on 1 line"),
     Case("too large for the lines", LINES, {"max_lines": 1}, BROKEN, ONCE,
-         "struct lines has 128 bytes on 2 lines, more than 1 in 1 of 1 placements",
+         "struct lines has 128 bytes on 2 lines, more than 1 in its only placement",
          advice="take away at least 64 bytes, to get to 64"),
     Case("bytes broken, lines kept", WORDS, {"max": 24, "max_lines": 2}, BROKEN, EVERY8,
          "struct words has 32 bytes, 8 more than 24 on 1 to 2 lines"),

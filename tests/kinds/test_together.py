@@ -35,10 +35,10 @@ CASES = [
          advice="align the struct to 32 bytes, so that no base cuts the bytes 8..23, "
                 "or accept it with `tolerate = 0.125`"),
     Case("two lines", LINES, {"fields": ("a", "c")}, BROKEN, ONCE,
-         "`a` at 0..7, `c` at 64..71 are on 2 lines in 1 of 1 placements",
+         "`a` at 0..7, `c` at 64..71 are on 2 lines in its only placement",
          advice="72 bytes do not fit on a line of 64: bring them within 64 bytes"),
     Case("one that straddles", APART, {"fields": ("a", "b")}, BROKEN, EVERY8,
-         "`a` at 0..7, `b` at 72..87 are on 2 to 3 lines in 8 of 8 placements"),
+         "`a` at 0..7, `b` at 72..87 are on 2 to 3 lines in all 8 placements"),
     Case("bit-fields in one byte", BITS, {"fields": ("ready", "mode")}, KEPT, (),
          "`ready` at bits 0..0, `mode` at bits 1..6 are on one line in all 8 placements"),
     Case("union", UNION, {"fields": ("number", "text")}, KEPT, (),

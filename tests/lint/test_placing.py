@@ -94,7 +94,7 @@ class TestEmbedded:
         assert (alone.outcome, alone.total) == (Outcome.AT_RISK, 8)
         chained = judged(monkeypatch, structs, said("lock", "embedded"), said("inode", "embedded"))
         assert (chained.outcome, chained.bases, chained.total) == (Outcome.BROKEN, (56,), 1)
-        assert chained.basis == "fails in 1 of 1 places: at 56 of ext_inode, which is aligned to 64 (stated by the input)"
+        assert chained.basis == "fails in its only place: at 56 of ext_inode, which is aligned to 64 (stated by the input)"
 
     def test_names_the_first_containers(self, monkeypatch):
         many = tuple(holder(f"h{number}", 64, 8) for number in range(5))
@@ -119,7 +119,7 @@ class TestEmbedded:
             "#define LINE __attribute__((aligned(64)))\n"
             "struct two { long pad; struct slot x[2]; } LINE;\nstruct one { long pad; struct slot x; } LINE;\n", "separate", 6
         )  # fmt: skip
-        assert "struct slot is at-risk in 1 of 1 placements" in told
+        assert "struct slot is at-risk in its only placement" in told
         assert "fails in 1 of 2 places: at 8 of two, which is aligned to 64" in told
         told = checked_text("struct two { struct slot x[2]; };\nstruct one { struct slot x; };\n", "stride")
         assert "fails in 1 of 2 places: at 0 of two, which is aligned to 8" in told
@@ -248,7 +248,7 @@ class TestTheCommand:
         assert done.returncode == 1
         words = " ".join(done.stdout.split())
         assert "in 1 of 8 placements (base 56)" in words
-        assert "placed: fails in 1 of 1 places: at 48 of inode, which is in a slab cache, 120 bytes from one to the next" in words
+        assert "placed: fails in its only place: at 48 of inode, which is in a slab cache, 120 bytes from one to the next" in words
 
     def test_json_says_it_as_well(self, checked):
         done = checked("kmalloc", "--format", "json")

@@ -208,7 +208,7 @@ def test_mistakes_of_the_rule_file(tmp_path, rules, message):
 
 def test_a_finding_points_at_the_field_beside(tmp_path):
     (finding,) = Judged(tmp_path, INODE, APART + table("inode", "line", op="hot-read")).report["findings"]
-    assert finding["message"] == "`sem.owner` at 16..23 shares a line with `op` at 0..7 in 1 of 1 placements"
+    assert finding["message"] == "`sem.owner` at 16..23 shares a line with `op` at 0..7 in its only placement"
     assert [(f["path"], f["offset"], f["line"]) for f in finding["fields"]] == [("op", 0, 2), ("sem.owner", 16, 1)]
     around = {"struct": "sem", "path": "sem", "offset": 8, "file": str(tmp_path / "a.c"), "line": 2, "places": 1, "judged": 1}
     assert finding["around"] == around

@@ -12,7 +12,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import InputText, Omission, Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.phrases import first_few, quantity
+from layoutlint.phrases import first_few, part_of, quantity
 from layoutlint.readers.clang import c_units, flag_search, parallel, text_search
 from layoutlint.readers.clang.c_units import HEADERS, SOURCES
 from layoutlint.readers.clang.flag_search import Search
@@ -95,7 +95,7 @@ def _notes_on_files(files_read: GivenFiles) -> Iterator[str]:
     matches = [match for match in files_read.matches.values() if match is not None]
     for database in dict.fromkeys(match.database for match in matches):
         count = sum(match.database == database for match in matches)
-        yield f"flags from {database}, for {count:,} of {quantity(len(files_read.matches), 'file')}"
+        yield f"flags from {database}, for {part_of(count, len(files_read.matches), 'file', 'the only')}"
     if files_read.through:
         headers = [f"{header} (in {source})" for header, (source, _) in files_read.through.items()]
         reason = "read through sources, because of errors without them"

@@ -68,9 +68,8 @@ def _sharing(layout: Layout, offset: int, placed: Placements, width: int) -> Ite
     if not others:
         yield line(f"  nothing else is on its line of {size} bytes")
         return
-    yield from paragraph(
-        "  ", f"on its line of {size} bytes, in how many of {total} placements ({placed.why}):", width
-    )
+    often = "" if total == 1 else f", in how many of {total} placements"
+    yield from paragraph("  ", f"on its line of {size} bytes{often} ({placed.why}):", width)
     yield line(("    offset    size    in  field", "dim"))
     for place in others:
         extent = "??" if place.size is None else str(place.size)

@@ -143,7 +143,7 @@ def test_many_findings_end_with_an_index():
     rendered = text.render(MANY, detail=Detail.VERBOSE)
     index = rendered[rendered.index("\nfindings\n") :].split("\n\n")[0].splitlines()[2:]
     assert len(index) == 51
-    assert index[0] == "  error   node-cpu-apart  struct node: broken in 8 of 8 placements"
+    assert index[0] == "  error   node-cpu-apart  struct node: broken in all 8 placements"
 
 
 def test_the_witness_base_is_drawn():
