@@ -191,7 +191,7 @@ USAGE = [
     (["--compile-commands", "src/q.c", "--no-compile-commands"], "--compile-commands contradicts --no-compile-commands"),
     (["-isystem", "x"], "No such option '-i'. Compiler flags follow `--`, after all other arguments: `-- -isystem`."),
     (["-m32"], "No such option '-m'. Compiler flags follow `--`, after all other arguments: `-- -m32`."),
-    (["--std=c99"], "No such option '--std'. (Did you mean one of: '--seed', '--staged', '--unused'?) Compiler flags follow `--`, after all other arguments: `-- --std=c99`."),
+    (["--std=c99"], "No such option '--std'. (Did you mean one of: '--seed', '--staged', '--today'?) Compiler flags follow `--`, after all other arguments: `-- --std=c99`."),
 ]
 
 

@@ -75,7 +75,7 @@ def test_the_report_is_that_of_the_command(monkeypatch):
         (lambda: layoutlint.check(["ring.h"], ["none.toml"]), layoutlint.RuleFileError, "none.toml"),
         (lambda: layoutlint.placements(ring(), line_size=48), layoutlint.UsageError, "48 is not a power of two"),
         (lambda: layoutlint.placements(several()), layoutlint.ReadError, "alignment of struct q is 1 or"),
-        (lambda: layoutlint.format_report(kept(), "yaml"), layoutlint.UsageError, "known: concise"),
+        (lambda: layoutlint.format_report(kept(), "yaml"), layoutlint.UsageError, "known: checkstyle, concise"),
         (lambda: layoutlint.nothing, AttributeError, "no attribute 'nothing'"),
     ],
 )
