@@ -63,6 +63,7 @@ TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
 DIFF_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("diff.text"),
     "markdown": _render("diff.markdown"),
+    "sarif": _render("diff.sarif"),
     "json": _render("diff.json"),
 }
 """Formats of `layoutlint diff`: functions of a Comparison; the one for people has options."""

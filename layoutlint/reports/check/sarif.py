@@ -18,6 +18,7 @@ from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.structs import Source
+from layoutlint.reports.check.diagnostics import Repository
 from layoutlint.reports.finding_phrases import (
     coverage_part,
     exit_meaning,
@@ -41,50 +42,104 @@ _BASELINE_STATES = {
     State.KNOWN: "unchanged",
 }
 """States of section 3.27.24."""
+HOME = "https://git.example.org/layoutlint"
+"""The page of the project, as its metadata names it."""
+_ROOT_MEANING = "The top of the repository, or the folder in which layoutlint ran if it is in none."
 _RELATED = 20
 """The maximum of related locations of a result; the message names all fields."""
 
 
-def render(report: Report) -> str:
+def render(report: Report, *, repository: Repository | None = None, absent: tuple[Finding, ...] = ()) -> str:
     """Return the report as a SARIF log with one run, with a newline at the end.
 
-    Kept rules are among the tool's rules, without a result.
+    Kept rules are among the tool's rules, without a result. Paths are from the top of the repository.
+    `absent` are findings of the baseline that are no longer there.
     """
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
+    run = _Run(repository or Repository()).run(report, absent)
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return escapes.json_text(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
-def _run(report: Report) -> dict[str, Any]:
-    rules = tuple(dict.fromkeys((*report.rules, *(finding.rule for finding in report.findings))))
-    index = {rule: number for number, rule in enumerate(rules)}
-    driver = {
-        "name": "layoutlint",
-        "version": __version__,
-        "rules": [_descriptor(rule) for rule in rules],
-    }
-    return {
-        "tool": {"driver": driver},
-        "invocations": [_invocation(report)],
-        "originalUriBaseIds": {
-            _ROOT: {
-                "description": {"text": "The folder in which layoutlint ran: the top of the source tree."}
-            }
-        },
-        "results": list(_results(report, index)),
-    }
+class _Run:
+    """One run, with paths from the top of a repository."""
 
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
 
-def _results(report: Report, index: dict[Rule, int]) -> Iterator[dict[str, Any]]:
-    """Yield the results; equal fingerprints are numbered, since code scanning merges what has the same."""
-    numbers: Counter[str] = Counter()
-    for finding in report.findings:
-        state = fingerprint_state(finding)
-        numbers[state] += 1
-        result = _result(finding, index[finding.rule], report.builds)
-        result["partialFingerprints"][_LINE_HASH] = f"{state}:{numbers[state]}"
-        if finding.state is not None:
-            result["baselineState"] = _BASELINE_STATES[finding.state]
-        yield result
+    def run(self, report: Report, absent: tuple[Finding, ...]) -> dict[str, Any]:
+        """Return the run of a report."""
+        findings = (*report.findings, *absent)
+        rules = tuple(dict.fromkeys((*report.rules, *(finding.rule for finding in findings))))
+        index = {rule: number for number, rule in enumerate(rules)}
+        driver = {
+            "name": "layoutlint",
+            "version": __version__,
+            "informationUri": HOME,
+            "rules": [_descriptor(rule) for rule in rules],
+        }
+        return {
+            "tool": {"driver": driver},
+            "invocations": [_invocation(report)],
+            "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANING}}},
+            "results": list(self._results(report, absent, index)),
+        }
+
+    def _results(
+        self, report: Report, absent: tuple[Finding, ...], index: dict[Rule, int]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the results; equal fingerprints are numbered, since code scanning merges those."""
+        numbers: Counter[str] = Counter()
+        for number, finding in enumerate((*report.findings, *absent)):
+            state = fingerprint_state(finding)
+            numbers[state] += 1
+            result = self._result(finding, index[finding.rule], report.builds)
+            result["partialFingerprints"][_LINE_HASH] = f"{state}:{numbers[state]}"
+            if number >= len(report.findings):
+                result["baselineState"] = "absent"
+            elif finding.state is not None:
+                result["baselineState"] = _BASELINE_STATES[finding.state]
+            yield result
+
+    def _result(self, finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str, Any]:
+        is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
+        related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
+        return {
+            "ruleId": finding.rule.id,
+            "ruleIndex": index,
+            # 3.27.10: a result of any kind but `fail` has the level `none`.
+            "kind": "open" if is_unknown else "fail",
+            "level": "none" if is_unknown else finding.rule.severity.value,
+            "message": {"text": _message(finding, builds)},
+            "locations": [self._location(finding)],
+            "relatedLocations": [
+                self._related_location(place, n) for n, place in enumerate(related[:_RELATED], 1)
+            ],
+            "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
+            # 3.27.23: present in all results of a run, or in none.
+            "suppressions": _suppressions(finding),
+            "properties": _properties(finding),
+        }
+
+    def _location(self, finding: Finding) -> dict[str, Any]:
+        primary = next((f".{place.path}" for place in finding.verdict.evidence), "")
+        name = finding.rule.struct if finding.struct is None else finding.struct.name
+        return {
+            "physicalLocation": self._physical(finding.place),
+            "logicalLocations": [
+                {"fullyQualifiedName": f"{name}{primary}", "kind": "member" if primary else "type"}
+            ],
+        }
+
+    def _related_location(self, place: Place, number: int) -> dict[str, Any]:
+        source = place.field.source or Source("")
+        text = f"`{place.path}` at {place.extent}"
+        return {"id": number, "physicalLocation": self._physical(source), "message": {"text": text}}
+
+    def _physical(self, source: Source) -> dict[str, Any]:
+        physical: dict[str, Any] = {"artifactLocation": artifact(self._repository.path(source.file))}
+        if source.line:
+            physical["region"] = {"startLine": source.line}
+        return physical
 
 
 def _descriptor(rule: Rule) -> dict[str, Any]:
@@ -105,6 +160,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": f"{rule.struct}: {kind.summary}"},
         "fullDescription": {"text": rule.why},
         "help": {"text": "\n".join(text), "markdown": "\n\n".join(markdown)},
+        "helpUri": f"{HOME}/docs/kinds.md#{kind.name}",
         "defaultConfiguration": {"level": rule.severity.value},
         "properties": {"kind": kind.name, "struct": rule.struct, "tags": ["struct-layout", kind.name]},
     }
@@ -136,25 +192,6 @@ def _notification(level: str, text: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": text}}
 
 
-def _result(finding: Finding, index: int, builds: tuple[Build, ...]) -> dict[str, Any]:
-    is_unknown = finding.verdict.outcome is Outcome.UNKNOWN
-    related = [place for place in finding.verdict.evidence if place.field.source is not None][1:]
-    return {
-        "ruleId": finding.rule.id,
-        "ruleIndex": index,
-        # 3.27.10: a result of any kind but `fail` has the level `none`.
-        "kind": "open" if is_unknown else "fail",
-        "level": "none" if is_unknown else finding.rule.severity.value,
-        "message": {"text": _message(finding, builds)},
-        "locations": [_location(finding)],
-        "relatedLocations": [_related_location(place, n) for n, place in enumerate(related[:_RELATED], 1)],
-        "partialFingerprints": {"layoutlint/v1": fingerprint(finding)},
-        # 3.27.23: present in all results of a run, or in none.
-        "suppressions": _suppressions(finding),
-        "properties": _properties(finding),
-    }
-
-
 def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     lines = [sentence(finding, builds)]
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
@@ -163,30 +200,6 @@ def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     advice = finding_advice(finding)
     lines += [f"To do: {advice}"] if advice else []
     return "\n".join(lines)
-
-
-def _location(finding: Finding) -> dict[str, Any]:
-    primary = next((f".{place.path}" for place in finding.verdict.evidence), "")
-    name = finding.rule.struct if finding.struct is None else finding.struct.name
-    return {
-        "physicalLocation": _physical(finding.place),
-        "logicalLocations": [
-            {"fullyQualifiedName": f"{name}{primary}", "kind": "member" if primary else "type"}
-        ],
-    }
-
-
-def _related_location(place: Place, number: int) -> dict[str, Any]:
-    source = place.field.source or Source("")
-    text = f"`{place.path}` at {place.extent}"
-    return {"id": number, "physicalLocation": _physical(source), "message": {"text": text}}
-
-
-def _physical(source: Source) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": artifact(source.file)}
-    if source.line:
-        physical["region"] = {"startLine": source.line}
-    return physical
 
 
 def artifact(file: str) -> dict[str, str]:
@@ -200,7 +213,7 @@ def artifact(file: str) -> dict[str, str]:
 def _suppressions(finding: Finding) -> list[dict[str, str]]:
     if finding.suppressed is None:
         return []
-    return [{"kind": "external", "justification": finding.suppressed}]
+    return [{"kind": "inSource", "justification": finding.suppressed}]
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
