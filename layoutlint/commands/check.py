@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from time import strftime
+from time import strftime, time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
@@ -27,6 +27,7 @@ from layoutlint.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from layoutlint.commands.fix import Fixer
     from layoutlint.commands.judging import Judged
     from layoutlint.judgement.finding import Report
     from layoutlint.reports.check.diagnostics import Repository
@@ -46,6 +47,7 @@ class CheckOptions(NamedTuple):
     staged: bool
     since: str | None
     baseline: str | None
+    fix: bool
     quiet: bool
     verbose: bool
     statistics: bool
@@ -80,6 +82,11 @@ class CheckOptions(NamedTuple):
     "--staged",
     is_flag=True,
     help="Judge what the staged change of a git repository can affect (for pre-commit).",
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Remove unnecessary suppressions from the inputs' C files, if git tracks them.",
 )
 @click.option(
     "--since",
@@ -120,7 +127,8 @@ def check(
     arguments = Arguments(flags, inputs, texts, judging, randomising, placement, reading)
     memory = None
     depends_on_git = is_change or judging.policy_from is not None
-    if replay.is_on(reading.no_cache) and not files and not depends_on_git:
+    fixer = _fixer(arguments) if own.fix else None
+    if replay.is_on(reading.no_cache) and not files and not depends_on_git and not own.fix:
         memory = replay.memory_for("check", reading.color, reading.width, own, *_deciding(arguments))
     kept = None if memory is None else replay.recall(memory)
     if kept is not None:
@@ -132,9 +140,32 @@ def check(
         text = _text(report, own, reading)
     terminal.write(text)
     sys.stdout.flush()
+    if fixer is not None:
+        _fix(report, fixer)
     if memory is not None and log is not None:
         replay.keep(memory, log, replay.Output(text, report.exit_status))
     sys.exit(report.exit_status)
+
+
+def _fixer(arguments: Arguments) -> Fixer:
+    """Return what removes suppressions from the inputs; raises UsageError outside of a git repository."""
+    from layoutlint.commands import fix
+
+    return fix.fixer(arguments.inputs, arguments.judging.sources, time_ns())
+
+
+def _fix(report: Report, fixer: Fixer) -> None:
+    """Remove the suppressions that nothing needs, and print what was done on stderr."""
+    from layoutlint.commands import fix, terminal
+    from layoutlint.model.record import replace
+
+    reason = fix.gaps(report)
+    if reason:
+        terminal.complain(f"layoutlint: --fix removed nothing, because {reason}")
+        return
+    inputs = (*fixer.inputs, *(path for build in report.builds for path in build.inputs))
+    for sentence in replace(fixer, inputs=inputs).fix(report):
+        terminal.complain(f"layoutlint: {sentence}")
 
 
 def _deciding(arguments: Arguments) -> Arguments:
@@ -235,6 +266,16 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
             "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
             "`layoutlint-tree` for them"
         )
+    partial = {
+        "--staged": own.staged,
+        "--since": own.since is not None,
+        "--policy-from": judging.policy_from is not None,
+        "--no-suppressions": judging.no_suppressions,
+        "--no-annotations": judging.no_annotations,
+    }
+    for option, is_given in partial.items():
+        if own.fix and is_given:
+            raise click.UsageError(f"--fix needs all suppressions; {option} leaves some out")
     if own.quiet and own.verbose:
         raise click.UsageError("--quiet and --verbose contradict each other")
     formats = {own.format_, *(output.partition("=")[0] for output in own.outputs)}

@@ -72,6 +72,11 @@ class Text:
         self._parts: dict[int, tuple[range, frozenset[str]] | None] = {}
         """Caches, by line and by mark: many comments can belong to one."""
 
+    @property
+    def code(self) -> str:
+        """The text without comments, strings, directives, braces and semicolons."""
+        return self._code
+
     def _line(self, position: int) -> int:
         """Return the line of an offset, counted from 1."""
         return bisect_right(self._starts, position)

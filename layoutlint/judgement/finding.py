@@ -161,6 +161,16 @@ class State(Enum):
     """It was accepted, and is no worse."""
 
 
+class SuppressionUse(Record, frozen=True):
+    """A suppression in a source, and whether the run shows that nothing needs it."""
+
+    source: Source
+    text: str
+    """`ignore[RULE, ...]`."""
+    is_needless: bool
+    """Whether all its rules were judged on its struct, and it suppresses none of their findings."""
+
+
 class BaselineUse(Record, frozen=True):
     """What a run used of a baseline."""
 
@@ -238,5 +248,7 @@ class Report(Record, frozen=True):
     """Every requested rule, for formats that list them."""
     builds: tuple[Build, ...] = ()
     """The builds of the matrix, if one was given."""
+    suppressions: tuple[SuppressionUse, ...] = ()
+    """The suppressions in what was read, of all builds."""
     baseline: BaselineUse | None = None
     """What it used of the baseline, if one was given."""

@@ -195,6 +195,7 @@ def _merge(builds: tuple[Build, ...], results: dict[str, Result], options: Optio
         unread=unread,
         rules=rules,
         builds=builds,
+        suppressions=tuple(use for report in reports.values() for use in report.suppressions),
     )
 
 

@@ -102,6 +102,7 @@ def report(
         counting, dropped = _apply_policy(intents, options)
         today = _today(counting, options)
         findings, idle = suppression.mark_suppressed(findings, counting, today or "")
+    judged = tuple(findings) if intents else ()
     if len(inputs) > 1:
         findings = merge_inputs(findings)
     notes = list(unused.find_unused_intent(inputs, idle, findings))
@@ -117,6 +118,8 @@ def report(
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
     if today is not None:
         result = replace(result, coverage=replace(result.coverage, today=today))
+    uses = unused.suppression_uses(intents, idle, judged)
+    result = replace(result, suppressions=tuple(uses)) if intents else result
     if options.policy is not None:
         sentences = options.policy.sentences(dropped)
         result = replace(result, coverage=replace(result.coverage, policy=sentences))

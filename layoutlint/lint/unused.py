@@ -11,7 +11,7 @@ from layoutlint.geometry.field_types import TYPE, Finder
 from layoutlint.geometry.layout import Layout
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.context import Access, CannotTell, Context
-from layoutlint.judgement.finding import Finding
+from layoutlint.judgement.finding import Finding, SuppressionUse
 from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.judged_input import JudgedInput
@@ -21,7 +21,7 @@ from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
 
 if TYPE_CHECKING:
-    from layoutlint.intent.annotations.rules import Suppression
+    from layoutlint.intent.annotations.rules import Intent, Suppression
 
 _NO_STRUCT = "(none)"
 _BREAKS = """\
@@ -145,10 +145,7 @@ def _unused_suppressions(
     idle: Iterable[Suppression], findings: Iterable[Finding], inputs: list[JudgedInput]
 ) -> Iterator[Suppression]:
     """Yield the suppressions that are unnecessary or name no rule; not those of rules that the run omits."""
-    judging: dict[str, set[str]] = {}
-    for finding in findings:
-        if finding.struct is not None and finding.verdict.outcome is not Outcome.UNKNOWN:
-            judging.setdefault(finding.struct.name, set()).add(finding.rule.id)
+    judging = _known_rules(findings)
     for suppression in dict.fromkeys(idle):
         suppressed = Wanted(patterns=suppression.ignored.rules)
         applied = (rule.id for judged in inputs for rule in judged.rules)
@@ -156,6 +153,28 @@ def _unused_suppressions(
         is_unnecessary = any(map(suppressed.matches, judging.get(suppression.struct, ())))
         if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped))):
             yield suppression
+
+
+def suppression_uses(
+    intents: Iterable[Intent], idle: Iterable[Suppression], findings: Iterable[Finding]
+) -> Iterator[SuppressionUse]:
+    """Yield every suppression of some intents, with whether the run shows that nothing needs it."""
+    unneeded, judging = frozenset(idle), _known_rules(findings)
+    for suppression in (suppression for intent in intents for suppression in intent.suppressions):
+        rules = suppression.ignored.rules
+        own = judging.get(suppression.struct, ())
+        are_judged = all(any(map(Wanted(patterns=(rule,)).matches, own)) for rule in rules)
+        text = f"ignore[{', '.join(rules)}]"
+        yield SuppressionUse(suppression.source, text, are_judged and suppression in unneeded)
+
+
+def _known_rules(findings: Iterable[Finding]) -> dict[str, set[str]]:
+    """Return the rules that are known to hold or to fail, by struct."""
+    judging: dict[str, set[str]] = {}
+    for finding in findings:
+        if finding.struct is not None and finding.verdict.outcome is not Outcome.UNKNOWN:
+            judging.setdefault(finding.struct.name, set()).add(finding.rule.id)
+    return judging
 
 
 def as_note(finding: Finding) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,86 @@ def test_the_texts_to_paste_accept_a_finding(tmp_path):
     assert (accepted.returncode, "to accept it" in accepted.stdout) == (0, False)
     project(tmp_path, code.replace("long a;", f"long a; {comment}"))
     assert check(tmp_path).returncode == 0
+
+
+HELD = "struct s {\n\tlong a; /* layoutlint: ignore[apart] once */\n\tlong pad[15];\n\tlong z;\n};\n"
+"""A suppression that nothing needs."""
+FIXED = HELD.replace(" /* layoutlint: ignore[apart] once */", "")
+
+
+def repository(folder: Path, code: str = HELD) -> None:
+    project(folder, code)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    os.utime(folder / "s.h", (1_700_000_000, 1_700_000_000))
+
+
+def test_fix_removes_what_nothing_needs(tmp_path):
+    repository(tmp_path)
+    (tmp_path / "s.h").chmod(0o640)
+    done = check(tmp_path, "--fix")
+    assert (done.returncode, done.stderr) == (0, "layoutlint: removed `ignore[apart]` at s.h:2\n")
+    assert (tmp_path / "s.h").read_text() == FIXED
+    assert (tmp_path / "s.h").stat().st_mode & 0o777 == 0o640
+    assert check(tmp_path, "--fix").stderr == ""
+
+
+KEPT = {
+    # what replaces parts of HELD; further arguments; what stderr says, if anything
+    "it suppresses": ({"pad[15]": "pad[5]"}, (), ""),
+    "it has expired, and something is found": ({"pad[15]": "pad[5]", "once": "until 2020-01-01 once"}, (), ""),
+    "its rule is not among those of this run": ({"[apart]": "[other]"}, (), ""),
+    "one of its rules is not": ({"[apart]": "[apart, other]"}, (), ""),
+    "the comment says more": ({"/* layout": "/* the head. layout"}, (), "its comment says more than this"),
+    "its struct could not be judged": ({"long z;": "gone_t z;"}, (), ""),
+    "an input could not be read": ({}, ("none.h",), "could not be read: none.h"),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_fix_keeps(tmp_path, name):
+    replaced, words, sentence = KEPT[name]
+    code = HELD
+    for old, new in replaced.items():
+        code = code.replace(old, new)
+    repository(tmp_path, code)
+    done = check(tmp_path, "--fix", *words)
+    assert (tmp_path / "s.h").read_text() == code
+    assert (sentence in done.stderr) if sentence else not done.stderr
+
+
+def test_a_comment_at_two_fields_of_which_one_needs_it_stays(tmp_path):
+    code = "struct s { long a, b; /* layoutlint: ignore[apart] once */\n\tlong z; };\n"
+    repository(tmp_path, code)
+    assert (check(tmp_path, "--fix").returncode, (tmp_path / "s.h").read_text()) == (0, code)
+
+
+def test_fix_refuses_files_that_are_not_its_own(tmp_path):
+    repository(tmp_path, '#include "t.h"\n')
+    (tmp_path / "t.h").write_text(HELD)
+    os.utime(tmp_path / "t.h", (1_700_000_000, 1_700_000_000))
+    done = check(tmp_path, "--fix")
+    assert "not removed: `ignore[apart]` at t.h:2: the file is not among the inputs" in done.stderr
+    done = run("check", "t.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert "not removed: `ignore[apart]` at t.h:2: git does not track the file" in done.stderr
+    git(tmp_path, "add", "t.h")
+    os.utime(tmp_path / "t.h", (4_000_000_000, 4_000_000_000))
+    done = run("check", "t.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert "not removed: `ignore[apart]` at t.h:2: the file was changed meanwhile" in done.stderr
+    os.utime(tmp_path / "t.h", (1_700_000_000, 1_700_000_000))
+    (tmp_path / "link.h").symlink_to("t.h")
+    git(tmp_path, "add", "link.h")
+    done = run("check", "link.h", "--rules", "rules.toml", "--fix", cwd=tmp_path)
+    assert (tmp_path / "t.h").read_text() == HELD, done.stderr
+
+
+def test_fix_needs_a_repository_and_all_suppressions(tmp_path):
+    project(tmp_path, HELD)
+    done = check(tmp_path, "--fix")
+    assert (done.returncode, done.stdout) == (2, "")
+    for words in (("--no-suppressions",), ("--staged",), ("--policy-from", "HEAD")):
+        assert check(tmp_path, "--fix", *words).returncode == 2
+    assert (tmp_path / "s.h").read_text() == HELD
 
 
 @pytest.mark.parametrize("date", ["2027-1-31", "tomorrow", "2027-02-29", "20270131", ""])
