@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from layoutlint import files
 from layoutlint.geometry.field_types import TYPE
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule
+from layoutlint.kinds.stride import Stride
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, field
@@ -33,7 +34,7 @@ class Definers(Record, frozen=True):
     tree: Tree | None = None
     """The kernel tree whose part it is."""
     variables: dict[str, frozenset[Rule]] = field(default_factory=dict)
-    """The rules on variables by type whose types a file names."""
+    """The rules on variables that are arrays, by the files that contain their names or types."""
     unread: tuple[Unread, ...] = ()
 
     def files_of(self, struct: str) -> list[str]:
@@ -112,12 +113,14 @@ def search(paths: Iterable[str], wanted: Wanted) -> tuple[dict[str, frozenset[st
 
 
 def _files_with_variables(paths: Iterable[str], packs: Iterable[Pack]) -> dict[str, frozenset[Rule]]:
-    """Return the rules on variables by type, by the files that contain the words of one of their types."""
+    """Return the rules on variables that are arrays, by the files that contain their name, or the words of
+    one of their types.
+    """
     rules = {
-        rule: [_WORD.findall(path.removeprefix(TYPE)) for path in getattr(rule.kind, "variable_types", ())]
+        rule: [_WORD.findall(path.removeprefix(TYPE)) for path in rule.kind.variables]
         for pack in packs
         for rule in pack.rules
-        if rule.struct == VARIABLES
+        if rule.struct == VARIABLES and isinstance(rule.kind, Stride)
     }
     rules = {rule: types for rule, types in rules.items() if types}
     named: dict[str, frozenset[Rule]] = {}

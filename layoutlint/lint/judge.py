@@ -85,9 +85,11 @@ def _judge_pack(
         if rule.struct == VARIABLES:
             from layoutlint.lint import variables  # few rules are about variables
 
-            yield from variables.judge_variables(
+            for finding in variables.judge_variables(
                 rule, judged.reading, pack, options.line_size, judge_placements, table.attribute
-            )
+            ):
+                if options.change is None or not finding.verdict.is_missing_field:  # another file has it
+                    yield finding
             continue
         skips_declarations = rule.shipped or options.skips_missing
         structs = [s for s in judged.structs.find(rule.struct) if options.selection.has(s)]

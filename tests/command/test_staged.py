@@ -71,7 +71,15 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int, str]] 
         {"layoutlint.toml": '[[rule]]\nid = "locks"\nkind = "stride"\nvariables = ["@type:lock_t"]\nwhy = "each CPU takes its own"\n',
          "base.h": "typedef struct { char bytes[64]; } lock_t;\n", "a.c": '#include "base.h"\n_Alignas(64) lock_t locks[8];\n'},
         {"base.h": "typedef struct { char bytes[8]; } lock_t;\n"}, 1, "locks"),
+    "shrinks the type of a named array": (
+        {"layoutlint.toml": '[[rule]]\nid = "locks"\nkind = "stride"\nvariables = ["locks"]\nwhy = "each CPU takes its own"\n',
+         "base.h": "typedef struct { char bytes[64]; } lock_t;\n", "a.c": '#include "base.h"\n_Alignas(64) lock_t locks[8];\n'},
+        {"base.h": "typedef struct { char bytes[8]; } lock_t;\n"}, 1, "locks"),
     # harmless look-alikes
+    "changes a file with the name of an array in a comment": (
+        {"layoutlint.toml": '[[rule]]\nid = "locks"\nkind = "stride"\nvariables = ["locks"]\nwhy = "each CPU takes its own"\n',
+         "b.c": "int x;\n", "a.c": 'typedef long lock_t;\n_Alignas(64) lock_t locks[8];\n'},
+        {"b.c": "int x, y; /* not of locks */\n"}, 0, ""),
     "enlarges an embedded type": (BASE, {"base.h": PAD.replace("64", "128")}, 0, ""),
     "changes a header that the struct does not include": ({**BASE, "other.h": PAD}, {"other.h": SMALL}, 0, ""),
     "changes another struct beside a broken one": ({**BASE, "r.h": BROKEN_R, "layoutlint.toml": WITH_R}, {"base.h": PAD + "\n"}, 0, ""),
