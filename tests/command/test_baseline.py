@@ -210,12 +210,24 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, content):
     assert (done.returncode, done.stderr.startswith(f"{BASE}:1:")) == (2, True), done.stderr
 
 
-def test_many_mistakes_are_counted(tmp_path):
+def test_the_first_of_many_mistakes_are_reported(tmp_path):
     project(tmp_path)
-    rows = ",\n".join(["{ rule = 1 }"] * 1000)
+    rows = ",\n".join(["{ rule = 1 }"] * 100_000)
     (tmp_path / BASE).write_text(f'schema = "layoutlint/baseline/1"\naccept = [\n{rows}]')
     done = run("check", "s.h", "--rules", "rules.toml", "--baseline", BASE, cwd=tmp_path)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"{BASE}: 2,980 more mistakes")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 21)
+
+
+def test_a_file_is_not_larger_than_what_is_read(tmp_path):
+    name = "n" * 1000
+    code = "".join(f"struct {name}{number} {{ char c[65]; }};\n" for number in range(2100))
+    project(tmp_path, code, RULES.replace('struct = "?"', 'struct = "*"').split('why = "w"\n', 2)[2])
+    done = baseline(tmp_path, "write")
+    assert (done.returncode, "too many findings for a baseline" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / BASE).exists()
+    (tmp_path / BASE).write_text('schema = "layoutlint/baseline/1"\n' + "#" * (1 << 21))
+    done = run("check", "s.h", "--rules", "rules.toml", "--baseline", BASE, cwd=tmp_path)
+    assert (done.returncode, f"{BASE}:1: longer than {1 << 21} characters" in done.stderr) == (2, True)
 
 
 LACKING = CODE.replace("long z;", "long x;")

@@ -10,7 +10,7 @@ from layoutlint import files
 from layoutlint.comparison.acceptance import Entry
 from layoutlint.comparison.baseline_row import ENTRY_KEYS, NEXT, row
 from layoutlint.comparison.standings import CAUSES, PairShare, Standing
-from layoutlint.errors import RuleFileError
+from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.escapes import toml_string
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.converters import Misfit
@@ -21,9 +21,10 @@ SCHEMA = "layoutlint/baseline/1"
 _HEAD = """\
 # Findings that `layoutlint check --baseline` accepts (`layoutlint baseline --help`).
 """
-_LONGEST = 1 << 23
-"""The most characters of a baseline, about 50,000 entries."""
+_LONGEST = 1 << 21
+"""The most characters of a baseline, about 14,000 entries."""
 _MOST_MISTAKES = 20
+"""The number of mistakes after which the rest is not read."""
 _SHARE = re.compile(r"(\d{1,9})/([1-9]\d{0,8})")
 _OUTCOMES = (Outcome.BROKEN, Outcome.AT_RISK, Outcome.UNKNOWN)
 
@@ -53,12 +54,13 @@ def parse(text: str, path: str) -> tuple[Entry, ...]:
         raise RuleFileError((f"{path}:{line}: this version reads `{SCHEMA}`, and the file is {version}",))
     top.allow_only(("schema", "accept"))
     rows = top.get("accept", _tables) or ()
-    entries = [_entry(Table(row, ("accept", number), "an entry", notes)) for number, row in enumerate(rows)]
+    entries = []
+    for number, data in enumerate(rows):
+        entries.append(_entry(Table(data, ("accept", number), "an entry", notes)))
+        if len(notes.mistakes) >= _MOST_MISTAKES:
+            break
     if notes.mistakes:
-        mistakes = sorted(notes.mistakes)
-        shown = [f"{path}:{line}: {message}" for line, message in mistakes[:_MOST_MISTAKES]]
-        hidden = len(mistakes) - len(shown)
-        raise RuleFileError((*shown, *([f"{path}: {hidden:,} more mistakes"] if hidden else [])))
+        raise RuleFileError(tuple(f"{path}:{line}: {message}" for line, message in sorted(notes.mistakes)))
     return tuple(entries)
 
 
@@ -145,6 +147,15 @@ _pairs = converters.list_of(_pair, "pairs of fields")
 
 
 def render(entries: Iterable[Entry]) -> str:
-    """Return the text of a baseline: sorted, with an entry on each line."""
+    """Return the text of a baseline: sorted, with an entry on each line.
+
+    Raises UsageError for more than can be read again.
+    """
     rows = (f"  {row(entry)},\n" for entry in sorted(entries, key=lambda entry: entry.sort_key))
-    return f"{_HEAD}schema = {toml_string(SCHEMA)}\naccept = [\n{''.join(rows)}]\n"
+    text = f"{_HEAD}schema = {toml_string(SCHEMA)}\naccept = [\n{''.join(rows)}]\n"
+    if len(text) > _LONGEST:
+        raise UsageError(
+            f"there are too many findings for a baseline, {len(text):,} of {_LONGEST:,} characters; "
+            "choose fewer rules or structs"
+        )
+    return text
