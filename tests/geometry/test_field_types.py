@@ -57,6 +57,7 @@ struct s {
     guarded one[1];
     struct { struct slot deep[2]; } pool;
     const lock_t *ptr;
+    double rest[];
 } s;
 """
 FIELDS = "a b c d e[0] f[0] g[0][0] h i j[0] k l m n o p q r t u v w[0] z.inner z.x z.y"

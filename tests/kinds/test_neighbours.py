@@ -249,6 +249,10 @@ struct { long size; lock_t locks[4]; } pool __attribute__((aligned(64)));
 struct wide { long head; } __attribute__((aligned(64))) wides[4];
 long table[16] __attribute__((aligned(64)));
 long end __attribute__((aligned(64)));
+typedef int count_t;
+struct page { char before[64]; count_t users; char behind[132]; } pages[4] __attribute__((aligned(64)));
+typedef union { int whole; struct { char low, high; } part; char room[40]; } word_t;
+word_t words[4] __attribute__((aligned(64)));
 int main(void) { return 0; }
 """
 ALONE = [
@@ -372,6 +376,8 @@ STRIDES = [
     ('variables = ["end"]', "unknown", "`end` at 0x"),
     ('variables = ["en*"]', "unknown", "no array is called `en*`"),
     ('variables = ["lokcs"]', "unknown", "no variable is called `lokcs` (did you mean `locks`?)"),
+    ('variables = ["@type:count_t"]', "kept", "the chosen fields of elements of `pages` 200 bytes apart share no line"),
+    ('variables = ["@type:word_t"]', "broken", "element k at 0..39 of `words` shares a line with element k+1 at 0..39"),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from math import log, sqrt
 
 import pytest
 
@@ -222,6 +223,19 @@ def test_drawn_shares_are_near_the_exact_ones(type_, a, b, kind, mode, monkeypat
     else:
         assert found.outcome is Outcome.AT_RISK
         assert abs(found.orders.share - share) <= found.orders.error
+
+
+@pytest.mark.parametrize(("kind", "error"), [
+    # fails in half of the orders: Hoeffding's inequality; in all of them: Bernstein's
+    (Order(("f0", "f1")), sqrt(log(400) / (2 * 500))),
+    (Size(max_lines=1), 7 * log(800) / (3 * 499)),
+], ids=["order", "size"])  # fmt: skip
+def test_the_error_is_the_smaller_of_two_bounds(kind, error, monkeypatch):
+    """A chance of 1 % is left over, half of it for each of the two inequalities, and half of that for each side."""
+    monkeypatch.setattr(probability, "MOST_STEPS", 0)
+    monkeypatch.setattr(every_order, "_DRAWN", (500, 500))
+    found = verdict(kind, brute.Drawer(random.Random(3)).type("drawn", 4, 0, True), "gcc-full", "6.12")
+    assert (found.orders.drawn, found.orders.error) == (500, pytest.approx(error))
 
 
 @pytest.mark.exhaustive

@@ -41,6 +41,18 @@ def test_what_a_text_seems_to_define(text, names, others):
     assert (names - found, others & found) == (set(), set())
 
 
+@pytest.mark.parametrize(("wanted", "names"), [
+    (Wanted(frozenset(("ring", "other"))), {"ring"}),
+    (Wanted(frozenset(("other",))), set()),
+    (Wanted(patterns=("ri*",)), {"ring"}),
+    (Wanted(frozenset(("slot",)), ("r*",)), {"ring", "slot"}),
+    (Wanted(frozenset(("other",)), ("r*",)), {"ring"}),
+    (Wanted(everything=True), {"ring", "slot"}),
+])  # fmt: skip
+def test_names_and_patterns_that_a_text_seems_to_define(wanted, names):
+    assert text_search.wanted_in(b"struct ring { int a; };\nstruct slot { int b; };\n", wanted) == names
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("piece", ["typedef struct {", "} a((", "typedef a(", "struct a ", "}\n", "typedef /*"])
 def test_odd_text_is_searched_in_linear_time(piece):
