@@ -88,6 +88,7 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes(tmp_path, name):
     before, after, exit_status, differing, unneeded = CHANGES[name]
@@ -192,6 +193,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_have_their_place_and_status_2(tmp_path, text):
     project(tmp_path)

@@ -82,6 +82,7 @@ CHANGES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes(tmp_path, name):
     before, after, status, exit_status, changed, rule = CHANGES[name]
@@ -129,6 +130,7 @@ def test_pairs_base_by_base(tmp_path):
     assert pair["bases"] == [[], [0, 8]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("criterion", "change", "exit_status"), [
     ("worse", ("long a;", "long a; int more;"), 0), ("size", ("long a;", "long a; int more;"), 1),
     ("size", ("long a;", ""), 0), ("holes", ("long a;", "long a; char more;"), 1), ("holes", ("long a;", "int a, b;"), 0),

@@ -42,6 +42,7 @@ def since(folder: Path, *words: str, cwd: Path | None = None):
     return done.returncode, report, done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_changes(tmp_path, name):
     before, change, status, states = CASES[name]

@@ -83,6 +83,7 @@ def shared(struct: dict[str, Any], first: str, second: str) -> list[int]:
     return [base for base, (a, b) in zip(range(0, LINE, min(align, LINE)), lines, strict=True) if a & b]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_diff_says_what_two_runs_say(tmp_path, seed):
     chance = random.Random(seed)

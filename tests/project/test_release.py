@@ -137,6 +137,7 @@ REFUSED = [  # arguments behind REVISION and FOLDER, exit status, reason
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "status", "reason"), REFUSED)
 def test_a_release_refuses_what_it_cannot_do(words: tuple[str, ...], status: int, reason: str, tmp_path: Path):
     done = finish(sys.executable, "-m", "tests.project.release", "HEAD", tmp_path / "dist", *words, cwd=ROOT, environment={})
@@ -163,6 +164,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("programs", "reason"), LACKING)
 def test_a_missing_tool_is_named(programs: tuple[str, ...], reason: str, tmp_path: Path):
     for tool in ("bash", "dirname", "mktemp", "rm"):
