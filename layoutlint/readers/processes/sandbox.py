@@ -14,6 +14,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from time import monotonic
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from layoutlint import accesses
@@ -41,12 +42,10 @@ class Failure(Record, frozen=True):
 
     how: str
     """Its end, to follow the name of the work: `does not end within 120 s`."""
-    is_late: bool = False
-    """Whether it used all its time."""
 
 
 class Patience(Record):
-    """How long a run waits in total for work that does not end."""
+    """How long a run waits in total for work that fails: for want of time, of memory, or otherwise."""
 
     seconds: float
 
@@ -71,7 +70,7 @@ def run_each(
     if not HAS_PROCESSES:
         yield from ((number, work(item)) for number, item in enumerate(items))
         return
-    running: dict[int, tuple[int, Child]] = {}
+    running: dict[int, tuple[int, Child, float]] = {}
     poll, pending = select.poll(), list(enumerate(items))[::-1]
     try:
         while pending or running:
@@ -79,30 +78,29 @@ def run_each(
                 accesses.refuse("time was used up")
                 yield (
                     pending.pop()[0],
-                    Failure(f"is not begun: others did not end within {limits.seconds} s each"),
+                    Failure("is not begun: others that failed used up the time for it"),
                 )
             with suppress(OSError):  # if no more can be started, fewer suffice
                 while pending and len(running) < max(1, jobs):
                     with _block_interrupts():
                         child = Child(partial(_write_result, work, pending[-1][1], limits))
-                        running[child.source] = pending.pop()[0], child
+                        running[child.source] = pending.pop()[0], child, monotonic()
                     poll.register(child.source)
             if pending and not running:
                 accesses.refuse("no process could be started")
                 yield pending.pop()[0], Failure("cannot be run: no process can be had for it")
             for source, _ in poll.poll() if running else ():
-                number, child = running[source]
+                number, child, started = running[source]
                 result = _result(child, limits)
                 poll.unregister(source)
                 del running[source]
                 child.end()
                 if isinstance(result, Failure):
                     accesses.refuse(result.how)
-                if isinstance(result, Failure) and result.is_late:
-                    patience.spend(limits.seconds)
+                    patience.spend(monotonic() - started)
                 yield number, result
     finally:
-        for _, child in running.values():
+        for _, child, _ in running.values():
             child.end()
 
 
@@ -193,7 +191,7 @@ def _result(child: Child, limits: Limits) -> Any:
     with os.fdopen(os.dup(child.source), "rb") as source:
         content = source.read()
     if status := child.status():
-        return Failure(_describe_death(-status, limits), status == -signal.SIGALRM)
+        return Failure(_describe_death(-status, limits))
     result = pickle.loads(content)
     if isinstance(result, Exception):
         raise result
