@@ -112,6 +112,7 @@ STEPS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", STEPS)
 def test_steps(tmp_path, name):
     project(tmp_path)

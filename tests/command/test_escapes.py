@@ -161,6 +161,7 @@ def vehicles(tmp_path) -> Path:
 
 
 class TestRuns:
+    @pytest.mark.one_in(4)
     @pytest.mark.parametrize("form", CHECKED)
     @pytest.mark.parametrize("source", ["why.h", "comment.h", "ignored.h"])
     def test_reasons_and_comments(self, vehicles, form, source):
@@ -183,6 +184,7 @@ class TestRuns:
             harmless(run("show", path.name, "q", "--format", "c", cwd=vehicles), "c")
         harmless(run("check", *(path.name for path in vehicles.iterdir() if not path.name.isascii()), "--rules", "rules.toml", "--format", form, cwd=vehicles), form)
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize("form", CHECKED)
     def test_rule_files(self, vehicles, form):
         for name in ("names.toml", "keys.toml"):
@@ -253,6 +255,7 @@ class TestDebugInformation:
         (tmp_path / "rules.toml").write_text('[[rule]]\nid = "evil"\nstruct = "*"\nkind = "size"\nmax = 1\nwhy = "w"\n')
         return path
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize("form", CHECKED)
     def test_check(self, binary, form):
         harmless(run("check", binary, "--rules", binary.with_name("rules.toml"), "--format", form), form)

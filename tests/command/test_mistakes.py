@@ -174,6 +174,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("arguments", "status", "parts"), [pytest.param(*row[1:], id=row[0]) for row in TABLE])
 def test_a_mistake_has_a_message_that_helps(arguments, status, parts, folder):
     done = run(*shlex.split(arguments), cwd=folder)
