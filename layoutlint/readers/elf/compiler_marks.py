@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from layoutlint.errors import ReadError
 from layoutlint.model.randomised import ShufflingEvidence
 from layoutlint.model.record import replace
 
@@ -71,8 +72,11 @@ def merge(*marks: ShufflingEvidence | None) -> ShufflingEvidence | None:
 
 
 def compilers(image: Image) -> tuple[str, ...]:
-    """Return the C compilers that `.comment` names, sorted; () without one. Raises ReadError for damage."""
-    span = image.span(".comment")
+    """Return the C compilers that `.comment` names, sorted; () without one, or if it is damaged."""
+    try:
+        span = image.span(".comment")
+    except ReadError:  # no layout depends on it
+        return ()
     texts = bytes(span.text[span.start : min(span.end, span.start + _LONGEST_COMMENT)]).split(b"\0")
     names = {text.decode(errors="replace") for text in texts if _C_COMPILER.search(text)}
     return tuple(sorted(names))
