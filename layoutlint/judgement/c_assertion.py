@@ -22,7 +22,9 @@ class CNames(Record, frozen=True):
 
     @property
     def type(self) -> str:
-        """The name of the type: `struct s`, or its typedef."""
+        """The name of the type: `struct s`, or its typedef. Raises CannotAssert if it is no name in C."""
+        if not (self.struct.name.isidentifier() and self.struct.name.isascii()):
+            raise CannotAssert("the name of the struct is no name in C")
         return f"{self.struct.aggregate} {self.struct.name}" if self.struct.is_tagged else self.struct.name
 
     @property
@@ -44,7 +46,7 @@ class CNames(Record, frozen=True):
         if place.field.is_bitfield:
             raise CannotAssert(f"offsetof() cannot name `{place.path}`, which is a bit-field")
         steps = place.path.split(".")
-        if not all(step.isidentifier() for step in steps):
+        if not all(step.isidentifier() and step.isascii() for step in steps):
             raise CannotAssert(f"`{place.path}` is an element of an array, or no name in C")
         for end in range(1, len(steps)):
             outer = cached_layout(self.struct).find(".".join(steps[:end]))

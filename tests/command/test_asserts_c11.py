@@ -13,6 +13,7 @@ import pytest
 from tests.comparison.test_random_edits import declared, edited, shapes
 from tests.harness import tools
 from tests.harness.command import run
+from tests.readers.btf.btf_blob import INT, STRUCT, Strings, blob, record
 
 RULES = {
     "separate": 'fields = [["f0"], ["f1", "f2"]]', "together": 'fields = ["f0", "f1"]', "no-straddle": 'fields = ["f1"]',
@@ -94,6 +95,17 @@ def test_the_reason_is_in_the_message_and_cannot_leave_it(tmp_path):
     (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "s"\nkind = "size"\nmax = 8\nwhy = "{why}"\n')
     text = run("rules", "asserts", "--c11", "r.toml", "--in", "s.h", cwd=tmp_path).stdout
     assert failed(tmp_path, "s.h", text) == {"r"}
+
+
+def test_names_of_an_object_are_no_code(tmp_path):
+    odd = "s); int evil[1"
+    names = Strings("long", "a", odd)
+    at = names.add
+    blob_of = blob(record(at("long"), INT, 8, 64) + record(at(odd), STRUCT, 8, at("a"), 1, 0, vlen=1), names.bytes)
+    (tmp_path / "odd.btf").write_bytes(blob_of)
+    (tmp_path / "r.toml").write_text(f'[[rule]]\nid = "r"\nstruct = "{odd.replace("[", "[[]")}"\nkind = "size"\nmax = 4\nwhy = "w"\n')
+    text = run("rules", "asserts", "--c11", "r.toml", "--in", "odd.btf", cwd=tmp_path).stdout
+    assert "evil" not in "".join(row for row in text.splitlines() if not row.startswith("/*"))
 
 
 @pytest.mark.parametrize(("words", "message"), [
