@@ -16,6 +16,7 @@ from layoutlint.commands.options import (
     placement_options,
     read_options,
     reading_options,
+    rule_options,
 )
 from layoutlint.commands.packs import discover_rule_file, load_packs
 
@@ -29,6 +30,8 @@ class BisectOptions(NamedTuple):
 
     rule_paths: tuple[str, ...]
     pack_names: tuple[str, ...]
+    no_packs: bool
+    no_annotations: bool
     build: str | None
     format_: str
 
@@ -37,16 +40,7 @@ class BisectOptions(NamedTuple):
 @click.argument("rule", metavar="RULE")
 @click.argument("revisions", metavar="GOOD..BAD")
 @click.argument("path", required=False, metavar="[PATH]")
-@click.option(
-    "--rules",
-    "rule_paths",
-    multiple=True,
-    metavar="PATH",
-    help="Use the rules of a file, or of a folder of rule files.",
-)
-@click.option(
-    "--pack", "pack_names", multiple=True, metavar="NAME", help="Use a shipped pack (see `rules list`)."
-)
+@rule_options
 @click.option(
     "--build",
     metavar="DIR",
@@ -113,11 +107,15 @@ def _search(
 
     good, bad = git.revision_range(revisions, "bisect")
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
-    packs, kernel_packs = apply_overrides(packs, rule_file.kernel_packs_beside(packs))
+    kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
+    packs, kernel_packs = apply_overrides(packs, kernel_packs)
     _refuse_unknown(rule, packs + kernel_packs)
     inside = diff_sides.path_in_tree(bad, path)
     options = Options(
-        line_size=placement.line_size, min_align=placement.min_align, read=read_options(flags, reading)
+        annotations=not own.no_annotations,
+        line_size=placement.line_size,
+        min_align=placement.min_align,
+        read=read_options(flags, reading),
     )
     wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:

@@ -151,10 +151,10 @@ class _Search(Record, dict=True):
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
         unread = tuple(unread for part in parts for unread in part.unread)
         if self.names.whole and parts:
-            inputs = (*self.names.whole, *filter(files.is_file, map(_shown, self._own_files())))
+            inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
             scope = ChangeScope(None, required, unread, self.changed_rule_ids)
             return Affected(inputs, self.packs, self.kernel_packs, scope)
-        inputs = tuple(dict.fromkeys(_shown(file) for hit in hits for file in hit.inputs))
+        inputs = tuple(dict.fromkeys(_from_working_folder(file) for hit in hits for file in hit.inputs))
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
         scope = ChangeScope(structs, required, unread, self.changed_rule_ids)
         return Affected(inputs, packs + added, kernel_packs, scope)
@@ -193,7 +193,7 @@ class _Search(Record, dict=True):
                 return None
             removed += [] if file is None else [file]
         if removed:
-            before = f"{_shown(removed[0])} defined {rule.subject} before this change"
+            before = f"{_from_working_folder(removed[0])} defined {rule.subject} before this change"
             return f"{before}, and no C file of the repository defines it now"
         return f"no C file of the repository defines {rule.subject}"
 
@@ -338,6 +338,6 @@ def _absolute(path: str) -> str:
     return os.path.join(files.real_path(folder), name)
 
 
-def _shown(path: str) -> str:
+def _from_working_folder(path: str) -> str:
     """Return a path as reports show it: relative to the working folder."""
     return os.path.relpath(path, files.real_path(os.getcwd()))

@@ -51,7 +51,7 @@ class Match(Record, frozen=True):
     @property
     def note(self) -> str:
         """The note on where the flags come from."""
-        of = "" if self.is_own else f", those of {_shown(self.source)}, which includes it"
+        of = "" if self.is_own else f", those of {_from_working_folder(self.source)}, which includes it"
         count = f" (the first of {self.entries} entries)" if self.entries > 1 else ""
         return f"flags from {self.database}{of}{count}"
 
@@ -103,10 +103,10 @@ def _paths_around(path: str) -> Iterator[str]:
         for place in PLACES:
             at = os.path.join(folder, place)
             if files.is_file(at):
-                yield _shown(at)
+                yield _from_working_folder(at)
 
 
-def _shown(path: str) -> str:
+def _from_working_folder(path: str) -> str:
     """Return a path as reports show it: relative to the working folder if that is shorter."""
     near = os.path.relpath(path)
     return near if len(near) < len(path) else path
@@ -178,7 +178,7 @@ class Database(Record):
             return Match(self.path, compdb.expand(command), True, numbers[0], len(numbers))
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
-            raise ReadError(_shown(os.path.abspath(path)), reason) from error
+            raise ReadError(_from_working_folder(os.path.abspath(path)), reason) from error
 
     def including(self, path: str) -> Match | None:
         """Return the nearest unit that seems to include a header; None if none does within the limits."""
