@@ -17,6 +17,10 @@ class Trial(Enum):
     """It could not be judged."""
 
 
+class TooManySkipped(Exception):
+    """Raised if more commits than the limit could not be judged."""
+
+
 class Bisection(Record, frozen=True):
     """The result of a search."""
 
@@ -33,11 +37,14 @@ Candidates = Callable[[str, Sequence[str]], Sequence[str]]
 """Returns the commits that a bad commit contains and no good one, those that halve them best first."""
 
 
-def bisect(bad: str, good: str, candidates: Candidates, judge: Callable[[str], Trial]) -> Bisection:
+def bisect(
+    bad: str, good: str, candidates: Candidates, judge: Callable[[str], Trial], most_skipped: int
+) -> Bisection:
     """Search for the first commit after `good` that is bad; `bad` is known to be.
 
     Each step judges the commit that halves the rest best, and passes over those that cannot be judged, as git
-    bisect does. If a verdict changed more than once, one of the changes to bad is found.
+    bisect does. If a verdict changed more than once, one of the changes to bad is found. Raises
+    TooManySkipped.
     """
     goods, trials = [good], dict[str, Trial]()
     while True:
@@ -47,6 +54,8 @@ def bisect(bad: str, good: str, candidates: Candidates, judge: Callable[[str], T
             suspects = (*(commit for commit in left if trials[commit] is Trial.SKIPPED), bad)
             return Bisection(bad if len(suspects) == 1 else None, suspects, trials)
         trials[untried] = judge(untried)
+        if list(trials.values()).count(Trial.SKIPPED) > most_skipped:
+            raise TooManySkipped
         if trials[untried] is Trial.BAD:
             bad = untried
         elif trials[untried] is Trial.GOOD:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 
-from layoutlint.errors import UsageError
+from layoutlint import files
+from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.git import Blob, Commit
 from layoutlint.judgement.rule import Pack
@@ -63,6 +63,11 @@ class ExportedTree(Record, frozen=True):
     left_out: tuple[str, ...] = ()
     """Paths that were not written: submodules, links that lead out of the tree, huge files."""
 
+    def has(self, path: str) -> bool:
+        """Return whether the commit has a file at a path, or files below it; `.` is all of it."""
+        paths = (*self.files, *self.left_out)
+        return path == "." or any(each == path or each.startswith(f"{path}/") for each in paths)
+
 
 def export(
     commit: Commit, folder: str, is_wanted: Callable[[str], bool], earlier: ExportedTree | None = None
@@ -70,7 +75,8 @@ def export(
     """Write the wanted files of a commit below an empty folder.
 
     Files that an earlier export has too are linked. Raises UsageError for a tree with names that lead out of
-    it, or with more than 300,000 wanted files or 2 GB, and if git fails.
+    it, or with more than 300,000 wanted files or 2 GB, and if git fails; ReadError if the files cannot be
+    written, as in a tree with a file and a folder of one name.
     """
     blobs = {path: blob for path, blob in commit.blobs().items() if is_wanted(path)}
     _refuse_names(blobs, commit)
@@ -79,16 +85,16 @@ def export(
             f"{commit.name} has {len(blobs):,} files to read, more than the {_MOST_FILES:,} allowed"
         )
     plain = {path: blob for path, blob in blobs.items() if blob.is_plain}
-    _make_folders(folder, plain)
-    missing = [path for path, blob in plain.items() if not _link(path, blob, folder, earlier)]
-    too_large = set(_write(commit, folder, missing, plain))
-    others = [
-        path
-        for path, blob in blobs.items()
-        if not blob.is_plain and not _copy_link(commit, folder, path, blob)
-    ]
-    written = {path: blob for path, blob in blobs.items() if path not in too_large and path not in others}
-    return ExportedTree(folder, written, tuple(sorted((*too_large, *others))))
+    try:
+        _make_folders(folder, blobs)
+        missing = [path for path, blob in plain.items() if not _link(path, blob, folder, earlier)]
+        left_out = set(_write(commit, folder, missing, plain))
+        left_out.update(_write_links(commit, folder, {p: b for p, b in blobs.items() if not b.is_plain}))
+    except OSError as error:
+        reason = f"its files cannot be written: {files.error_reason(error)}"
+        raise ReadError(commit.name, reason) from error
+    written = {path: blob for path, blob in blobs.items() if path not in left_out}
+    return ExportedTree(folder, written, tuple(sorted(left_out)))
 
 
 def _refuse_names(paths: Iterable[str], commit: Commit) -> None:
@@ -132,21 +138,24 @@ def _write(commit: Commit, folder: str, paths: list[str], blobs: dict[str, Blob]
             file.write(content)
 
 
-def _copy_link(commit: Commit, folder: str, path: str, blob: Blob) -> bool:
-    """Write a symbolic link that stays inside the tree; return whether it was one."""
-    if not blob.is_link:
-        return False
-    ((_, content),) = git.contents(commit, [(path, blob.id)], os.pathconf("/", "PC_PATH_MAX"))
-    target = None if content is None else os.fsdecode(content)
-    if target is None or target.startswith("/"):
-        return False
-    inside = os.path.normpath(os.path.join(os.path.dirname(path), target))
-    if inside == ".." or inside.startswith("../"):
-        return False
-    os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
-    with suppress(FileExistsError):
-        os.symlink(target, os.path.join(folder, path))
-    return True
+def _write_links(commit: Commit, folder: str, blobs: dict[str, Blob]) -> Iterator[str]:
+    """Write the symbolic links that stay inside the tree; yield the others, and the submodules."""
+    links = [(path, blob.id) for path, blob in blobs.items() if blob.is_link]
+    yield from (path for path, blob in blobs.items() if not blob.is_link)
+    written = []
+    for path, content in git.contents(commit, links, os.pathconf("/", "PC_PATH_MAX")):
+        target = os.fsdecode(content or b"/")
+        if target.startswith("/") or "\0" in target:
+            yield path
+        else:
+            os.symlink(target, os.path.join(folder, path))
+            written.append(path)
+    top = files.real_path(folder)
+    for path in written:  # where one leads can depend on others
+        link = os.path.join(folder, path)
+        if not f"{files.real_path(link)}/".startswith(f"{top}/"):
+            os.unlink(link)
+            yield path
 
 
 def remove(folder: str) -> None:

@@ -1,9 +1,10 @@
 """Files of a commit, read through git without running any program that a repository can name.
 
 A repository under check may be hostile, and its configuration can name programs: hooks, file-system monitors,
-filters, remote helpers. So only `rev-parse`, `merge-base`, `ls-files`, `ls-tree`, `diff-index --cached`,
-`diff-tree` and `cat-file` are called. They run none of these, except to fetch the objects of a partial clone:
-all protocols are denied, and no object is fetched.
+filters, remote helpers. So only `rev-parse`, `merge-base`, `rev-list`, `ls-files`, `ls-tree`,
+`diff-index --cached`, `diff-tree` and `cat-file` are called, and `apply` outside of the repository. They run
+none of these, except to fetch the objects of a partial clone: all protocols are denied, and no object is
+fetched.
 """
 
 from __future__ import annotations
@@ -139,12 +140,12 @@ def revision_range(text: str, option: str) -> tuple[Commit, Commit]:
     return fork_point(commits[0].top, commits[0].id, commits[1].id) or commits
 
 
-def halving_commits(top: str, bad: str, goods: Sequence[str], paths: Sequence[str]) -> list[str]:
+def halving_commits(top: str, bad: str, goods: Sequence[str]) -> list[str]:
     """Return the commits that a bad one contains and no good one, those that halve them best first.
 
-    With paths, only commits that change one of them. Raises UsageError.
+    Raises UsageError.
     """
-    words = ("rev-list", "--bisect-all", bad, "--not", *goods, "--", *paths)
+    words = ("rev-list", "--bisect-all", bad, "--not", *goods, "--")
     output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST))
     return [line.split(b" ", 1)[0].decode() for line in output.splitlines() if line]
 

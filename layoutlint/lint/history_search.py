@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from layoutlint.comparison.bisection import Trial, bisect
+from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect
 from layoutlint.comparison.search_result import SearchResult, TriedCommit
 from layoutlint.comparison.standings import NO_FAILURE, Badness, standing
 from layoutlint.errors import LayoutlintError, ReadError, UsageError
@@ -23,6 +23,9 @@ from layoutlint.model.reading import no_progress
 from layoutlint.model.record import Record, field, replace
 from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
 from layoutlint.readers.processes.pool import run_in_child
+
+_MOST_SKIPPED = 100
+"""The most commits that are passed over; each is read in full, to no avail."""
 
 
 class Verdict(Record, frozen=True):
@@ -61,12 +64,20 @@ class RuleHistory(Record):
                 f"{self.rule} is {after.outcome} at {bad.name} and {before.outcome} at {good.name}: "
                 "nothing got worse"
             )
-        found = bisect(
-            bad.id,
-            good.id,
-            lambda last, goods: git.halving_commits(bad.top, last, goods, ()),
-            lambda commit: self._trial(Commit(commit, commit, bad.top), before),
-        )
+        try:
+            found = bisect(
+                bad.id,
+                good.id,
+                lambda last, goods: git.halving_commits(bad.top, last, goods),
+                lambda commit: self._trial(Commit(commit, commit, bad.top), before),
+                _MOST_SKIPPED,
+            )
+        except TooManySkipped:
+            raise ReadError(
+                f"{good.name}..{bad.name}",
+                f"more than {_MOST_SKIPPED} commits could not be judged, the last because "
+                f"{list(self.verdicts.values())[-1].sentence}; search a smaller range",
+            ) from None
         describe = partial(self._describe, top=bad.top, before=before)
         in_order = git.commits_between(good, bad) if len(found.suspects) > 1 else []
         suspects = tuple(
@@ -117,10 +128,12 @@ class RuleHistory(Record):
             if not HAS_PROCESSES:
                 raise ReadError(commit.name, "judging commits needs processes, which this system lacks")
             return run_in_child(self._judge_folder, folder)
-        except Lost as lost:
-            return Verdict(NO_FAILURE.badness, None, f"the process that read it {lost.how}")
-        except LayoutlintError as error:
-            return Verdict(NO_FAILURE.badness, None, str(error))
+        except (Lost, LayoutlintError) as error:
+            how = f"the process that read it {error.how}" if isinstance(error, Lost) else str(error)
+            return Verdict(NO_FAILURE.badness, None, how)
+        finally:
+            if not any(tree.folder == folder for tree in self.latest):
+                exported_tree.remove(folder)
 
     def _judge_folder(self, folder: str) -> Verdict:
         os.chdir(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.comparison.bisection import Trial, bisect
+from layoutlint.comparison.bisection import TooManySkipped, Trial, bisect
 
 LETTERS = {"+": Trial.GOOD, "-": Trial.BAD, "?": Trial.SKIPPED}
 
@@ -22,7 +22,7 @@ def search(history: str):
         inside = names[max(map(int, goods)) + 1 : int(bad) + 1]
         return sorted(inside, key=lambda name: abs(2 * int(name) - int(inside[0]) - int(inside[-1])))
 
-    return bisect(names[-1], names[0], candidates, trials.__getitem__)
+    return bisect(names[-1], names[0], candidates, trials.__getitem__, 30)
 
 
 @pytest.mark.parametrize(("history", "first", "suspects", "most"), [
@@ -34,3 +34,8 @@ def test_a_line(history, first, suspects, most):
     found = search(history)
     assert (found.first_bad, sorted(found.suspects, key=int), found.suspects[-1]) == (first, suspects, suspects[-1])
     assert len(found.trials) <= most
+
+
+def test_many_that_cannot_be_judged_end_the_search():
+    with pytest.raises(TooManySkipped):
+        search("+" + "?" * 40 + "-")

@@ -34,9 +34,8 @@ ALLOWED = {
     "intent/git.py": {"realpath", "lexists", "environ", "which"},
     "intent/change.py": {"environ"},
     "lint/affected.py": {"environ"},
-    # trees that `diff` writes, whose comparison is not kept
+    # trees that `diff` writes
     "intent/exported_tree.py": {"open"},
-    "intent/patched_tree.py": {"walk", "isfile"},
     "intent/policy.py": {"walk", "isdir", "realpath", "lexists"},
     # of files whose content or folder is logged
     "readers/elf/elf_file.py": {"stat"},
