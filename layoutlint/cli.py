@@ -177,8 +177,10 @@ def main() -> NoReturn:
         _fail(str(error), EXIT_UNKNOWN)
     except LayoutlintError as error:
         _exit_with(_usage_messages(error), EXIT_USAGE)
-    except MemoryError:
-        _fail("there is not enough memory; the run was not finished", EXIT_UNKNOWN)
+    except (MemoryError, RecursionError) as error:
+        is_deep = isinstance(error, RecursionError)
+        cause = "the input is nested too deeply" if is_deep else "there is not enough memory"
+        _fail(f"{cause}; the run was not finished", EXIT_UNKNOWN)
     except _BrokenOutput:
         _drop_output()
         sys.exit(EXIT_BROKEN_PIPE)
