@@ -199,13 +199,17 @@ def _compared_with(revision: str, judged: Judged) -> Report:
     """Return a report in which the findings of a base revision are known. Raises UsageError and ReadError."""
     from layoutlint.intent import change
     from layoutlint.lint import baseline, since
+    from layoutlint.model.record import replace
 
     (difference,) = change.since(revision).differences
     if difference.parent is None or not judged.inputs:
         return judged.report
     base = since.BaseRun(judged.inputs, judged.packs, judged.kernel_packs, judged.options)
-    entries = since.accepted_entries(difference.parent, base)
-    return baseline.apply(judged.report, entries, revision, judged.options)
+    found = since.find_in_base(difference.parent, base)
+    report = replace(judged.report, unread=(*judged.report.unread, *found.unread))
+    compared = baseline.apply(report, found.entries, revision, judged.options)
+    unknown = since.unknown_in_base(compared, found, revision)
+    return replace(compared, unread=(*compared.unread, *unknown))
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:

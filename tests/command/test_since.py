@@ -77,6 +77,15 @@ def test_from_a_folder_of_the_repository(tmp_path):
     assert (code, [each["state"] for each in report["findings"]]) == (0, ["known"])
 
 
+def test_a_base_that_cannot_be_judged_is_named(tmp_path):
+    """Its findings may have been there: the report says that this is not known."""
+    commit(tmp_path, "before", {**BASE, "q.h": Q.replace("long a;", "gone_t a;")})
+    commit(tmp_path, "change", {"q.h": Q, "pad.h": NEAR})
+    code, report, _ = since(tmp_path, "HEAD~1")
+    assert (code, [each["state"] for each in report["findings"]]) == (1, ["new"])
+    assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("HEAD~1:q.h", "q-apart on q could not be judged there")]
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (("gone",), "this repository has no such commit"), (("HEAD", "--staged"), "--staged cannot be given with it"),
     (("HEAD", "--baseline", "b.toml"), "--baseline cannot be given with it"), (("HEAD", "--matrix", "m.toml"), "--matrix cannot be given"),
