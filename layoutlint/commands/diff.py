@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from layoutlint.lint.sides import SideInput
 
 _CRITERIA = ("worse", "size", "lines", "holes", "share")
+"""What can make a comparison fail, as `comparison.compare` defines it."""
 
 
 class DiffOptions(NamedTuple):

@@ -40,9 +40,11 @@ def sides_of_revisions(
             os.mkdir(folder)
             trees.append(exported_tree.export(commit, folder, wanted, trees[0] if trees else None))
         sides = [
-            SideInput(commit.name, (inside,), tree.folder)
+            SideInput(commit.name, (inside,) if tree.has(inside) else (), tree.folder)
             for commit, tree in zip((old, new), trees, strict=True)
         ]
+        if not any(side.paths for side in sides):
+            raise click.UsageError(f"{path!r} is neither in {old.name} nor in {new.name}")
         yield sides[0], sides[1]
 
 

@@ -20,9 +20,6 @@ from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 
-CRITERIA = ("worse", "size", "lines", "holes", "share")
-"""What can make a comparison fail: rules that got worse; structs that grew, touch more lines or have larger
-holes; pairs of fields that share a line in more placements."""
 DIFF_SCHEMA = "layoutlint/diff/1"
 
 
@@ -34,14 +31,33 @@ class Side(Record, frozen=True):
     report: Report
     structs: tuple[Struct, ...]
     """All structs that are compared."""
+    is_absent: bool = False
+    """Whether it is known to define nothing: a revision without the file."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its structs are known, as far as its gaps do not say otherwise."""
+        return self.is_absent or bool(self.report.readings)
 
     def gaps(self) -> Iterator[NotCompared]:
         """Yield what was not read, and what was not judged although a rule could apply to it."""
+        for reading in self.report.readings:
+            if reading.shuffled is not None and reading.shuffled.by == "gcc":
+                reason = "GCC randomised its layouts, and its debug information has the declared order"
+                yield NotCompared(self.label, reason)
         for unread in self.report.unread:
             yield NotCompared(self.label, unread.sentence if unread.origin == self.label else str(unread))
         for part in self.report.coverage.not_covered:
             if part.rules:
                 yield NotCompared(self.label, part.sentence if part.origin == self.label else str(part))
+
+    def notes(self) -> Iterator[str]:
+        """Yield the parts of the input that were not read, and that no rule can be about."""
+        judged = {part.reason for part in self.report.coverage.not_covered if part.rules}
+        for reading in self.report.readings:
+            for omission in reading.omissions:
+                if not omission.is_harmless and omission.reason not in judged:
+                    yield f"{self.label}: not compared: {omission.reason}"
 
 
 class Comparison(Record, frozen=True):
@@ -89,21 +105,24 @@ class Comparison(Record, frozen=True):
 
 
 def compare(old: Side, new: Side, fail_on: Iterable[str], allows_unknown: bool = False) -> Comparison:
-    """Compare two inputs; nothing if one cannot be read at all. `fail_on` are some of CRITERIA."""
-    are_read = bool(old.report.readings) and bool(new.report.readings)
+    """Compare two inputs; nothing if one cannot be read at all.
+
+    `fail_on` are criteria: `worse` rules; a larger `size`, more `lines` or larger `holes` of structs; fields
+    that `share` a line in more placements.
+    """
+    are_read = old.is_read and new.is_read
     layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
     changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
-    ruled = {change.struct for change in changes}
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
-        *(each for each in layouts.not_compared if each.name in ruled),
+        *layouts.not_compared,
         *(each for side in (old, new) for each in side.gaps()),
     ]
-    failures = tuple(
-        name for name in CRITERIA if name in set(fail_on) and _is_met(name, layouts.changes, rules)
-    )
-    notes = tuple(fidelity_notes(old.report.readings, new.report.readings))
+    if not (layouts.compared or layouts.changes or not_compared):
+        not_compared.append(NotCompared(new.label, "neither input defines a struct to compare"))
+    failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts.changes, rules))
+    notes = (*fidelity_notes(old.report.readings, new.report.readings), *old.notes(), *new.notes())
     return Comparison(
         old, new, layouts, rules, tuple(dict.fromkeys(not_compared)), notes, failures, allows_unknown
     )
@@ -144,6 +163,8 @@ def hole_bits(layout: Layout) -> int:
 def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[str]:
     """Yield what the two inputs state differently although the code may be the same."""
     sides = [tuple(readings) for readings in (old, new)]
+    if not all(sides):
+        return
     readers = [sorted({reading.reader for reading in side}) for side in sides]
     if readers[0] != readers[1]:
         yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"

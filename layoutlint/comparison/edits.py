@@ -140,12 +140,12 @@ def _longest_ascent(numbers: list[int]) -> Iterator[int]:
     for index, number in enumerate(numbers):
         at = bisect_left(ends, number)
         previous.append(last_index[at - 1] if at else None)
-        ends[at:] = [number, *ends[at + 1 :]] if at < len(ends) else [number]
-        last_index[at:] = [index, *last_index[at + 1 :]] if at < len(last_index) else [index]
-    index_or_none = last_index[-1] if last_index else None
-    while index_or_none is not None:
-        yield index_or_none
-        index_or_none = previous[index_or_none]
+        ends[at : at + 1] = [number]
+        last_index[at : at + 1] = [index]
+    reached = last_index[-1] if last_index else None
+    while reached is not None:
+        yield reached
+        reached = previous[reached]
 
 
 class _Walk(Record):
@@ -187,13 +187,13 @@ class _Walk(Record):
         self._skip_old(None)
 
     def pick(self, growth: int) -> Edit | None:
-        """Return the pending edit, or else the last one, that explains a shift like `growth`, in bits."""
-        for edits in (self.pending, self.edits):
-            fitting = (e for e in reversed(edits) if e.kind is EditKind.REORDERED or e.growth * growth > 0)
-            edit = next(fitting, None)
-            if edit is not None:
-                return edit
-        return self.edits[-1] if self.edits else None
+        """Return the last pending edit that explains a shift like `growth`, in bits; else the last of all."""
+        fitting = (
+            edit
+            for edit in reversed(self.pending)
+            if edit.kind is EditKind.REORDERED or edit.growth * growth > 0
+        )
+        return next(fitting, None) or (self.edits[-1] if self.edits else None)
 
     def _skip_old(self, path: str | None) -> None:
         """Note the old fields before one that are gone; before the end for None."""

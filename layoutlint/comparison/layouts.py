@@ -126,15 +126,15 @@ def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair],
     """Return which definitions of one name belong together, and why the others do not; never guess."""
     if len(old) < 2 and len(new) < 2:
         return [(old[0] if old else None, new[0] if new else None)], ""
-    pairs: list[_Pair] = []
+    matched: dict[int, _Pair] = {}
     left = [dict(enumerate(side)) for side in (old, new)]
     for identity in _IDENTITIES:
         groups = [_group(side, identity) for side in left]
         for value in groups[0].keys() & groups[1].keys():
             olds, news = groups[0][value], groups[1][value]
             if len(olds) == len(news) == 1:
-                pairs.append((left[0].pop(olds[0]), left[1].pop(news[0])))
-    pairs.sort(key=lambda pair: old.index(pair[0]) if pair[0] is not None else 0)
+                matched[olds[0]] = left[0].pop(olds[0]), left[1].pop(news[0])
+    pairs = [pair for _, pair in sorted(matched.items())]
     rest = [list(side.values()) for side in left]
     if not rest[0] or not rest[1]:
         return [*pairs, *((one, None) for one in rest[0]), *((None, one) for one in rest[1])], ""
@@ -234,12 +234,13 @@ def _changed_parts(change: LayoutChange, by_name: Mapping[str, LayoutChange]) ->
 
 def _root(change: LayoutChange, by_name: Mapping[str, LayoutChange]) -> str:
     """Return the edited struct behind a change; empty if that is the struct itself."""
-    root = ""
+    root, passed = "", {change.name}
     while change.edits.edits and all(edit.struct in by_name for edit in change.edits.edits):
         main: Edit = change.edits.cause or change.edits.edits[0]
-        if main.struct == change.name:
+        if main.struct in passed:  # two definitions of one name can contain one another by name
             break
         root = main.struct
+        passed.add(root)
         change = by_name[root]
     return root
 

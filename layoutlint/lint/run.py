@@ -55,14 +55,14 @@ def read(
         inputs = read_compared(paths, wanted, query.with_all(wanted, options), embedded, options.read)
     elif options.randomised is None:
         inputs = read_inputs(paths, wanted, embedded, options.read)
-        if any(reading.shuffled for reading in inputs.readings):
-            from layoutlint.lint import random_build
-
-            inputs = random_build.mark_unknown_orders(inputs, embedded, options.read)
     else:
         from layoutlint.lint import random_build
 
         inputs = random_build.read(paths, wanted, embedded, options)
+    if options.randomised is None and any(reading.shuffled for reading in inputs.readings):
+        from layoutlint.lint import random_build
+
+        inputs = random_build.mark_unknown_orders(inputs, embedded, options.read)
     readings = [with_kernel_version(reading, options.kernel) for reading in inputs.readings]
     return replace(inputs, readings=readings, claims=claims)
 

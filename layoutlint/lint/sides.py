@@ -6,7 +6,8 @@ import os
 from functools import partial
 
 from layoutlint.comparison.comparison import Side
-from layoutlint.errors import ReadError
+from layoutlint.errors import EXIT_KEPT, ReadError
+from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import run
 from layoutlint.lint.options import Options
@@ -21,6 +22,7 @@ class SideInput(Record, frozen=True):
 
     label: str
     paths: tuple[str, ...]
+    """Empty if the side is known to have no such file."""
     folder: str | None = None
     """The folder in which the paths stand and are shown; None for the working folder."""
 
@@ -55,6 +57,8 @@ def read_sides(
 def _read_side(
     side: SideInput, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Side:
+    if not side.paths:
+        return Side(side.label, Report((), (), (), Coverage(0, 0, 0), EXIT_KEPT), (), is_absent=True)
     if side.folder is not None:
         os.chdir(side.folder)
     inputs = run.read(side.paths, packs, kernel_packs, options)

@@ -186,6 +186,51 @@ def test_several_definitions_of_a_name(tmp_path, old, new, compared):
     assert sorted({each["name"] for each in found["not_compared"] if each["name"] == "t"}) == compared
 
 
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (OLD, OLD, ("--struct", "typo")), ("int x;", "int y;", ()), ("struct s;", "struct s;", ()),
+])  # fmt: skip
+def test_nothing_to_compare_is_never_no_change(tmp_path, old, new, words):
+    files(tmp_path, old, new)
+    found = document(tmp_path, *words, rules=False)
+    assert (found["status"], found["exit"]) == ("not-compared", 3)
+    assert [each["reason"] for each in found["not_compared"]] == ["neither input defines a struct to compare"]
+
+
+def test_an_unreliable_struct_without_rules_is_not_compared(tmp_path):
+    files(tmp_path, OLD, OLD.replace("int n;", "gone_t n;"))
+    found = document(tmp_path, rules=False)
+    assert (found["exit"], [each["name"] for each in found["not_compared"]]) == (3, ["other"])
+
+
+def test_what_no_rule_is_about_and_was_not_read_is_noted(tmp_path):
+    (tmp_path / "u.c").write_text("struct u { int n; } u;")
+    (tmp_path / "bare.c").write_text("struct s { long a; } s; long f(void) { return s.a; }")
+    subprocess.run(["gcc", "-g", "-c", "u.c"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-c", "bare.c"], cwd=tmp_path, check=True)
+    subprocess.run(["ld", "-r", "-o", "all.o", "u.o", "bare.o"], cwd=tmp_path, check=True)
+    done = run("diff", "all.o", "all.o", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "all.o: not compared: 1 C unit without debug information: bare.c" in done.stderr
+
+
+def test_names_that_contain_one_another(tmp_path):
+    """By their names, `a` and `b` of two units contain one another: the search for the cause ends."""
+    units = (("struct b { %s x; }; struct a { struct b b; } a;", "0.c"), ("struct a { %s y; }; struct b { struct a a; } b;", "1.c"))
+    for side, word in (("old", "int"), ("new", "long")):
+        for text, name in units:
+            (tmp_path / name).write_text(text % word)
+            subprocess.run(["gcc", "-g", "-c", name], cwd=tmp_path, check=True)
+        subprocess.run(["ld", "-r", "-o", f"{side}.o", "0.o", "1.o"], cwd=tmp_path, check=True)
+    assert run("diff", "old.o", "new.o", cwd=tmp_path, seconds=30).returncode == 0
+
+
+def test_structs_that_contain_one_another_too_deeply(tmp_path):
+    chain = "".join(f"struct s{n} {{ struct s{n - 1} p; }};" for n in range(1, 3000))
+    files(tmp_path, f"struct s0 {{ int a; }};{chain}", f"struct s0 {{ long a; }};{chain}")
+    done = diff(tmp_path, rules=False)
+    assert (done.returncode, "is nested too deeply" in done.stderr) == (3, True), done.stderr
+
+
 def test_lines_fit_into_a_mail(tmp_path):
     files(tmp_path, OLD, OLD.replace("long x; long y;", "long x;"))
     lines = diff(tmp_path).stdout.splitlines()

@@ -93,6 +93,7 @@ def test_ranges(history, text, labels):
     (("--git", "--output=x..c1"), "is no revision"),
     (("--git", "c0..c1", "/etc/passwd"), "is outside of the repository"),
     (("--git", "c0..c1", "a", "b"), "takes a path at most, and 2 are given"),
+    (("--git", "c0..c1", "include/gone.h"), "'include/gone.h' is neither in c0 nor in c1"),
     (("--git", "c0..c1", "--patch", "x", "."), "--git and --patch exclude each other"),
     (("include/s.h",), "takes two inputs, OLD and NEW, and 1 are given"),
     (("--patch", "p.patch"), "takes one source tree, and 0 are given"),
@@ -171,6 +172,45 @@ def test_links_that_lead_out_of_the_tree_are_not_followed(tmp_path):
         assert run("diff", "--git", "HEAD..HEAD", path, cwd=repository).returncode == status
 
 
+@pytest.mark.parametrize(("revisions", "status", "rule"), [("HEAD~1..HEAD", 1, "worse"), ("HEAD..HEAD~1", 3, "not-compared")])
+def test_a_file_that_only_one_revision_has(tmp_path, revisions, status, rule):
+    """Its structs are added or removed: that is known, unlike what cannot be read."""
+    commit(tmp_path, "one", {"layoutlint.toml": RULES})
+    commit(tmp_path, "two", {"s.h": "struct s { long a; long z; };\n"})
+    done = run("diff", "--git", revisions, "s.h", "--format", "json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, [each["status"] for each in found["rules"]]) == (status, [rule])
+    assert [each["status"] for each in found["structs"]] == ["added" if status == 1 else "removed"]
+
+
+def odd_trees(folder: Path) -> dict[str, str]:
+    """Commits that git itself would not make."""
+    blob = git(folder, "hash-object", "-w", "--stdin", text="struct x { int a; };\n")
+    inner = git(folder, "mktree", text=f"100644 blob {blob}\tx.h\n")
+    return {
+        "a long name": tree_with(folder, f"100644 blob {blob}\t{'n' * 300}.h\n"),
+        "a file and a folder of one name": tree_with(folder, f"100644 blob {blob}\tq.h\n040000 tree {inner}\tq.h\n"),
+    }
+
+
+@pytest.mark.parametrize("name", ["a long name", "a file and a folder of one name"])
+def test_trees_that_cannot_be_written(history, name):
+    odd = odd_trees(history)[name]
+    done = run("diff", "--git", f"{odd}..{odd}", cwd=history)
+    assert (done.returncode, "its files cannot be written" in done.stderr) == (3, True), done.stderr
+
+
+def test_links_that_lead_out_through_others(tmp_path):
+    """Each target stays inside the tree by its text; together they lead out."""
+    (tmp_path / "secret.h").write_text("struct secret { int a; };\n")
+    repository = tmp_path / "r"
+    (repository / "d/a").mkdir(parents=True)
+    (repository / "d/a/top").symlink_to("../..")
+    (repository / "out.h").symlink_to("d/a/top/../secret.h")
+    commit(repository, "one", {"s.h": "struct s { long a; };\n"})
+    assert run("diff", "--git", "HEAD..HEAD", "out.h", cwd=repository).returncode == 3
+
+
 def test_a_killed_run_leaves_the_repository_as_it_was(history):
     before = state(history)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LAYOUTLINT_NO_CACHE": "1"}
@@ -197,6 +237,7 @@ class TestPatch:
 
     @pytest.mark.parametrize(("text", "message"), [
         ("", "does not apply"), ("no patch\n", "does not apply"),
+        ("diff --git a/x.bin b/x.bin\nGIT binary patch\nliteral 999999999\nzcmV\n", "unpacks to more than"),
         ("--- a/include/s.h\n+++ b/include/s.h\n@@ -1 +1 @@\n-gone\n+new\n", "does not apply"),
         ("--- a/../x.h\n+++ b/../x.h\n@@ -0,0 +1 @@\n+int x;\n", "does not apply"),
         ("--- /dev/null\n+++ b/../../x.h\n@@ -0,0 +1 @@\n+int x;\n", "does not apply"),
@@ -205,3 +246,40 @@ class TestPatch:
         (tmp_path / "p.patch").write_text(text)
         done = run("diff", "--patch", tmp_path / "p.patch", ".", cwd=history)
         assert (done.returncode, message in done.stderr) == (3, True), done.stderr
+
+    @pytest.mark.parametrize(("link", "target", "include", "sizes"), [
+        ("linked", "real", "linked/in.h", {"in": [8, 16], "s": [8, 16]}),
+        ("linked", "/TREE/real", "linked/in.h", {"in": [8, 16], "s": [8, 16]}),
+        ("deep/linked", "../real", "deep/linked/in.h", {"in": [8, 16], "s": [8, 16]}),
+        ("linked", "../outside", "linked/out.h", {"in": [8, 16]}),
+        ("linked", "/TREE/../outside", "linked/out.h", {"in": [8, 16]}),
+        ("alias.h", "real/in.h", "alias.h", {"in": [8, 16], "s": [8, 16]}),
+        ("alias.h", "/TREE/real/in.h", "alias.h", {"in": [8, 16], "s": [8, 16]}),
+        ("alias.h", "../outside/out.h", "alias.h", {"in": [8, 16]}),
+        ("alias.h", "real/in.text", "alias.h", {"in": [8, 16]}),
+    ])  # fmt: skip
+    def test_links_lead_to_the_patched_files(self, tmp_path, link, target, include, sizes):
+        tree = tmp_path / "tree"
+        for folder in (tree / "real", tree / "deep", tmp_path / "outside"):
+            folder.mkdir(parents=True)
+        (tree / "real/in.h").write_text("struct in { long x; };\n")
+        for path in (tmp_path / "outside/out.h", tree / "real/in.text"):
+            path.write_text("struct in { int other; };\n")
+        (tree / link).symlink_to(target.replace("/TREE", str(tree)))
+        (tree / "s.c").write_text(f'#include "{include}"\nstruct s {{ struct in in; }};\n')
+        (tmp_path / "p.patch").write_text("--- a/real/in.h\n+++ b/real/in.h\n@@ -1 +1 @@\n-struct in { long x; };\n+struct in { long x, y; };\n")
+        found = json.loads(run("diff", "--patch", "p.patch", "tree", "--format", "json", cwd=tmp_path).stdout)
+        assert {each["name"]: each["size"] for each in found["structs"]} == sizes
+        assert (found["failures"], found["not_compared"]) == ([], [])
+
+    def test_sources_that_move_need_not_be_read(self, tmp_path):
+        (tmp_path / "tree/include/linux").mkdir(parents=True)
+        (tmp_path / "tree/include/linux/kconfig.h").touch()
+        (tmp_path / "tree/a.h").write_text("struct a { int x; };\n")
+        (tmp_path / "tree/old.c").write_text("int old;\n")
+        (tmp_path / "p.patch").write_text(
+            "diff --git a/old.c b/new.c\nsimilarity index 100%\nrename from old.c\nrename to new.c\n"
+            "diff --git a/a.h b/a.h\n--- a/a.h\n+++ b/a.h\n@@ -1 +1 @@\n-struct a { int x; };\n+struct a { long x; };\n"
+        )
+        done = run("diff", "--patch", "p.patch", "tree", "--format", "json", cwd=tmp_path)
+        assert [each["name"] for each in json.loads(done.stdout)["structs"]] == ["a"], done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from hashlib import sha256
@@ -198,3 +199,14 @@ def test_what_linux_marks_needs_no_names(build, mode, seed, request, tmp_path):
     assert {name: finding["outcome"] for name, finding in found.items()} == dict.fromkeys(STRUCTS, "kept")
     shuffled = [bool(found[name]["placements"]["orders"] or found[name]["randomised"]) for name in STRUCTS]
     assert shuffled == [True, False, True, True, False]
+
+
+def test_a_comparison_does_not_take_the_declared_order_for_the_real_one(full, tmp_path):
+    rules = tmp_path / "r.toml"
+    rules.write_text('[[rule]]\nid = "r"\nstruct = "plain"\nkind = "size"\nmax = 1\nwhy = "w"\n')
+    done = run("diff", full, full, "--rules", rules, "--format", "json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["status"]) == (3, "not-compared")
+    assert "GCC randomised its layouts, and its debug information has the declared order" in {
+        each["reason"] for each in found["not_compared"]
+    }

@@ -10,10 +10,9 @@ from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
-from layoutlint.geometry.allocators import LARGEST_CLASS, class_name
+from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.layout import Layout, Place
 from layoutlint.geometry.placement import allocation_request
-from layoutlint.geometry.room import kmalloc_room
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
@@ -104,10 +103,11 @@ def allocation(change: LayoutChange) -> str:
     layouts = Layout(change.old), Layout(change.new)
     if any(layout.open_end is not None or not 0 < layout.size <= LARGEST_CLASS for layout in layouts):
         return ""
-    rooms = [kmalloc_room(allocation_request(layout)) for layout in layouts]
-    classes = [class_name(room.size) for room in rooms]
+    requests = [allocation_request(layout) for layout in layouts]
+    blocks = [kmalloc_class(request.size, request.smallest_class) for request in requests]
+    classes = [class_name(block) for block in blocks]
     moved = classes[0] if classes[0] == classes[1] else f"{classes[0]} -> {classes[1]}"
-    return f"if allocated by kmalloc: {moved}, {quantity(rooms[1].left, 'byte')} left"
+    return f"if allocated by kmalloc: {moved}, {quantity(blocks[1] - layouts[1].size, 'byte')} left"
 
 
 def edit(edit: Edit) -> str:

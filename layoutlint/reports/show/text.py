@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutlint.geometry import placement, room
-from layoutlint.geometry.allocators import LARGEST_CLASS, class_name
+from layoutlint.geometry import placement
+from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
@@ -64,12 +64,12 @@ def _size(layout: Layout, line_size: int) -> str:
 
 def _room(layout: Layout, line_size: int, options: ShowOptions) -> str:
     """Return how many bytes a struct can grow before it takes another line, or a larger block of kmalloc."""
-    free = room.line_room(layout.size, line_size).left
-    words = f"{quantity(free, 'byte')} free on its last line"
+    words = f"{quantity(-layout.size % line_size, 'byte')} free on its last line"
     if not options.is_kernel or layout.size > LARGEST_CLASS:
         return words
-    block = room.kmalloc_room(placement.allocation_request(layout, options.min_align))
-    return f"{words}; {block.left} in {class_name(block.size)}, if it comes from there"
+    request = placement.allocation_request(layout, options.min_align)
+    block = kmalloc_class(request.size, request.smallest_class)
+    return f"{words}; {block - layout.size} in {class_name(block)}, if it comes from there"
 
 
 def _alignments(layout: Layout) -> str:
