@@ -124,6 +124,8 @@ def _by_name(structs: Iterable[Struct]) -> dict[tuple[str, bool], list[_Definiti
 
 def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair], str]:
     """Return which definitions of one name belong together, and why the others do not; never guess."""
+    if not all(definition.file for definition in (*old, *new)):
+        old, new = _distinct(old), _distinct(new)
     if len(old) < 2 and len(new) < 2:
         return [(old[0] if old else None, new[0] if new else None)], ""
     matched: dict[int, _Pair] = {}
@@ -141,6 +143,11 @@ def _match(old: list[_Definition], new: list[_Definition]) -> tuple[list[_Pair],
     if len(rest[0]) == len(rest[1]) == 1:
         return [*pairs, (rest[0][0], rest[1][0])], ""
     return pairs, f"{len(old)} definitions before and {len(new)} now, which nothing tells apart"
+
+
+def _distinct(definitions: Iterable[_Definition]) -> list[_Definition]:
+    """Return one definition of each outline: all that is told apart where no file is stated (BTF)."""
+    return list({definition.outline: definition for definition in definitions}.values())
 
 
 def _group(

@@ -186,6 +186,20 @@ def test_several_definitions_of_a_name(tmp_path, old, new, compared):
     assert sorted({each["name"] for each in found["not_compared"] if each["name"] == "t"}) == compared
 
 
+@pytest.mark.parametrize(("bodies", "changes"), [(("int x;", "int x;"), []), (("int x;", "long x;"), ["removed"])])
+def test_definitions_in_files_that_btf_does_not_state(tmp_path, bodies, changes):
+    for number, body in enumerate(bodies):
+        (tmp_path / f"{number}.c").write_text(f"struct t {{ {body} }} v{number};\n")
+        subprocess.run(["gcc", "-g", "-c", f"{number}.c"], cwd=tmp_path, check=True)
+    subprocess.run(["ld", "-r", "-o", "both.o", "0.o", "1.o"], cwd=tmp_path, check=True)
+    (tmp_path / "btf.c").write_text("struct t { int x; } v;\n")
+    subprocess.run(["gcc", "-gbtf", "-c", "btf.c"], cwd=tmp_path, check=True)
+    done = run("diff", "both.o", "btf.o", "--format", "json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["not_compared"]) == (0, [])
+    assert [each["status"] for each in found["structs"]] == changes
+
+
 @pytest.mark.parametrize(("old", "new", "words"), [
     (OLD, OLD, ("--struct", "typo")), ("int x;", "int y;", ()), ("struct s;", "struct s;", ()),
 ])  # fmt: skip
