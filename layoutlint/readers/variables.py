@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import re
-import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from math import prod
-from typing import Final
 
 from layoutlint.errors import ReadError, did_you_mean
 from layoutlint.model.ctype import CType
 from layoutlint.model.reading import MissingVariable, Reading, ReadOptions
-from layoutlint.model.record import Record, replace
+from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct, Unstated
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import Section
+from layoutlint.readers.elf.symbols import Symbol, holds_data, read_symbols
 from layoutlint.readers.linux import system_map
 from layoutlint.readers.linux.system_map import SystemMap
 
-_SYMBOLS: Final = 2  # SHT_SYMTAB
-_ALLOCATED, _CODE, _THREAD = 2, 4, 0x400  # SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
-_OBJECT: Final = 1  # STT_OBJECT; STT_NOTYPE is 0
-_ENTRY_64, _ENTRY_32 = "IBBHQQ", "IIIBBH"
 _BOUNDARY = re.compile(
     r"^_*(?:start|stop|begin|end)_|_(?:start|stop|begin|end|limit)(?:_\w*)?$|^_[se](?:data|init|text)"
 )
 """Names that linker scripts give to addresses, not objects (include/asm-generic/sections.h)."""
-_LONGEST = 1 << 12
-"""The most bytes of a variable's name that are read."""
 _MOST_MATCHES = 10_000_000
 """The most comparisons: patterns of rules times names of symbols."""
 _PAGE = 4096
@@ -40,27 +33,9 @@ READ_MOSTLY = "read_mostly"
 """Part of the names of sections with rarely written data (`.data..read_mostly` of Linux)."""
 
 
-class Symbol(Record, frozen=True):
-    """A variable in the symbol table."""
-
-    name: str
-    address: int
-    """In an object file, the offset in its section."""
-    size: int
-    section: int
-    """The number of its section."""
-    has_type: bool
-    """Whether its type is object; a label has none."""
-
-    @property
-    def end(self) -> int:
-        """The address after its last byte."""
-        return self.address + self.size
-
-
 def add(reading: Reading, image: Image, wanted: Wanted, options: ReadOptions) -> Reading:
     """Return a reading with the requested variables. Raises ReadError for a damaged symbol table."""
-    symbols = _symbols(image)
+    symbols = read_symbols(image)
     if symbols is not None and wanted.wants_arrays(reading):
         objects = [symbol for symbol in symbols if symbol.has_type and symbol.size]
         fields = _fields(objects, image, options)
@@ -93,7 +68,9 @@ def add_misplaced(reading: Reading, image: Image, wanted: Wanted, options: ReadO
             (align for struct_size, align in wanted.misplaced if size and size % struct_size == 0), default=1
         )
 
-    symbols = [symbol for symbol in _symbols(image) or () if symbol.address % largest_alignment(symbol.size)]
+    symbols = [
+        symbol for symbol in read_symbols(image) or () if symbol.address % largest_alignment(symbol.size)
+    ]
     if not symbols or not image.has_dwarf:
         return reading
     from layoutlint.readers.dwarf.types import variables
@@ -111,7 +88,7 @@ def _mapped_symbols(image: Image, symbol_map: SystemMap, is_least: bool) -> list
 
     All symbols of an address count, such as a variable and the linker script's name of a boundary.
     """
-    holding = (numbered for numbered in enumerate(image.headers) if _holds_data(numbered[1]))
+    holding = (numbered for numbered in enumerate(image.headers) if holds_data(numbered[1]))
     sections = sorted((header.address, header.address + header.size, number) for number, header in holding)
     addresses = sorted({address for address, _ in symbol_map.symbols})
     symbols: list[Symbol] = []
@@ -158,41 +135,6 @@ def _variable_of(path: str) -> str:
 
 def _is_pattern(path: str) -> bool:
     return any(mark in _variable_of(path) for mark in "*?")
-
-
-def _symbols(image: Image) -> list[Symbol] | None:
-    """Return the variables of a file; None without a symbol table."""
-    table = next((header for header in image.headers if header.type == _SYMBOLS and header.size), None)
-    if table is None or table.link >= len(image.headers):
-        return None
-    order = "<" if image.little_endian else ">"
-    entry = struct.Struct(order + (_ENTRY_64 if image.bits == 64 else _ENTRY_32))
-    content, strings = image.raw(table), bytes(image.raw(image.headers[table.link]))
-    if len(content) % entry.size:
-        raise ReadError(image.path, f"section {table.name} ends inside a symbol")
-    holding = [_holds_data(header) for header in image.headers]
-    symbols: list[Symbol] = []
-    for values in entry.iter_unpack(content):
-        if image.bits == 64:
-            name, info, _, section, address, size = values
-        else:
-            name, address, size, info, _, section = values
-        if info & 15 <= _OBJECT and section < len(holding) and holding[section]:
-            text = strings[name : name + _LONGEST].partition(b"\0")[0].decode(errors="replace")
-            if text and _is_inside(image, section, address, size):
-                symbols.append(Symbol(text, address, size, section, info & 15 == _OBJECT))
-    return symbols
-
-
-def _is_inside(image: Image, section: int, address: int, size: int) -> bool:
-    """Return whether a symbol lies within its section; linker scripts, and damage, put some outside."""
-    header = image.headers[section]
-    start = 0 if image.is_relocatable else header.address
-    return start <= address and address + size <= start + header.size
-
-
-def _holds_data(header: Section) -> bool:
-    return bool(header.flags & _ALLOCATED) and not header.flags & (_CODE | _THREAD)
 
 
 def _select_symbols(symbols: list[Symbol], wanted: Wanted, image: Image) -> list[Symbol]:
@@ -322,7 +264,7 @@ def _part(header: Section, variables: list[Field], start: int) -> Field:
 
 def _adjacent_sections(image: Image) -> list[list[int]]:
     """Return the numbers of the sections with data, grouped into runs that can share lines."""
-    numbered = [(n, header) for n, header in enumerate(image.headers) if _holds_data(header) and header.size]
+    numbered = [(n, header) for n, header in enumerate(image.headers) if holds_data(header) and header.size]
     if image.is_relocatable:
         return [[number] for number, _ in numbered]
     groups: list[list[int]] = []
