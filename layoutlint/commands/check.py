@@ -46,6 +46,7 @@ class CheckOptions(NamedTuple):
     guesses: int
     staged: bool
     since: str | None
+    all_findings: bool
     baseline: str | None
     fix: bool
     quiet: bool
@@ -81,7 +82,8 @@ class CheckOptions(NamedTuple):
 @click.option(
     "--staged",
     is_flag=True,
-    help="Judge what the staged change of a git repository can affect (for pre-commit).",
+    help="Judge what the staged change of a git repository can affect, and fail only for findings that are "
+    "new or worse than in HEAD (for pre-commit).",
 )
 @click.option(
     "--fix",
@@ -92,6 +94,11 @@ class CheckOptions(NamedTuple):
     "--since",
     metavar="REV",
     help="Judge what changes since REV can affect, and fail only for findings that are new or worse.",
+)
+@click.option(
+    "--all-findings",
+    is_flag=True,
+    help="With --staged or --since, fail also for findings that were there before.",
 )
 @click.option(
     "--quiet", "-q", is_flag=True, help="Print only findings, and why something could not be judged."
@@ -180,10 +187,8 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
     _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline,))))
     policy = judging.base_policy(arguments)
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since)
-    if own.since is not None:
-        return _compared_with(own.since, judging.judge(arguments, policy, scope))
     if own.baseline is None:
-        return judging.judge(arguments, policy, scope).report
+        return _without_known(judging.judge(arguments, policy, scope), own)
     from layoutlint.intent.toml import baseline_file
 
     text = policy.text(own.baseline) if policy is not None else None
@@ -195,21 +200,21 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
     return baseline.apply(judged.report, entries, own.baseline, judged.options)
 
 
-def _compared_with(revision: str, judged: Judged) -> Report:
-    """Return a report in which the findings of a base revision are known. Raises UsageError and ReadError."""
-    from layoutlint.intent import change
-    from layoutlint.lint import baseline, since
-    from layoutlint.model.record import replace
+def _without_known(judged: Judged, own: CheckOptions) -> Report:
+    """Return a report in which findings that were there before a change are known.
 
-    (difference,) = change.since(revision).differences
-    if difference.parent is None or not judged.inputs:
+    Files that are named although they are unchanged are judged as they are. Raises UsageError and ReadError.
+    """
+    change = judged.change
+    if change is None or own.all_findings or not (change.parents and judged.inputs):
         return judged.report
+    if own.since is None and change.has_others:
+        return judged.report
+    from layoutlint.lint import since
+
+    option = "--staged" if own.since is None else f"--since {own.since}"
     base = since.BaseRun(judged.inputs, judged.packs, judged.kernel_packs, judged.options)
-    found = since.find_in_base(difference.parent, base)
-    report = replace(judged.report, unread=(*judged.report.unread, *found.unread))
-    compared = baseline.apply(report, found.entries, revision, judged.options)
-    unknown = since.unknown_in_base(compared, found, revision)
-    return replace(compared, unread=(*compared.unread, *unknown))
+    return since.compare(judged.report, change.parents, base, f"layoutlint check {option} -v")
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:
@@ -265,6 +270,8 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
         raise click.UsageError("--staged judges files of a git repository, and `-` is standard input")
     if own.since is not None:
         _refuse_beside_since(own, judging, inputs)
+    if own.all_findings and not (own.staged or own.since is not None):
+        raise click.UsageError("--all-findings needs --staged or --since")
     if own.staged and judging.matrix_path is not None:
         raise click.UsageError(
             "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "

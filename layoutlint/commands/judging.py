@@ -23,9 +23,11 @@ from layoutlint.commands.packs import discover_rule_file, load_packs
 from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
+    from layoutlint.intent.change import Change
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
+    from layoutlint.lint.affected import Affected
     from layoutlint.lint.options import Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
@@ -95,6 +97,8 @@ class Judged(NamedTuple):
     inputs: tuple[str, ...]
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
+    change: Change | None = None
+    """What is judged, if a change is."""
 
 
 def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
@@ -164,6 +168,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
+    from layoutlint.model.record import replace
 
     inputs, own, scope = arguments.inputs, arguments.judging, scope or Scope()
     builds = _builds(own.matrix_path, inputs, policy)
@@ -175,15 +180,18 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
+    changed = None
     if scope.is_change:
-        inputs, packs, kernel_packs, options = _affected(inputs, packs, kernel_packs, options, scope.since)
+        result, changed = _affected(inputs, packs, kernel_packs, options, scope.since)
+        inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
+        options = replace(options, change=result.scope)
     if not builds:
         report = run.check(inputs, packs, kernel_packs, options)
     else:
         from layoutlint.lint import matrix
 
         report = matrix.check(builds, packs, kernel_packs, options)
-    return Judged(report, options, inputs, packs, kernel_packs)
+    return Judged(report, options, inputs, packs, kernel_packs, changed)
 
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
@@ -244,19 +252,18 @@ def _affected(
     kernel_packs: tuple[Pack, ...],
     options: Options,
     since: str | None,
-) -> tuple[tuple[str, ...], tuple[Pack, ...], tuple[Pack, ...], Options]:
-    """Return inputs, packs and options for what a change affects: the staged one, or all since a revision.
+) -> tuple[Affected, Change]:
+    """Return what a change affects: the staged one, or all since a revision; and the change itself.
 
     Raises UsageError and ReadError.
     """
     from layoutlint.intent import change
     from layoutlint.lint import affected
-    from layoutlint.model.record import replace
 
     own_names = affected.split_names(names)
     changed = change.staged() if since is None else change.since(since)
     result = affected.find(changed, own_names, packs, kernel_packs, options)
-    return result.inputs, result.packs, result.kernel_packs, replace(options, change=result.scope)
+    return result, changed.with_paths(own_names.changed)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:

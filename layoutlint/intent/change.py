@@ -87,6 +87,17 @@ class Change(Record, frozen=True):
         """Absolute paths of the files that differ from some parent."""
         return frozenset[str]().union(*(difference.paths for difference in self.differences))
 
+    @property
+    def has_others(self) -> bool:
+        """Whether the command line names files that git says are unchanged, as `--all-files` of pre-commit."""
+        return any(difference.named for difference in self.differences)
+
+    @property
+    def parents(self) -> tuple[git.Commit, ...]:
+        """The commits with which it is compared; none for the first commit of a repository."""
+        parents = (difference.parent for difference in self.differences)
+        return tuple(parent for parent in parents if parent is not None)
+
     def with_paths(self, paths: Iterable[str]) -> Change:
         """Return the change with more files that count as changed, whatever git says of them."""
         more = frozenset(paths) - self.paths

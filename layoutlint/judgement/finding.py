@@ -179,6 +179,8 @@ class BaselineUse(Record, frozen=True):
     """The entries that no finding needs any more: `RULE on STRUCT`."""
     not_judged: int
     """Number of entries that the run did not judge: of other structs or builds, or of parts not read."""
+    command: str = ""
+    """If it is a revision, the command that lists the findings which were there before; empty for a file."""
 
 
 class Finding(Record, frozen=True):

@@ -97,10 +97,9 @@ class _Search(Record, dict=True):
         return tuple(map(self._changed_rules, self.change.differences))
 
     @property
-    def changed_rule_ids(self) -> frozenset[str]:
-        """The ids of the rules that differ from every parent."""
-        differing = [frozenset(rule.id for rule in rules) for rules in self.changed_rules]
-        return frozenset[str].intersection(*differing) if differing else frozenset()
+    def changed_rule_ids(self) -> tuple[frozenset[str], ...]:
+        """The ids of the rules that differ from each parent."""
+        return tuple(frozenset(rule.id for rule in rules) for rules in self.changed_rules)
 
     def _changed_rules(self, difference: Difference) -> frozenset[Rule]:
         ids = frozenset[str]().union(*map(difference.changed_overrides, self.packs))

@@ -60,8 +60,8 @@ class ChangeScope(Record, frozen=True):
     required: tuple[tuple[Rule, str], ...]
     """Rules that must judge a struct, with the reason if none is there; empty if one may be."""
     unread: tuple[Unread, ...] = ()
-    changed_rules: frozenset[str] = frozenset()
-    """The ids of the rules that the change adds, or makes judge otherwise."""
+    changed_rules: tuple[frozenset[str], ...] = ()
+    """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
 
 
 class Options(Record, frozen=True):

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from functools import partial
 
 from layoutlint import files
-from layoutlint.comparison.acceptance import Entry
+from layoutlint.comparison.acceptance import Entry, can_be_accepted
 from layoutlint.comparison.standings import finding_key
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import exported_tree
 from layoutlint.intent.git import Commit
-from layoutlint.judgement.finding import Report, State
+from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.lint import baseline, run
+from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
+
+_MILDEST_FIRST = (State.KNOWN, State.NOT_COMPARED, State.WORSE, State.NEW)
 
 
 class BaseRun(Record, frozen=True):
@@ -43,8 +47,43 @@ class BaseFindings(Record, frozen=True):
     """What could not be read there, so that findings may seem new."""
 
 
-def find_in_base(commit: Commit, base: BaseRun) -> BaseFindings:
-    """Return the findings of the inputs in a commit.
+def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: str) -> Report:
+    """Return a report in which the findings that one of the parents of a change has too are known.
+
+    `command` lists these. The parents are read only if a finding can be known. Raises ReadError and UsageError
+    as `find_in_base`.
+    """
+    parents = tuple(parents)
+    label = " and ".join(parent.name for parent in parents)
+    is_needed = any(map(can_be_accepted, report.findings))
+    found = [
+        find_in_base(parent, base, number) if is_needed else BaseFindings()
+        for number, parent in enumerate(parents)
+    ]
+    compared = [baseline.apply(report, each.entries, label, base.options) for each in found]
+    findings = tuple(_mildest(same) for same in zip(*(each.findings for each in compared), strict=True))
+    unread = list(report.unread)
+    if any(finding.state is State.NEW for finding in findings):
+        for parent, each in zip(parents, found, strict=True):
+            unread += (*each.unread, *_unknown_in_base(findings, each, parent.name))
+    not_judged = sum(each.baseline.not_judged for each in compared if each.baseline is not None)
+    return replace(
+        report,
+        findings=findings,
+        unread=tuple(dict.fromkeys(unread)),
+        exit_status=exit_status(findings, report.unread, base.options, report.coverage.not_covered),
+        baseline=BaselineUse(label, (), not_judged, command),
+    )
+
+
+def _mildest(findings: tuple[Finding, ...]) -> Finding:
+    """Return a finding as it compares with the parent that has it most."""
+    states = {finding.state for finding in findings}
+    return replace(findings[0], state=next((state for state in _MILDEST_FIRST if state in states), None))
+
+
+def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings:
+    """Return the findings of the inputs in a commit, which is the parent of the change with a number.
 
     Rules that the change adds, or makes judge otherwise, have none. Raises ReadError if the process that
     reads the files of the commit dies, and UsageError if git fails.
@@ -53,17 +92,20 @@ def find_in_base(commit: Commit, base: BaseRun) -> BaseFindings:
     inside = [path for path in base.inputs if not os.path.isabs(path)]
     if not inside or change is None:
         return BaseFindings()
-    packs = tuple(_without_rules(pack, change.changed_rules) for pack in base.packs)
+    changed = change.changed_rules[number]
+    packs, kernel_packs = (
+        tuple(_without_rules(pack, changed) for pack in packs) for packs in (base.packs, base.kernel_packs)
+    )
     place = commit.path_in_tree(os.curdir) or os.curdir
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
-        wanted = exported_tree.wanted_files(commit, place, packs + base.kernel_packs)
+        wanted = exported_tree.wanted_files(commit, place, packs + kernel_packs)
         exported_tree.export(commit, root, wanted)
         folder = os.path.join(root, place)
         if not files.is_folder(folder):
             return BaseFindings()
         read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
         options = replace(base.options, read=read, change=replace(change, required=()))
-        own = BaseRun(tuple(inside), packs, base.kernel_packs, options)
+        own = BaseRun(tuple(inside), packs, kernel_packs, options)
         try:
             return run_in_child(partial(_judge, folder=folder, label=commit.name), own)
         except Lost as lost:
@@ -83,10 +125,10 @@ def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     return BaseFindings(baseline.written(report, replace(base.options, allow_unknown=True)), tuple(unread))
 
 
-def unknown_in_base(report: Report, found: BaseFindings, label: str) -> tuple[Unread, ...]:
-    """Return the findings of a report that are new only as far as is known: the base could not be judged."""
+def _unknown_in_base(findings: Iterable[Finding], found: BaseFindings, label: str) -> tuple[Unread, ...]:
+    """Return the findings that are new only as far as is known: the base could not be judged."""
     unknown = {entry.key for entry in found.entries if entry.standing.outcome is Outcome.UNKNOWN}
-    new = (finding for finding in report.findings if finding.state is State.NEW)
+    new = (finding for finding in findings if finding.state is State.NEW)
     return tuple(
         Unread(f"{label}:{finding.place.file}", f"{finding.rule.id} on {key[1]} could not be judged there")
         for finding in new

@@ -177,8 +177,11 @@ def baseline_tally(report: Report) -> str:
 def exit_meaning(report: Report) -> str:
     """Return the meaning of the exit status in words."""
     if report.exit_status == 1:
-        unaccepted = ", and the baseline does not accept that" if report.baseline is not None else ""
-        return f"rules are broken or at risk{unaccepted}"
+        if report.baseline is None:
+            return "rules are broken or at risk"
+        if report.baseline.command:
+            return f"rules are broken or at risk, and were not, or less so, in {report.baseline.file}"
+        return "rules are broken or at risk, and the baseline does not accept that"
     if report.exit_status == 3:
         return "something could not be judged"
     if report.exit_status:

@@ -53,6 +53,55 @@ def test_changes(tmp_path, name):
     assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
 
 
+def staged(folder: Path, *words: str, **environment: str):
+    done = run("check", "--staged", *words, "--format", "json", cwd=folder, **environment)
+    report = json.loads(done.stdout) if done.stdout.startswith("{") else {"findings": []}
+    return done.returncode, [each["state"] for each in report["findings"] if each["severity"] != "note"], done.stderr
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", CASES)
+def test_staged_changes_are_compared_with_the_last_commit(tmp_path, name):
+    before, change, status, states = CASES[name]
+    commit(tmp_path, "before", before)
+    write(tmp_path, change)
+    git(tmp_path, "add", "-A")
+    code, found, text = staged(tmp_path)
+    assert (code, sorted(map(str, found))) == (status, sorted(map(str, states))), text
+    code, found, text = staged(tmp_path, "--all-findings")
+    assert (code, found) == (status or int("known" in states), [None] * len(states)), text
+
+
+def test_known_findings_are_one_line(tmp_path):
+    commit(tmp_path, "before", {**BASE, "pad.h": NEAR})
+    write(tmp_path, {"pad.h": NEAR + "/* more */\n"})
+    git(tmp_path, "add", "-A")
+    text = run("check", "--staged", cwd=tmp_path).stdout
+    assert "compared with HEAD: 0 new, 0 worse, 1 known\n1 finding was there before: `layoutlint check --staged -v` lists them\n" in text
+    assert ("q-apart (separate)" in text, "q-apart (separate)" in run("check", "--staged", "-v", cwd=tmp_path).stdout) == (False, True)
+
+
+MERGES = {
+    # before, ours, theirs; status, states
+    "both have it": ({"layoutlint.toml": RULES, "q.h": Q, "pad.h": NEAR}, {"pad.h": NEAR + "/* ours */\n"}, {"q.h": f"/* theirs */\n{Q}"}, 0, ["known"]),
+    "one has it": (BASE, {"pad.h": NEAR}, {"q.h": f"/* theirs */\n{Q}"}, 0, ["known"]),
+    "their rule, our struct": ({**BASE, "layoutlint.toml": ""}, {"pad.h": NEAR}, {"layoutlint.toml": RULES}, 1, ["new"]),
+    "each makes it worse": ({**BASE, "pad.h": PAD % 56, "q.h": Q.replace("long b", "char c[16];\n\tlong b")}, {"pad.h": PAD % 40}, {"q.h": Q}, 1, ["new"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MERGES)
+def test_a_merge_makes_nothing_new_that_one_side_has(tmp_path, name):
+    before, ours, theirs, status, states = MERGES[name]
+    commit(tmp_path, "before", before)
+    git(tmp_path, "checkout", "-q", "-b", "theirs")
+    commit(tmp_path, "theirs", theirs)
+    git(tmp_path, "checkout", "-q", "main")
+    commit(tmp_path, "ours", ours)
+    git(tmp_path, "merge", "-q", "--no-commit", "theirs")
+    assert staged(tmp_path)[:2] == (status, states)
+
+
 def test_staged_changes_count_as_well(tmp_path):
     commit(tmp_path, "before", BASE)
     write(tmp_path, {"pad.h": NEAR})

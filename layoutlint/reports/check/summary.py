@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TypeVar
 
 from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Finding, Report, State, Unresolved
+from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import finding_message
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
@@ -51,7 +51,8 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
             "findings", (_index_line(group, report) for group in group_findings(report.findings))
         )
     known = sum(finding.state is State.KNOWN for finding in report.findings)
-    if known and detail is not Detail.VERBOSE:
+    of_revision = report.baseline is not None and report.baseline.command
+    if known and detail is not Detail.VERBOSE and not of_revision:
         hidden.append(quantity(known, "known finding"))
     if detail is not Detail.QUIET:
         yield from _lists(report, width, detail, hidden)
@@ -70,12 +71,24 @@ def _baseline(report: Report, width: int, detail: Detail) -> Iterator[Line]:
     """Yield how the findings compare with the baseline, and the entries that are not needed."""
     if report.baseline is None:
         return
+    if report.baseline.command:
+        yield from _revision(report.baseline, report, width, detail)
+        return
     yield from paragraph(f"baseline {report.baseline.file}: ", baseline_tally(report), width, "bold")
     unneeded = report.baseline.unneeded if detail is Detail.VERBOSE else ()
     yield from _wrapped("  no longer needed: ", unneeded, width)
     if report.baseline.unneeded and not unneeded:
         advice = f"`layoutlint baseline prune {report.baseline.file} INPUT...` removes them"
         yield from _wrapped("  no longer needed: ", [advice], width)
+
+
+def _revision(base: BaselineUse, report: Report, width: int, detail: Detail) -> Iterator[Line]:
+    """Yield how the findings compare with a revision."""
+    yield from paragraph(f"compared with {base.file}: ", baseline_tally(report), width, "bold")
+    known = sum(finding.state is State.KNOWN for finding in report.findings)
+    if known and detail is not Detail.VERBOSE:
+        were = "finding was" if known == 1 else "findings were"
+        yield from paragraph("", f"{known:,} {were} there before: `{base.command}` lists them", width)
 
 
 def _lists(report: Report, width: int, detail: Detail, hidden: list[str]) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
-from layoutlint.judgement.finding import Finding, Report, State
+from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.messages import finding_advice, finding_message
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
@@ -44,6 +44,13 @@ _STATES = {
     State.NOT_COMPARED: "accepted as it was, and could not be judged now",
     State.KNOWN: "accepted",
 }
+_CHANGES = {
+    State.NEW: "new",
+    State.WORSE: "worse than there",
+    State.NOT_COMPARED: "could be judged there, and cannot be now",
+    State.KNOWN: "was there",
+}
+"""The states of findings that are compared with a revision."""
 SEVERITY_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 
 
@@ -73,15 +80,15 @@ def _lines(report: Report, width: int, detail: Detail, statistics: bool) -> Iter
     else:
         shows_acceptance = detail is Detail.VERBOSE or (detail is Detail.NORMAL and number == 1)
         for group in groups:
-            yield from _group(group, report.builds, is_short, width, shows_acceptance)
+            yield from _group(group, report, is_short, width, shows_acceptance)
     yield from summary(report, width, detail, shortened=number if is_short and not statistics else 0)
 
 
 def _group(
-    group: tuple[Finding, ...], builds: tuple[Build, ...], is_short: bool, width: int, shows_acceptance: bool
+    group: tuple[Finding, ...], report: Report, is_short: bool, width: int, shows_acceptance: bool
 ) -> Iterator[Line]:
     for finding in group[:SHOWN]:
-        yield from _finding(finding, builds, is_short, width)
+        yield from _finding(finding, report, is_short, width)
         if shows_acceptance:
             from layoutlint.reports.check import acceptance  # few reports show it
 
@@ -92,8 +99,8 @@ def _group(
         yield line()
 
 
-def _finding(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: int) -> Iterator[Line]:
-    rule = finding.rule
+def _finding(finding: Finding, report: Report, is_short: bool, width: int) -> Iterator[Line]:
+    rule, builds = finding.rule, report.builds
     severity = (rule.severity.value, SEVERITY_STYLES[rule.severity])
     yield line(severity, ": ", (rule.id, "bold"), f" ({rule.kind.name})")
     yield from _where(finding, width)
@@ -103,11 +110,18 @@ def _finding(finding: Finding, builds: tuple[Build, ...], is_short: bool, width:
     if finding.expired is not None:
         yield from paragraph("  suppression expired: ", finding.expired, width)
     if finding.state is not None:
-        yield line(f"  baseline: {_STATES[finding.state]}")
+        yield from paragraph("  ", _comparison(finding.state, report.baseline), width)
     if not is_short:
         yield line()
         yield from _geometry(finding, width)
     yield from _words(finding, builds, is_short, width)
+
+
+def _comparison(state: State, base: BaselineUse | None) -> str:
+    """Return how a finding compares with a baseline, or with a revision."""
+    if base is not None and base.command:
+        return f"compared with {base.file}: {_CHANGES[state]}"
+    return f"baseline: {_STATES[state]}"
 
 
 def _outcome(finding: Finding, builds: tuple[Build, ...], width: int) -> Iterator[Line]:
