@@ -1,4 +1,8 @@
-"""Text for Markdown that a change cannot misuse: it mentions nobody, and has no links or HTML."""
+"""Text for Markdown that a change cannot misuse: it mentions nobody, refers to nothing, and has no links or HTML.
+
+GitHub and GitLab search the rendered text for mentions and references, where a character and its entity are the
+same (github/markup issue 1168; dependabot-core pull request 3157): a zero-width space keeps a sign from what follows.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,50 @@ import re
 
 from layoutlint import escapes
 
-_ESCAPED = re.compile(r"[&<>@#\[\]()*_~|\\!`]|://|\bwww\.")
+_APART = "&#8203;"
+"""A zero-width space."""
+_ESCAPED = re.compile(
+    r"(?P<sign>[@#!~%$&^](?=[^\s.,;:)]|$))"  # GitLab has !1, ~label, %milestone, $1, &1 and ^alert as well
+    r"|(?P<link>:(?=//)|\b[Ww]{3}(?=\.))"
+    r"|^(?P<start>\s*\d*)[-+=.]"  # a list, a line, the heading above it
+    r"|[@#!~%$&<>()*_|\\\[\]`^]"
+)
 _CODE = re.compile(r"`([^`]*)`")
+_SIMPLE = re.compile(r"[^`|\\<>&@]*[^`|\\<>&@\s]")
+_MOST_IN_NAME, _MOST_IN_TEXT = 300, 2_000
+"""The characters of a name, and of a sentence with its names."""
 
 
 def code(text: str) -> str:
-    """Return text as code, in which GitHub and GitLab mention nobody."""
-    return f"`{escapes.inline(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    """Return text as code; what could end the code, or means something in HTML, is escaped."""
+    shown = escapes.inline(_shortened(text, _MOST_IN_NAME))
+    return f"`{shown}`" if _SIMPLE.fullmatch(shown) else f"<code>{_harmless(shown)}</code>"
 
 
 def text(sentence: str) -> str:
     """Return a sentence, in which names in backquotes are code, and everything else is plain text."""
-    pieces = _CODE.split(sentence)
-    return "".join(code(piece) if number % 2 else _plain(piece) for number, piece in enumerate(pieces))
+    pieces = _CODE.split(_shortened(sentence, _MOST_IN_TEXT))
+    return "".join(code(piece) if number % 2 else plain(piece) for number, piece in enumerate(pieces))
 
 
-def _plain(sentence: str) -> str:
-    """Return text without any meaning in Markdown or HTML."""
-    shown = escapes.inline(" ".join(sentence.split("\n")))
-    return _ESCAPED.sub(lambda match: "".join(f"&#{ord(letter)};" for letter in match[0]), shown)
+def plain(sentence: str) -> str:
+    """Return text without any meaning in Markdown or HTML, for both; backquotes stay."""
+    return _harmless(escapes.inline(_shortened(" ".join(sentence.split("\n")), _MOST_IN_TEXT)))
+
+
+def _shortened(text: str, most: int) -> str:
+    """Return a text that is too long without its middle."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def _harmless(shown: str) -> str:
+    return _ESCAPED.sub(_escape, shown)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if match["link"]:
+        return f"{match[0]}{_APART}"
+    return f"{match['start'] or ''}&#{ord(match[0][-1])};{_APART if match['sign'] else ''}"

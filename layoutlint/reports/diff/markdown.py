@@ -13,11 +13,13 @@ from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import RuleChange
 from layoutlint.reports.diff import phrases
-from layoutlint.reports.escaped_markdown import code, text
+from layoutlint.reports.escaped_markdown import code, plain, text
 
 MARKER = "<!-- layoutlint diff -->"
 _MOST_CHARACTERS = 60_000
 """GitHub allows 65,536 in a comment."""
+_MOST_IN_BLOCK = 6_000
+"""Characters of the details of one struct or rule, so that one cannot crowd out the others."""
 _SYMBOLS = {Status.WORSE: "❌ worse", Status.BETTER: "✅ better"}
 
 
@@ -25,37 +27,36 @@ def render(comparison: Comparison) -> str:
     """Return the comment; empty if nothing differs. What exceeds 60,000 characters is only counted."""
     if comparison.is_silent:
         return ""
-    head = [MARKER, f"### layoutlint: {text(phrases.exit_meaning(comparison))}", ""]
-    head += [text(phrases.tally(comparison)), ""]
-    head += [f"> {text(note)}\n" for note in comparison.notes]
-    parts = ("\n".join(head) + "\n", *_rules(comparison), *_structs(comparison), *_not_compared(comparison))
-    return "".join(_fitting(parts))
+    title = text(phrases.exit_meaning(comparison))
+    head = f"{MARKER}\n### layoutlint: {title}\n\n{text(phrases.tally(comparison))}\n"
+    notes = _fitting((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
+    parts = (*_rules(comparison), *_structs(comparison), *_not_compared(comparison))
+    top = f"{head}{''.join(notes)}\n"
+    return top + "".join(_fitting(parts, _MOST_CHARACTERS - len(top)))
 
 
-def _fitting(parts: Iterable[str]) -> Iterator[str]:
+def _fitting(parts: Iterable[str], room: int) -> Iterator[str]:
     """Yield the parts that fit, and the number of the others."""
-    length, left = 0, 0
+    left = 0
     for part in parts:
-        if left or length + len(part) > _MOST_CHARACTERS:
+        room -= len(part)
+        if left or room < 0:
             left += 1
         else:
-            length += len(part)
             yield part
     if left:
         yield f"\n{left:,} more did not fit into this comment.\n"
 
 
 def _rules(comparison: Comparison) -> Iterator[str]:
+    """Yield the table of the rules, row by row, and the pairs of fields of each rule."""
     changes = comparison.changed_rules
-    if changes:
-        yield "| | rule | struct | before | now |\n|---|---|---|---|---|\n"
-    for change in changes:
-        yield _rule_row(change)
-    if changes:
-        yield "\n"
+    start = "| | rule | struct | before | now |\n|---|---|---|---|---|\n"
+    for number, change in enumerate(changes, 1):
+        yield f"{'' if number > 1 else start}{_rule_row(change)}{'' if number < len(changes) else chr(10)}"
     for change in changes:
         if change.pairs:
-            rows = "".join(f"- {text(phrases.pair_change(pair))}\n" for pair in change.pairs)
+            rows = (text(phrases.pair_change(pair)) for pair in change.pairs)
             yield _details(f"{change.rule.id} on {change.struct}", rows)
 
 
@@ -69,7 +70,7 @@ def _structs(comparison: Comparison) -> Iterator[str]:
     edited = [change for change in comparison.layouts.changes if not change.root]
     for change in edited:
         if change.presence in (Presence.BOTH, Presence.RENAMED):
-            yield _details(phrases.heading(change), "".join(f"- {text(row)}\n" for row in _rows(change)))
+            yield _details(phrases.heading(change), map(text, _rows(change)))
     for change in edited:
         if change.presence in (Presence.ADDED, Presence.REMOVED):
             yield f"- {text(phrases.heading(change))}\n"
@@ -83,11 +84,12 @@ def _rows(change: LayoutChange) -> Iterator[str]:
 
 
 def _not_compared(comparison: Comparison) -> Iterator[str]:
-    if comparison.not_compared:
-        yield "\n**Not compared:**\n\n"
-    for each in comparison.not_compared:
-        yield f"- {text(f'{each.name}: {each.reason}')}\n"
+    for number, each in enumerate(comparison.not_compared):
+        heading = "" if number else "\n**Not compared:**\n\n"
+        yield f"{heading}- {text(f'{each.name}: {each.reason}')}\n"
 
 
-def _details(summary: str, rows: str) -> str:
-    return f"<details><summary>{text(summary)}</summary>\n\n{rows}\n</details>\n"
+def _details(summary: str, rows: Iterable[str]) -> str:
+    """Return a block that a click opens. Its first line is HTML to Markdown, so it has no code in backquotes."""
+    listed = "".join(_fitting((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
+    return f"<details><summary>{plain(summary)}</summary>\n\n{listed}\n</details>\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.harness.command import run
+from tests.harness.rendered_markdown import misuse
 
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
 OLD = "struct s { long a; long pad[8]; long z; };\n"
@@ -26,11 +27,11 @@ def test_a_comment(tmp_path):
         "| | rule | struct | before | now |", "|---|---|---|---|---|",
         "| ❌ worse | `apart` | `s` | kept | at-risk in 2 of 8 placements |", "",
         "<details><summary>apart on s</summary>", "",
-        "- `a` and `z` share a line in 0 of 8 -&#62; 2 of 8 placements", "", "</details>",
+        "- `a` and `z` share a line in 0 of 8 -&#62; 2 of 8 placements", "", "</details>", "",
         "<details><summary>struct s: 80 -&#62; 56 bytes, 2 -&#62; 1 lines</summary>", "",
         "- resized `pad`: 64 -&#62; 40 bytes &#40;new/s.h:1&#41;",
         "- `z` 72 -&#62; 48, line 1 -&#62; 0, pushed by `pad`",
-        "- if allocated by kmalloc: kmalloc-96 -&#62; kmalloc-64, 8 bytes left", "", "</details>",
+        "- if allocated by kmalloc: kmalloc-96 -&#62; kmalloc-64, 8 bytes left", "", "</details>", "",
     ]  # fmt: skip
 
 
@@ -39,15 +40,19 @@ def test_silent_without_change(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["@octocat/s.h", "[x](http:/evil.example)/s.h", "<img src=x onerror=y>/s.h", "a|b/#1.h", "**b**/_i_.h"])
-def test_names_mean_nothing(tmp_path, name):
+def test_names_of_files_mean_nothing(tmp_path, name):
     text = comment(tmp_path, OLD, NEW, name)
-    harmless = text.replace("<!-- layoutlint diff -->", "")
-    for tag in ("<details>", "</details>", "<summary>", "</summary>"):
-        harmless = harmless.replace(tag, "")
-    outside = "".join(harmless.split("`")[::2])
-    assert not any(letter in outside for letter in "<>@[]*_")
-    assert "://" not in outside
-    assert not any("#" in part for part in outside.replace("### ", "").split("&#")[0].split())
+    assert "pushed by" in text
+    assert misuse(text) == []
+
+
+def test_a_struct_with_many_changes_leaves_room(tmp_path):
+    fields = "".join(f"long field_number_{n};" for n in range(2_000))
+    text = comment(tmp_path, f"struct a {{ {fields} }}; {OLD}", f"struct a {{ int more[64]; {fields} }}; {NEW}")
+    assert "more did not fit" in text
+    assert "`apart`" in text
+    assert "<summary>struct s: 80" in text
+    assert len(text) < 20_000
 
 
 def test_it_fits(tmp_path):
