@@ -29,6 +29,7 @@ from layoutlint.commands.rules_asserts import rules_asserts
 from layoutlint.commands.rules_import import rules_import
 from layoutlint.commands.schema import schema
 from layoutlint.commands.show import show
+from layoutlint.commands.snapshot import snapshot
 from layoutlint.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERNAL,
@@ -54,6 +55,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
 _EXAMPLES = {
     "check": "ring.h --rules layoutlint.toml",
     "show": "ring.h ring",
+    "snapshot": "ring.h --struct ring --output layouts.json",
     "diff": "old.o new.o",
     "bisect": "RULE v6.8..v6.9 include/linux/fs.h",
     "containers": "vmlinux list_head",
@@ -140,7 +142,7 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, show, containers, allocations, explain, schema, rules_group, init, completion,
+    check, diff, bisect, snapshot, show, containers, allocations, explain, schema, rules_group, init, completion,
     cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:

@@ -16,7 +16,7 @@ from layoutlint.comparison.verdicts import RuleChange, compare_reports
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Report
-from layoutlint.model.reading import Reading
+from layoutlint.model.reading import SNAPSHOT_OF, Reading
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
 
@@ -165,7 +165,7 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
     sides = [tuple(readings) for readings in (old, new)]
     if not all(sides):
         return
-    readers = [sorted({reading.reader for reading in side}) for side in sides]
+    readers = [sorted({reading.reader.removeprefix(SNAPSHOT_OF) for reading in side}) for side in sides]
     if readers[0] != readers[1]:
         yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]

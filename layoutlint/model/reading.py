@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
@@ -67,6 +68,27 @@ class MissingVariable(Record, frozen=True):
         return f"`{self.name}`{self.hint}"
 
 
+SNAPSHOT_OF = "snapshot of "
+"""Before the reader of the input that a snapshot is about, in `Reading.reader`."""
+
+
+class Chosen(Record, frozen=True):
+    """The structs that a snapshot was asked for; about others it says nothing."""
+
+    names: tuple[str, ...] = ()
+    """Names and patterns, sorted."""
+    containers_of: tuple[str, ...] = ()
+    """Structs whose containers it has too, because rules need them."""
+
+    def has(self, struct: Struct) -> bool:
+        """Return whether a struct was asked for, by its name or a typedef."""
+        return any(map(self.has_name, (struct.name, *struct.aliases)))
+
+    def has_name(self, name: str) -> bool:
+        """Return whether a name was asked for."""
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+
 Version = tuple[int, ...]
 """A version of Linux: `(6, 12, 107)`. A shorter one means the first of its series."""
 
@@ -123,6 +145,8 @@ class Reading(Record, frozen=True):
     """The C compilers that made an object, as it names them: `GCC: (Debian 14.2.0-19) 14.2.0`."""
     compile_commands: str | None = None
     """The compilation database that its flags are from; None if they are not from one."""
+    chosen: Chosen | None = None
+    """What it has, if it is a snapshot of some structs; None if it is whole."""
 
 
 Progress = Callable[[str, int, int], None]

@@ -37,7 +37,7 @@ _OTHERS = {
 
 
 def sniff(path: str) -> str:
-    """Return the reader that an input needs by its content: `elf`, `btf` or `clang`.
+    """Return the reader that an input needs by its content: `elf`, `btf`, `snapshot` or `clang`.
 
     Raises ReadError for a file that no reader supports.
     """
@@ -60,6 +60,14 @@ def reader_of(path: str, head: bytes) -> str:
         return "elf"
     if head.startswith(_BTF_MAGIC):
         return "btf"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        from layoutlint.readers.snapshot import record
+
+        if record.is_snapshot(head):
+            return "snapshot"
+        output = record.other_output(head)
+        if output is not None:
+            raise ReadError(path, f"is an output of layoutlint ({output}), not an input")
     reason = _refusal(path, head)
     if reason is not None:
         raise ReadError(path, reason)
@@ -96,6 +104,10 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
 
         everything = replace(wanted.with_everything(), with_containers=wanted.with_containers)
         return clang.read(path, everything, options)
+    if reader == "snapshot":
+        from layoutlint.readers import snapshot
+
+        return snapshot.read(path, wanted, options)
     return _read_blob(path, wanted, options) if reader == "btf" else _read_elf(path, wanted, options)
 
 

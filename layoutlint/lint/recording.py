@@ -1,0 +1,227 @@
+"""Recording of layouts: the reading of a snapshot, from one or several inputs of one build."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from layoutlint import files
+from layoutlint.errors import ReadError, UsageError, struct_hint
+from layoutlint.judgement.rule import Pack
+from layoutlint.lint import query
+from layoutlint.lint.options import Options
+from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
+from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Reading
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.readers import inputs
+from layoutlint.readers.clang.kernel.tree import enclosing_tree
+from layoutlint.readers.snapshot.encode import encode
+
+
+class Request(Record, frozen=True):
+    """The structs that a snapshot is to have."""
+
+    everything: bool = False
+    globs: tuple[str, ...] = ()
+    """Names and patterns."""
+    containers_of: tuple[str, ...] = ()
+    """Structs whose containers it is to have, beside those that rules need."""
+    packs: tuple[Pack, ...] = ()
+    """The packs whose rules name structs, if rules choose."""
+    kernel_packs: tuple[Pack, ...] = ()
+    """Likewise, for kernels only."""
+
+
+class Recording(Record, frozen=True):
+    """A snapshot as text, and what it lacks."""
+
+    text: str
+    structs: int
+    """Number of structs that rules can judge."""
+    troubles: tuple[str, ...]
+    """What could not be recorded, as sentences."""
+    notes: tuple[str, ...]
+
+
+def record(paths: tuple[str, ...], request: Request, options: Options) -> Recording:
+    """Read the chosen structs of some inputs, and return their snapshot.
+
+    Raises ReadError if nothing can be read, and UsageError for inputs of several builds.
+    """
+    wanted, embedded = _wanted(paths, request, options)
+    read_result = _read(paths, wanted, embedded, options)
+    if not read_result.readings:
+        raise ReadError(read_result.unread[0].origin, read_result.unread[0].reason)
+    readings = [
+        _narrowed(reading, read_result, number, request, embedded)
+        for number, reading in enumerate(read_result.readings)
+    ]
+    chosen = _chosen(readings, wanted, request, embedded)
+    merged = _merge(readings)
+    names = _FileNames(paths, merged.reader)
+    text = encode(merged, chosen, names.stable)
+    missing = _missing(paths, request, merged, options)
+    troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
+    return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
+
+
+def _wanted(paths: tuple[str, ...], request: Request, options: Options) -> tuple[Wanted, frozenset[str]]:
+    """Return what is read, and the names of structs whose containers are read too."""
+    if request.everything:
+        # Typedefs are known only if they are asked for by name.
+        return Wanted(inputs.names(paths, options.read), everything=True, annotated=True), frozenset()
+    packs = request.packs + request.kernel_packs
+    wanted = query.structs_to_read(request.packs, request.kernel_packs, {}, options)
+    patterns = {glob for glob in request.globs if is_pattern(glob)}
+    wanted = replace(
+        wanted,
+        names=wanted.names | set(request.globs) - patterns,
+        patterns=tuple(sorted({*wanted.patterns, *patterns})),
+        unless=(),
+        annotated=True,
+    )
+    return wanted, embedded_names(packs) | set(request.containers_of)
+
+
+def _read(paths: tuple[str, ...], wanted: Wanted, embedded: frozenset[str], options: Options) -> Inputs:
+    """Read inputs, with the layouts of a build that randomises them by a known seed."""
+    options = replace(options, read=replace(options.read, finds_omissions=True))
+    if embedded:
+        wanted = replace(wanted, with_containers=embedded)
+    if options.randomised is not None:
+        from layoutlint.lint import random_build
+
+        found = random_build.read(paths, wanted, embedded, options)
+        return replace(found, readings=[replace(each, shuffled=None) for each in found.readings])
+    found = read_inputs(paths, wanted, embedded, options.read)
+    if any(reading.shuffled for reading in found.readings):
+        from layoutlint.lint import random_build
+
+        found = random_build.mark_unknown_orders(found, embedded, options.read)
+    return found
+
+
+def _narrowed(
+    reading: Reading, found: Inputs, number: int, request: Request, embedded: frozenset[str]
+) -> Reading:
+    """Return a reading with the alignments that the uses of structs leave possible."""
+    surroundings = found.surroundings.for_input(number)
+    structs = reading.structs
+    if not request.everything and not request.packs and not request.kernel_packs and not embedded:
+        structs = tuple(struct for struct in structs if _is_named(struct, request.globs))
+    return replace(reading, structs=tuple(map(surroundings.settle, structs)))
+
+
+def _is_named(struct: Struct, globs: Iterable[str]) -> bool:
+    return any(map(Wanted(patterns=tuple(globs)).matches, (struct.name, *struct.aliases)))
+
+
+def _chosen(
+    readings: list[Reading], wanted: Wanted, request: Request, embedded: frozenset[str]
+) -> Chosen | None:
+    """Return what the snapshot says it has; None for everything."""
+    if request.everything:
+        return None
+    names: set[str] = set()
+    for reading in readings:
+        own = wanted if reading.is_kernel else wanted.outside_kernels()
+        names |= own.names | set(own.patterns)
+        if request.packs or request.kernel_packs:
+            names |= {struct.name for struct in reading.structs if struct.annotations}
+    return Chosen(tuple(sorted(names)), tuple(sorted(embedded)))
+
+
+def _merge(readings: list[Reading]) -> Reading:
+    """Return one reading for all. Raises UsageError for readings of several builds."""
+    first = readings[0]
+    facts: tuple[tuple[str, Callable[[Reading], object]], ...] = (
+        ("targets", lambda each: each.target.name),
+        ("versions of Linux", lambda each: each.kernel),
+        ("kernel configurations", lambda each: (each.config, each.options)),
+        ("kinds: one is a Linux kernel", lambda each: each.is_kernel),
+        ("layouts: one is randomised", lambda each: each.shuffled),
+    )
+    for other in readings[1:]:
+        for name, fact in facts:
+            if fact(first) != fact(other):
+                raise UsageError(
+                    f"{first.path} and {other.path} have different {name}; write a snapshot for each"
+                )
+    reader = " and ".join(sorted({each.reader.removeprefix(SNAPSHOT_OF) for each in readings}))
+    return replace(
+        first,
+        reader=reader,
+        structs=tuple(struct for each in readings for struct in each.structs),
+        compilers=tuple(sorted({name for each in readings for name in each.compilers})),
+        omissions=tuple(dict.fromkeys(part for each in readings for part in each.omissions)),
+        notes=tuple(dict.fromkeys(note for each in readings for note in each.notes)),
+    )
+
+
+def _count(reading: Reading) -> int:
+    return sum(struct.bit_size is not None and struct.problem is None for struct in reading.structs)
+
+
+def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options: Options) -> Iterator[str]:
+    """Yield the names and patterns that no struct of the inputs has."""
+    defined = [struct for struct in reading.structs if struct.bit_size is not None or struct.problem]
+    missing = [glob for glob in request.globs if not any(_is_named(struct, (glob,)) for struct in defined)]
+    known = inputs.names(paths, options.read) if missing else frozenset[str]()
+    for glob in missing:
+        if is_pattern(glob):
+            yield f"{', '.join(paths)}: no struct matches {glob}"
+        elif any(_is_named(struct, (glob,)) for struct in reading.structs):
+            yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
+        else:
+            yield f"{', '.join(paths)}: no struct {glob}{struct_hint(glob, known)}"
+
+
+def _unreliable(reading: Reading, request: Request) -> Iterator[str]:
+    """Yield the structs with an unreliable layout; unions whose members no compiler states are left out."""
+    for struct in reading.structs:
+        if struct.problem and not (struct.omits_members and request.everything):
+            yield f"the layout of {struct.aggregate} {struct.name} is unreliable: {struct.problem}"
+
+
+class _FileNames:
+    """Names of source files that are the same on every machine, and in every working folder."""
+
+    def __init__(self, paths: tuple[str, ...], reader: str) -> None:
+        folder = files.real_path(os.curdir)
+        above = (os.path.dirname(files.real_path(path)) for path in paths)
+        tops = (_repository(each) for each in (*above, folder))
+        self._top = next(filter(None, tops), None)
+        self._is_relative_to_folder = reader == "clang" and not any(map(_is_tree, paths))
+        self._folder = folder
+        self._known: dict[str, str] = {}
+
+    def stable(self, name: str) -> str:
+        """Return a path from the top of the repository or of the build, else the name without folders."""
+        if name not in self._known:
+            self._known[name] = self._stable(name)
+        return self._known[name]
+
+    def _stable(self, name: str) -> str:
+        path = os.path.normpath(name)
+        if self._is_relative_to_folder:
+            path = os.path.normpath(os.path.join(self._folder, path))
+        if os.path.isabs(path):
+            inside = self._top is not None and path.startswith(f"{self._top}{os.sep}")
+            return os.path.relpath(path, self._top) if inside else os.path.basename(path)
+        return os.path.basename(path) if path.startswith(os.pardir) else path
+
+
+def _is_tree(path: str) -> bool:
+    return files.is_folder(path) or enclosing_tree(path) is not None
+
+
+def _repository(folder: str) -> str | None:
+    """Return the top of the repository around a folder; None without one."""
+    while not files.exists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+    return folder

@@ -1,0 +1,229 @@
+"""Snapshots as readings. Every contradiction is an error with line, struct and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from msgspec import UNSET
+
+from layoutlint.errors import ReadError, did_you_mean
+from layoutlint.model.ctype import CType
+from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Omission, Reading
+from layoutlint.model.structs import Aggregate, Annotation, Field, Source, Struct, Unstated
+from layoutlint.model.target import TARGETS, Target
+from layoutlint.readers.overlaps import Overlaps
+from layoutlint.readers.snapshot.record import Document, FieldRecord, StructRecord, parse
+
+DEEPEST = 100
+"""The most structs that are embedded in each other; C sources have a tenth of it."""
+
+
+class _Wrong(Exception):
+    """A contradiction, as a sentence without its place."""
+
+
+def decode(data: bytes, path: str) -> Reading:
+    """Return all that a snapshot states; raises ReadError with the line, the struct and the cause."""
+    document, lines = parse(data, path)
+    target = next((each for each in TARGETS if each.name == document.target), None)
+    if target is None:
+        hint = did_you_mean(document.target, (each.name for each in TARGETS))
+        raise ReadError(path, f"the target {document.target[:80]!r} of the snapshot is not known{hint}")
+    structs = tuple(
+        _Structs([record for _, record in lines], [line for line, _ in lines], path, target).all()
+    )
+    chosen = None
+    if document.chosen is not None:
+        chosen = Chosen(document.chosen, document.containers_of)
+    return Reading(
+        path,
+        SNAPSHOT_OF + document.reader,
+        target,
+        structs,
+        notes=_notes(document, structs),
+        config=None if document.config is None else frozenset(document.config),
+        options=frozenset(document.options),
+        is_kernel=document.linux,
+        kernel=None if document.kernel is None else tuple(map(int, document.kernel.split("."))),
+        shuffled=document.shuffled,
+        omissions=tuple(_omissions(document)),
+        compilers=document.compilers,
+        chosen=chosen,
+    )
+
+
+def _notes(document: Document, structs: tuple[Struct, ...]) -> tuple[str, ...]:
+    if document.chosen is None:
+        return ()
+    return (f"a snapshot of chosen structs ({len(structs):,}); it does not say which others its input has",)
+
+
+def _omissions(document: Document) -> Iterator[Omission]:
+    for each in document.omissions:
+        structs = None if each.structs is None else frozenset(each.structs)
+        yield Omission(each.reason, structs, is_shared=not each.private)
+
+
+class _Structs:
+    """The structs of a snapshot, with the members of their fields."""
+
+    def __init__(self, records: list[StructRecord], lines: list[int], path: str, target: Target) -> None:
+        self._records = records
+        self._lines = lines
+        self._path = path
+        self._target = target
+        self._by_reference: dict[str, int] = {}
+        self._members: dict[int, tuple[Field, ...]] = {}
+        self._open: list[int] = []
+        """The structs whose members are being made, outermost first."""
+        self._overlaps = Overlaps()
+
+    def all(self) -> Iterator[Struct]:
+        """Yield the structs that rules can judge. Raises ReadError."""
+        for number, record in enumerate(self._records):
+            if record.reference in self._by_reference:
+                raise self._error(number, "another struct of the snapshot has this name and number")
+            self._by_reference[record.reference] = number
+        for number, record in enumerate(self._records):
+            try:
+                fields = self._fields_of(number)
+                if not record.embedded:
+                    yield self._struct(record, fields)
+            except _Wrong as wrong:
+                raise self._error(number, str(wrong)) from wrong
+
+    def _error(self, number: int, reason: str) -> ReadError:
+        place = self._open[-1] if self._open else number
+        name = self._records[place].reference[:100]
+        return ReadError(f"{self._path}:{self._lines[place]}", f"`{name}`: {reason}")
+
+    def _struct(self, record: StructRecord, fields: tuple[Field, ...]) -> Struct:
+        bits = None if record.size is None else record.size * 8
+        if bits is None:
+            raise _Wrong("it has no `size`")
+        _refuse_outside(fields, bits)
+        overlap = self._overlaps.first_overlap(fields, record.aggregate == "union")
+        if overlap is not None:
+            raise _Wrong(overlap.removesuffix(" in the debug information"))
+        is_tagged = record.name.startswith(f"{record.aggregate} ")
+        source = None if record.file is None else Source(record.file)
+        return Struct(
+            record.name.removeprefix(f"{record.aggregate} ") if is_tagged else record.name,
+            record.aggregate,
+            bits,
+            None if record.align is None else _power_of_two(record.align),
+            fields,
+            self._target,
+            source,
+            self._path,
+            record.typedefs,
+            is_tagged=is_tagged,
+            realigned_from=record.realigned,
+            randomised=record.randomised,
+            is_randomisable=record.randomisable,
+            annotations=tuple(Annotation(path, text, source) for path, text in record.annotations),
+            unstated=_unstated(record.unstated),
+            possible=_sum(record.alignments),
+        )
+
+    def _fields_of(self, number: int) -> tuple[Field, ...]:
+        known = self._members.get(number)
+        if known is not None:
+            return known
+        if number in self._open:
+            raise _Wrong(f"it embeds itself, through `{self._records[self._open[-1]].reference[:100]}`")
+        if len(self._open) == DEEPEST:
+            raise _Wrong(f"more than {DEEPEST} structs are embedded in each other")
+        self._open.append(number)
+        record = self._records[number]
+        fields = tuple([self._field(each, record.file) for each in record.fields])
+        self._open.pop()
+        self._members[number] = fields
+        return fields
+
+    def _field(self, record: FieldRecord, file: str | None, depth: int = 0) -> Field:
+        label = f"field `{(record.name or record.type)[:100]}`"
+        members, aggregate = self._type_of(record, file, label, depth)
+        if record.size is not None and record.bits is not None:
+            raise _Wrong(f"{label} has both `size` and `bits`")
+        bits = record.bits if record.size is None else record.size * 8
+        own_file = file if record.file is UNSET else record.file
+        _refuse_members_outside(record, members, bits, label)
+        return Field(
+            record.name,
+            CType(record.type, record.after),
+            record.at * 8 + record.bit,
+            bits,
+            record.bits is not None and record.bitfield,
+            aggregate,
+            record.dims,
+            members,
+            None if record.align is None else _power_of_two(record.align),
+            None if own_file is None else Source(own_file),
+            record.function,
+            tuple(CType(each) if isinstance(each, str) else CType(*each) for each in record.underlying),
+            _power_of_two(record.aligned) if record.aligned else 0,
+            _sum(record.alignments),
+            record.flattened,
+        )
+
+    def _type_of(
+        self, record: FieldRecord, file: str | None, label: str, depth: int
+    ) -> tuple[tuple[Field, ...], Aggregate | None]:
+        """Return the members of the type of a field, and its kind."""
+        if not record.of:
+            if record.fields and record.aggregate is None:
+                raise _Wrong(f"{label} has `fields` and no `aggregate`")
+            if depth == DEEPEST:
+                raise _Wrong(f"{label} is nested too deeply")
+            inner = [self._field(each, file, depth + 1) for each in record.fields]
+            return tuple(inner), record.aggregate
+        if record.fields:
+            raise _Wrong(f"{label} has both `of` and `fields`")
+        number = self._by_reference.get(record.of)
+        if number is None:
+            hint = did_you_mean(record.of[:100], self._by_reference)
+            raise _Wrong(f"{label} is of `{record.of[:100]}`, which is not in the snapshot{hint}")
+        return self._fields_of(number), self._records[number].aggregate
+
+
+def _refuse_outside(fields: Iterable[Field], bits: int) -> None:
+    """Raise _Wrong for a field that ends behind the bits of its struct."""
+    for member in fields:
+        if member.bit_offset + (member.bit_size or 0) > bits:
+            raise _Wrong(f"`{member.name or member.type}` ends behind the {bits // 8:,} bytes of the struct")
+
+
+def _refuse_members_outside(
+    record: FieldRecord, members: tuple[Field, ...], bits: int | None, label: str
+) -> None:
+    """Raise _Wrong for a field that is smaller than its members, or no multiple of its elements."""
+    lengths = [1 if length is None else length for length in record.dims]
+    count = prod(lengths)
+    if bits is None or count == 0 or None in record.dims:
+        return
+    if bits % count:
+        raise _Wrong(f"{label} has {bits // 8:,} bytes, and {count:,} elements")
+    if any(each.bit_offset + (each.bit_size or 0) > bits // count for each in members):
+        raise _Wrong(f"{label} is smaller than its members")
+
+
+def _power_of_two(number: int) -> int:
+    if number & (number - 1):
+        raise _Wrong(f"the alignment {number:,} is no power of two")
+    return number
+
+
+def _sum(alignments: Iterable[int]) -> int:
+    return sum({_power_of_two(each) for each in alignments})
+
+
+def _unstated(words: Iterable[str]) -> Unstated:
+    every = {flag.name.lower(): flag for flag in Unstated if flag.name}
+    found = Unstated.NOTHING
+    for word in words:
+        if word not in every:
+            raise _Wrong(f"`unstated` has {word[:80]!r}{did_you_mean(word[:80], every)}")
+        found |= every[word]
+    return found

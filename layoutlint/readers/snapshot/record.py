@@ -1,0 +1,237 @@
+"""The layout record: what one input states about structs, as JSON of one field a line (docs/snapshot.md).
+
+The schema is `layoutlint/schemas/snapshot.json`. Sizes and offsets are in bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from layoutlint.errors import ReadError
+from layoutlint.model.randomised import Randomisation, ShufflingEvidence
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Aggregate
+
+SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
+LARGEST = 1 << 26
+"""The most bytes of a snapshot: a whole kernel has a sixth of it."""
+_HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"layoutlint/([\w-]{1,40})/(\d{1,9})"')
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_PATH = re.compile(r"^(.*?)(?: - at `\$\.?(.*)`)?$", re.DOTALL)
+_CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+
+Bytes = Annotated[int, Meta(ge=0, le=1 << 58)]
+Alignment = Annotated[int, Meta(ge=1, le=1 << 30)]
+T = TypeVar("T")
+
+
+class FieldRecord(
+    Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):  # fmt: skip
+    """One field, on one line; the members of an unnamed struct or union follow it, each on its own."""
+
+    name: str | None = None
+    """None for an anonymous struct or union."""
+    at: Bytes
+    """From the start of the struct, or of the unnamed struct around it."""
+    bit: Annotated[int, Meta(ge=0, le=7)] = 0
+    """The bit of its first byte at which a bit-field starts."""
+    size: Bytes | None = None
+    """None if it is not known, and for a bit-field."""
+    bits: Annotated[int, Meta(ge=0, le=1 << 61)] | None = None
+    """The width of a bit-field."""
+    bitfield: bool = True
+    """False for a field of that many bits which is no bit-field."""
+    type: str
+    """The spelling of its type before the name."""
+    after: str = ""
+    """The spelling of its type after the name."""
+    dims: tuple[Bytes | None, ...] = ()
+    """The lengths of an array, None for a flexible one."""
+    flattened: bool = False
+    """Whether one length can stand for several."""
+    align: Alignment | None = None
+    """None if it is not known."""
+    aligned: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
+    """The alignment of its own attribute `aligned`."""
+    alignments: tuple[Alignment, ...] = ()
+    """All that its type can have, if the input leaves several open."""
+    function: bool = False
+    """Whether it is a pointer to a function, or an array of them."""
+    underlying: tuple[str | tuple[str, str], ...] = ()
+    """What its typedef stands for, outermost first; two texts for a spelling around a name."""
+    file: str | UnsetType | None = UNSET
+    """The file of its declaration, if it is not that of the struct."""
+    of: str = ""
+    """The struct or union of this snapshot that is its type, or that of its elements."""
+    aggregate: Aggregate | None = None
+    """The kind of its type, if that has members and `of` does not name it."""
+    fields: tuple[FieldRecord, ...] = ()
+
+
+class StructRecord(
+    Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):  # fmt: skip
+    """One definition of a struct or union, with a field on each line."""
+
+    name: str
+    """As C spells the type: `struct ring`, or the typedef of a struct without a tag."""
+    number: Annotated[int, Meta(ge=1, le=1 << 30)] = 1
+    """Tells definitions of one name apart, from 2."""
+    aggregate: Aggregate
+    embedded: bool = False
+    """Whether it is only here as the type of fields, and as nothing that rules can judge."""
+    size: Bytes | None = None
+    align: Alignment | None = None
+    """None if it is not stated."""
+    alignments: tuple[Alignment, ...] = ()
+    """All that it can have, if its fields do not show them."""
+    unstated: tuple[str, ...] = ()
+    """The facts on alignments that the input does not state, as `model.structs.Unstated` calls them."""
+    file: str | None = None
+    typedefs: tuple[str, ...] = ()
+    """The typedefs that refer to it, of those that were asked for."""
+    realigned: str = ""
+    """The struct that this typedef with an alignment of its own refers to."""
+    randomised: Randomisation | None = None
+    randomisable: bool = False
+    annotations: tuple[tuple[str, str], ...] = ()
+    """The path of a field, empty for the struct, and the text of its annotation."""
+    fields: tuple[FieldRecord, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """What fields of its type call it."""
+        return reference(self.name, self.number)
+
+
+def reference(name: str, number: int) -> str:
+    """Return what `of` calls a struct: its name, with its number if that is not 1."""
+    return name if number == 1 else f"{name} #{number}"
+
+
+class OmissionRecord(
+    Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):  # fmt: skip
+    """A part of the input that was not read."""
+
+    reason: str
+    structs: tuple[str, ...] | None = None
+    """The structs that it defines; None if it can define any."""
+    private: bool = False
+    """Whether only one processor can access its objects."""
+
+
+class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a snapshot states, with the structs not yet decoded."""
+
+    schema: Literal["layoutlint/snapshot/1"]
+    target: str
+    """A name of model.target.TARGETS."""
+    reader: str
+    """What read the input: `dwarf`, `btf`, `clang`."""
+    compilers: tuple[str, ...] = ()
+    linux: bool = False
+    """Whether it is a Linux kernel, a module, or a part of one."""
+    kernel: Annotated[str, Meta(pattern=r"^\d{1,6}(?:\.\d{1,6}){0,3}$")] | None = None
+    """The version of Linux."""
+    config: tuple[str, ...] | None = None
+    """The kernel options that are on; None if they are not known."""
+    options: tuple[str, ...] = ()
+    """The options that are known without the configuration, `!` before those that are off."""
+    shuffled: ShufflingEvidence | None = None
+    """The evidence that a compiler randomised the layouts."""
+    omissions: tuple[OmissionRecord, ...] = ()
+    chosen: tuple[str, ...] | None = None
+    """The names and patterns that were asked for; None for all structs of the input."""
+    containers_of: tuple[str, ...] = ()
+    """The structs of which all containers are here too."""
+    structs: tuple[msgspec.Raw, ...] = ()
+
+
+def is_snapshot(head: bytes) -> bool:
+    """Return whether a file that starts like this is a snapshot, of any version."""
+    match = _HEAD.match(head)
+    return match is not None and match[1] == b"snapshot"
+
+
+def other_output(head: bytes) -> str | None:
+    """Return the name of the output of layoutlint that starts like this: `report`; None for another file."""
+    match = _HEAD.match(head)
+    return match[1].decode() if match is not None and match[1] != b"snapshot" else None
+
+
+def parse(data: bytes, path: str) -> tuple[Document, list[tuple[int, StructRecord]]]:
+    """Return what a snapshot states, and each struct with its line.
+
+    Raises ReadError with the line, the struct and the cause.
+    """
+    if len(data) > LARGEST:
+        raise ReadError(path, f"is a snapshot of more than the {LARGEST:,} bytes that are read")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    match = _HEAD.match(data)
+    if match is not None and match[1] == b"snapshot" and match[2] != b"1":
+        number = match[2].decode()
+        raise ReadError(path, f"is a snapshot of version {number}; this layoutlint reads version 1")
+    if (conflict := _CONFLICT.search(data)) is not None:
+        line = _line(data, conflict.start())
+        raise ReadError(
+            f"{path}:{line}", "has the marks of a merge; take one side, and write the snapshot again"
+        )
+    document = _decode(data, Document, path, data, 0, "the snapshot")
+    return document, list(_structs(document, data, path))
+
+
+def _structs(document: Document, data: bytes, path: str) -> Iterator[tuple[int, StructRecord]]:
+    at, line, counted = 0, 1, 0
+    for number, raw in enumerate(document.structs):
+        text = bytes(raw)
+        at = max(data.find(text, at), 0)
+        record = _decode(text, StructRecord, path, data, at, f"struct {number + 1} of the snapshot")
+        line, counted = line + data.count(b"\n", counted, at), at
+        yield line, record
+        at += len(text)
+
+
+def _decode(text: bytes, form: type[T], path: str, data: bytes, start: int, label: str) -> T:
+    """Decode a part of a file that starts at a byte of it."""
+    try:
+        return msgspec.json.decode(text, type=form)
+    except msgspec.ValidationError as error:
+        message, key = _PATH.match(str(error)).groups()  # type: ignore[union-attr]  # matches any text
+        name = _name(text)
+        subject = f"`{name}`" if name else label
+        where = f", `{key}`" if key else ""
+        reason = f"{message[:1].lower()}{message[1:300]}"
+        raise ReadError(f"{path}:{_line(data, start)}", f"{subject}{where}: {reason}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = _BYTE.search(str(error))
+        at = start + (int(found[1]) if found else len(text))
+        reason = str(error).partition(" (byte")[0]
+        raise ReadError(f"{path}:{_line(data, at)}", f"the snapshot is damaged: {reason}") from error
+    except RecursionError as error:
+        reason = f"{label} is nested too deeply"
+        raise ReadError(f"{path}:{_line(data, start)}", reason) from error
+
+
+def _name(text: bytes) -> str:
+    """Return the name that a damaged struct states; empty for none."""
+
+    class Named(Record):
+        name: Any = ""
+
+    try:
+        name = msgspec.json.decode(text, type=Named).name
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+    return name[:100] if isinstance(name, str) else ""
+
+
+def _line(data: bytes, at: int) -> int:
+    """Return the line of a byte, from 1."""
+    return data.count(b"\n", 0, at) + 1
