@@ -12,13 +12,15 @@ from layoutlint.comparison.layouts import (
     compare_layouts,
 )
 from layoutlint.comparison.standings import Status
+from layoutlint.comparison.variables import VariableComparison, VariableQuery, compare_variables
 from layoutlint.comparison.verdicts import RuleChange, compare_reports
 from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Report
-from layoutlint.model.reading import SNAPSHOT_OF, Reading
+from layoutlint.model.reading import SNAPSHOT_OF, Reading, Unread
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
+from layoutlint.model.variables import VariableTable
 
 DIFF_SCHEMA = "layoutlint/diff/1"
 
@@ -33,6 +35,10 @@ class Side(Record, frozen=True):
     """All structs that are compared."""
     is_absent: bool = False
     """Whether it is known to define nothing: a revision without the file."""
+    tables: tuple[VariableTable, ...] = ()
+    """The variables of its files, if they are compared."""
+    unread_tables: tuple[Unread, ...] = ()
+    """The files whose variables could not be read."""
 
     @property
     def is_read(self) -> bool:
@@ -53,6 +59,9 @@ class Side(Record, frozen=True):
 
     def notes(self) -> Iterator[str]:
         """Yield the parts of the input that were not read, and that no rule can be about."""
+        for reading in self.report.readings:
+            if reading.reader == "symbols":
+                yield f"{self.label}: structs not compared: it has no debug information"
         judged = {part.reason for part in self.report.coverage.not_covered if part.rules}
         for reading in self.report.readings:
             for omission in reading.omissions:
@@ -74,6 +83,8 @@ class Comparison(Record, frozen=True):
     failures: tuple[str, ...]
     """The criteria that are met, of those that fail."""
     allows_unknown: bool = False
+    variables: VariableComparison | None = None
+    """How the variables compare; None if they were not asked for."""
 
     @property
     def exit_status(self) -> int:
@@ -101,11 +112,19 @@ class Comparison(Record, frozen=True):
     @property
     def is_silent(self) -> bool:
         """Whether nothing differs, and everything was compared."""
-        return not (self.layouts.changes or self.changed_rules or self.not_compared)
+        are_variables_same = self.variables is None or self.variables.is_same
+        is_same = are_variables_same and not (self.layouts.changes or self.changed_rules)
+        return is_same and not self.not_compared
 
 
-def compare(old: Side, new: Side, fail_on: Iterable[str], allows_unknown: bool = False) -> Comparison:
-    """Compare two inputs; nothing if one cannot be read at all.
+def compare(
+    old: Side,
+    new: Side,
+    fail_on: Iterable[str],
+    allows_unknown: bool = False,
+    query: VariableQuery | None = None,
+) -> Comparison:
+    """Compare two inputs; nothing if one cannot be read at all. With `query`, compare their variables too.
 
     `fail_on` are criteria: `worse` rules; a larger `size`, more `lines` or larger `holes` of structs; fields
     that `share` a line in more placements.
@@ -114,18 +133,37 @@ def compare(old: Side, new: Side, fail_on: Iterable[str], allows_unknown: bool =
     layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
     changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
+    variables = None if query is None else compare_variables(old.tables, new.tables, query)
     not_compared = [
         *(NotCompared(f"{each.rule.id} on {each.struct}", each.reason) for each in rules if each.reason),
         *layouts.not_compared,
         *(each for side in (old, new) for each in side.gaps()),
+        *(_variable_gaps(old, new, variables) if variables is not None else ()),
     ]
-    if not (layouts.compared or layouts.changes or not_compared):
+    has_variables = variables is not None and bool(variables.compared)
+    if not (layouts.compared or layouts.changes or not_compared or has_variables):
         not_compared.append(NotCompared(new.label, "neither input defines a struct to compare"))
     failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts.changes, rules))
     notes = (*fidelity_notes(old.report.readings, new.report.readings), *old.notes(), *new.notes())
+    notes = (*dict.fromkeys(notes), *(variables.notes if variables is not None else ()))
+    not_compared = list(dict.fromkeys(not_compared))
     return Comparison(
-        old, new, layouts, rules, tuple(dict.fromkeys(not_compared)), notes, failures, allows_unknown
+        old, new, layouts, rules, tuple(not_compared), notes, failures, allows_unknown, variables
     )
+
+
+def _variable_gaps(old: Side, new: Side, variables: VariableComparison) -> Iterator[NotCompared]:
+    """Yield why variables could not be compared."""
+    known = {(unread.origin, unread.reason) for side in (old, new) for unread in side.report.unread}
+    for side in (old, new):
+        for unread in side.unread_tables:
+            if (unread.origin, unread.reason) not in known:
+                yield NotCompared(unread.origin, f"variables: {unread.reason}")
+        if not (side.tables or side.unread_tables):
+            yield NotCompared(side.label, "variables: it has no files with addresses")
+    yield from variables.not_compared
+    if old.tables and new.tables and not (variables.tables or variables.not_compared):
+        yield NotCompared(new.label, "variables: no file has the name of one in the other input")
 
 
 def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:

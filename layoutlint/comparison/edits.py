@@ -128,11 +128,11 @@ def _reordered(before: dict[str, Place], after: dict[str, Place]) -> set[str]:
     """Return the fewest fields whose moves explain that the common fields are in another order."""
     ranks = {path: rank for rank, path in enumerate(before)}
     common = [path for path in after if path in ranks]
-    kept = {common[index] for index in _longest_ascent([ranks[path] for path in common])}
+    kept = {common[index] for index in longest_ascent([ranks[path] for path in common])}
     return {path for path in common if path not in kept}
 
 
-def _longest_ascent(numbers: list[int]) -> Iterator[int]:
+def longest_ascent(numbers: list[int]) -> Iterator[int]:
     """Yield the indices of a longest ascending subsequence, the last one first."""
     ends: list[int] = []
     last_index: list[int] = []

@@ -105,6 +105,9 @@ class Options(Record, frozen=True):
     compares: bool = False
     """Whether the run is one side of a comparison: it reads all selected structs, and needs no rules."""
 
+    with_variables: bool = False
+    """Whether a comparison is about variables as well, so that a symbol table suffices as an input."""
+
     @property
     def skips_missing(self) -> bool:
         """Whether rules on structs that no input defines are skipped: the inputs are a part of the code."""

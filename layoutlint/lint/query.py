@@ -42,6 +42,7 @@ def structs_to_read(
 
 def with_all(wanted: Wanted, options: Options) -> Wanted:
     """Return a request for all selected structs, whether a rule names them or not."""
+    wanted = replace(wanted, symbols_suffice=options.with_variables)
     if options.only is None:
         return replace(wanted, everything=True)
     return replace(wanted, patterns=tuple(sorted({*wanted.patterns, options.only})))

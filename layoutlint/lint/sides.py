@@ -64,4 +64,9 @@ def _read_side(
     inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
     structs = tuple(struct for struct in inputs.compared if options.selection.has(struct))
-    return Side(side.label, report, structs)
+    if not options.with_variables:
+        return Side(side.label, report, structs)
+    from layoutlint.readers import variable_tables
+
+    tables, unread = variable_tables.read(side.paths, options.read)
+    return Side(side.label, report, structs, tables=tuple(tables), unread_tables=tuple(unread))

@@ -37,6 +37,8 @@ class Wanted(Record, frozen=True):
     unless: tuple[tuple[str, Callable[[Reading], bool]], ...] = ()
     """Names and patterns, each with a function that returns whether a reading makes them unnecessary."""
 
+    symbols_suffice: bool = False
+    """Whether an input with a symbol table, and no debug information, counts as one without structs."""
     names_only: bool = False
     """Whether only `Reading.names` is requested: the names of all structs, and typedefs that refer to one."""
 

@@ -156,7 +156,7 @@ def _read_elf(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
             debug_image = debug_files.debug_file(image, reader, options)
         except ReadError:
             requested = wanted if image.is_kernel else wanted.outside_kernels()
-            if (
+            if not wanted.symbols_suffice and (
                 not requested.near
                 or requested.names
                 or requested.patterns

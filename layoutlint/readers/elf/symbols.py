@@ -12,7 +12,7 @@ from layoutlint.readers.elf.elf_file import Image
 from layoutlint.readers.elf.headers import SYMBOLS, Section
 
 _SECTION_NUMBERS: Final = 18  # SHT_SYMTAB_SHNDX
-_ALLOCATED, _CODE, _THREAD = 2, 4, 0x400  # SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
+_WRITABLE, _ALLOCATED, _CODE, _THREAD = 1, 2, 4, 0x400  # SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR, SHF_TLS
 _OBJECT, _FILE = 1, 4  # STT_OBJECT, STT_FILE; STT_NOTYPE is 0
 _ELSEWHERE: Final = 0xFFFF  # SHN_XINDEX: the number of the section is in SHT_SYMTAB_SHNDX
 _ENTRY_64, _ENTRY_32 = "IBBHQQ", "IIIBBH"
@@ -37,8 +37,6 @@ class Symbol(Record, frozen=True):
     """Whether only its own unit knows the name: a `static` variable."""
     unit: str = ""
     """The source file of a local symbol, without folders; empty if not stated."""
-    unit_number: int = 0
-    """Which of the units it belongs to, in the order of the table: several files can have one name."""
 
     @property
     def end(self) -> int:
@@ -57,13 +55,13 @@ def read_symbols(image: Image) -> list[Symbol] | None:
     strings = bytes(image.raw(image.headers[table.link]))
     holding = [holds_data(header) for header in image.headers]
     symbols: list[Symbol] = []
-    unit, unit_number, length = "", 0, 0
+    unit, length = "", 0
     for name, info, section, address, size in _entries(image, table):
         kind = info & 15
         if kind > _FILE or (kind != _FILE and (kind > _OBJECT or section >= len(holding))):
             continue
         if kind == _FILE:
-            unit, unit_number = _text(strings, name), unit_number + 1
+            unit = _text(strings, name)
         elif holding[section]:
             text = _text(strings, name)
             length += len(text)
@@ -73,14 +71,18 @@ def read_symbols(image: Image) -> list[Symbol] | None:
                 )
             if text and _is_inside(image, section, address, size):
                 is_local = info < 16  # STB_LOCAL
-                own = (unit, unit_number) if is_local else ("", 0)
-                symbols.append(Symbol(text, address, size, section, kind == _OBJECT, is_local, *own))
+                own_unit = unit if is_local else ""
+                symbols.append(Symbol(text, address, size, section, kind == _OBJECT, is_local, own_unit))
     return symbols
 
 
 def holds_data(header: Section) -> bool:
-    """Return whether a section has variables in memory, one of each for all threads."""
-    return bool(header.flags & _ALLOCATED) and not header.flags & (_CODE | _THREAD)
+    """Return whether a section has variables in memory, one of each for all threads.
+
+    Linux 7.2 for x86 keeps code among its data, so that `.data` counts as both.
+    """
+    is_code = header.flags & _CODE and not header.flags & _WRITABLE
+    return bool(header.flags & _ALLOCATED) and not is_code and not header.flags & _THREAD
 
 
 def _entries(image: Image, table: Section) -> Iterator[tuple[int, int, int, int, int]]:
