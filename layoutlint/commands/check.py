@@ -29,7 +29,9 @@ from layoutlint.commands.options import (
 if TYPE_CHECKING:
     from layoutlint.commands.fix import Fixer
     from layoutlint.commands.judging import Judged
+    from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
+    from layoutlint.lint.options import Held
     from layoutlint.reports.check.diagnostics import Repository
 
 
@@ -48,6 +50,7 @@ class CheckOptions(NamedTuple):
     since: str | None
     all_findings: bool
     baseline: str | None
+    snapshot: str | None
     fix: bool
     quiet: bool
     verbose: bool
@@ -78,6 +81,11 @@ class CheckOptions(NamedTuple):
     "--baseline",
     metavar="FILE",
     help="Fail only for findings that are new or worse than FILE accepts (see `baseline`).",
+)
+@click.option(
+    "--snapshot",
+    metavar="FILE",
+    help="Fail for structs whose layouts differ from those that `snapshot` wrote to FILE.",
 )
 @click.option(
     "--staged",
@@ -184,9 +192,10 @@ def _deciding(arguments: Arguments) -> Arguments:
 
 def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
-    _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline,))))
+    _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline, own.snapshot))))
     policy = judging.base_policy(arguments)
-    scope = Scope(own.fail_on, own.guesses, own.staged, own.since)
+    held = None if own.snapshot is None else _held(own.snapshot, arguments, policy)
+    scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held)
     if own.baseline is None:
         return _without_known(judging.judge(arguments, policy, scope), own)
     from layoutlint.intent.toml import baseline_file
@@ -198,6 +207,21 @@ def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) 
 
     judged = judging.judge(arguments, policy, scope)
     return baseline.apply(judged.report, entries, own.baseline, judged.options)
+
+
+def _held(path: str, arguments: Arguments, policy: Policy | None) -> Held:
+    """Return the snapshot to which layouts are held, as the base commit has it if that decides."""
+    import shlex
+
+    from layoutlint.lint.options import Held
+    from layoutlint.readers import snapshot
+    from layoutlint.readers.snapshot.decode import decode
+
+    text = policy.text(path) if policy is not None else None
+    reading = snapshot.load(path) if text is None else decode(text.encode(), path)
+    flags = ("--", *arguments.flags) if arguments.flags else ()
+    words = ("layoutlint", "snapshot", *arguments.inputs, "--update", path, *flags)
+    return Held(reading, shlex.join(words))
 
 
 def _without_known(judged: Judged, own: CheckOptions) -> Report:
@@ -277,6 +301,8 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
             "--staged chooses the inputs, and the builds of --matrix name their own; pre-commit has the hook "
             "`layoutlint-tree` for them"
         )
+    if own.snapshot is not None:
+        _refuse_beside_snapshot(own, judging)
     partial = {
         "--staged": own.staged,
         "--since": own.since is not None,
@@ -293,6 +319,18 @@ def _refuse_without_effect(own: CheckOptions, judging: JudgingOptions, inputs: t
     for option, is_given in (("--verbose", own.verbose), ("--statistics", own.statistics)):
         if is_given and "text" not in formats:
             raise click.UsageError(f"{option} is for --format text")
+
+
+def _refuse_beside_snapshot(own: CheckOptions, judging: JudgingOptions) -> None:
+    """Raise UsageError for options that judge a part, or several builds: a snapshot is of one build."""
+    others = {
+        "--staged": own.staged,
+        "--since": own.since is not None,
+        "--matrix": judging.matrix_path is not None,
+    }
+    for option, is_given in others.items():
+        if is_given:
+            raise click.UsageError(f"--snapshot holds all of one build; {option} cannot be given with it")
 
 
 def _refuse_beside_since(own: CheckOptions, judging: JudgingOptions, inputs: tuple[str, ...]) -> None:

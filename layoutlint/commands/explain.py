@@ -34,11 +34,13 @@ def _lines(topic: str, rule_paths: tuple[str, ...], width: int) -> Iterator[Line
     """Return the manual of a kind, or a rule in words; raises click.UsageError for another topic."""
     from layoutlint.intent.toml import rule_file
     from layoutlint.kinds import KINDS, find_kind, manual
+    from layoutlint.lint.held_layouts import HeldLayout
     from layoutlint.lint.unused import UnusedIntent
     from layoutlint.reports.explain import rule_lines
     from layoutlint.reports.markdown import render_lines
 
-    kind = UnusedIntent if topic == UnusedIntent.name else find_kind(topic)
+    built_in = {each.name: each for each in (HeldLayout, UnusedIntent)}
+    kind = built_in.get(topic) or find_kind(topic)
     if kind is not None:
         return render_lines(manual.explain(kind), width)
     packs = load_packs(rule_paths or discover_rule_file(), ()) + rule_file.shipped_packs()

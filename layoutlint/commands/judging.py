@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.affected import Affected
-    from layoutlint.lint.options import Options
+    from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
 
@@ -82,6 +82,8 @@ class Scope(NamedTuple):
     staged: bool = False
     since: str | None = None
     """The revision since which changes count."""
+    held: Held | None = None
+    """The snapshot to which layouts are held."""
 
     @property
     def is_change(self) -> bool:
@@ -217,6 +219,7 @@ def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Optio
         suppressions=not own.no_suppressions,
         today=own.today,
         policy=policy,
+        held=scope.held,
     )
 
 

@@ -23,7 +23,7 @@ from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
     from layoutlint.lint.recording import Recording, Request
-    from layoutlint.model.reading import Chosen
+    from layoutlint.model.reading import Reading
 
 
 class SnapshotOptions(NamedTuple):
@@ -158,7 +158,7 @@ def _request(own: SnapshotOptions) -> Request:
     if own.update is not None:
         from layoutlint.readers import snapshot
 
-        return _same_request(snapshot.load(own.update).chosen)
+        return _same_request(snapshot.load(own.update))
     named = bool(own.rule_paths or own.pack_names)
     if own.everything or (own.globs and not named):
         return Request(own.everything, own.globs)
@@ -168,9 +168,11 @@ def _request(own: SnapshotOptions) -> Request:
     return Request(False, own.globs, (), packs, kernel_packs)
 
 
-def _same_request(chosen: Chosen | None) -> Request:
+def _same_request(old: Reading) -> Request:
+    """Return what an older snapshot was asked for."""
     from layoutlint.lint.recording import Request
 
-    if chosen is None:
-        return Request(everything=True)
-    return Request(False, chosen.names, chosen.containers_of)
+    before = frozenset(struct.name for struct in old.structs)
+    if old.chosen is None:
+        return Request(everything=True, before=before)
+    return Request(False, old.chosen.names, old.chosen.containers_of, before=before)

@@ -71,7 +71,7 @@ class Acceptance(Record, frozen=True):
 
 def can_be_accepted(finding: Finding) -> bool:
     """Return whether a baseline can have a finding: one that can fail a run."""
-    is_failing = finding.verdict.outcome is not Outcome.KEPT
+    is_failing = finding.verdict.outcome is not Outcome.KEPT and finding.rule.kind.traits.in_baselines
     return is_failing and finding.suppressed is None and finding.rule.severity is not Severity.NOTE
 
 

@@ -11,6 +11,7 @@ from layoutlint.comparison.layouts import (
     Presence,
     compare_layouts,
 )
+from layoutlint.comparison.scope import report_within, scope_of, structs_within
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.variables import VariableComparison, VariableQuery, compare_variables
 from layoutlint.comparison.verdicts import RuleChange, compare_reports
@@ -18,7 +19,7 @@ from layoutlint.errors import EXIT_FINDINGS, EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.geometry.layout import Layout
 from layoutlint.judgement.finding import Report
 from layoutlint.model.reading import SNAPSHOT_OF, Reading, Unread
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
 from layoutlint.model.variables import VariableTable
 
@@ -130,6 +131,7 @@ def compare(
     that `share` a line in more placements.
     """
     are_read = old.is_read and new.is_read
+    old, new, scope_notes = _within_both(old, new)
     layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
     changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
@@ -144,7 +146,12 @@ def compare(
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
         not_compared.append(NotCompared(new.label, "neither input defines a struct to compare"))
     failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts.changes, rules))
-    notes = (*fidelity_notes(old.report.readings, new.report.readings), *old.notes(), *new.notes())
+    notes = (
+        *scope_notes,
+        *fidelity_notes(old.report.readings, new.report.readings),
+        *old.notes(),
+        *new.notes(),
+    )
     notes = (*dict.fromkeys(notes), *(variables.notes if variables is not None else ()))
     not_compared = list(dict.fromkeys(not_compared))
     return Comparison(
@@ -164,6 +171,24 @@ def _variable_gaps(old: Side, new: Side, variables: VariableComparison) -> Itera
     yield from variables.not_compared
     if old.tables and new.tables and not (variables.tables or variables.not_compared):
         yield NotCompared(new.label, "variables: no file has the name of one in the other input")
+
+
+def _within_both(old: Side, new: Side) -> tuple[Side, Side, tuple[str, ...]]:
+    """Return two sides with the structs about which both say something, and notes on the others."""
+    scopes = [scope_of(side.report.readings, side.structs) for side in (old, new)]
+    if all(scope.is_whole for scope in scopes):
+        return old, new, ()
+    partial = [side.label for side, scope in zip((old, new), scopes, strict=True) if not scope.is_whole]
+    sides = [
+        replace(
+            side,
+            structs=structs_within(side.structs, other),
+            report=report_within(side.report, other),
+        )
+        for side, other in ((old, scopes[1]), (new, scopes[0]))
+    ]
+    notes = tuple(f"{label} is a snapshot of chosen structs; others are not compared" for label in partial)
+    return sides[0], sides[1], notes
 
 
 def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:

@@ -22,6 +22,8 @@ VARIABLES = "(variables)"
 """Used as the struct of a rule on variables."""
 UNUSED = "unused"
 """The kind of findings on unused rules, suppressions and declarations."""
+SNAPSHOT = "snapshot"
+"""The kind of findings on layouts that a snapshot holds."""
 RULE_FILE = "rule file"
 
 
@@ -97,6 +99,8 @@ class Traits(Record, frozen=True):
     """The parameter that must be true for that; empty for none."""
     evidence_key: Literal["fields", "array"] = "fields"
     """The key with which a rule names the evidence of a verdict."""
+    in_baselines: bool = True
+    """Whether a baseline can accept its findings."""
     is_built_in: bool = False
     """Whether runs state rules of this kind, and rule files cannot."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.paths import is_pattern
-from layoutlint.model.reading import ReadOptions, Unread, Version
+from layoutlint.model.reading import Reading, ReadOptions, Unread, Version
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
@@ -22,6 +22,10 @@ class Policy(Protocol):
 
     def has_suppression(self, suppression: Suppression) -> bool:
         """Return whether a suppression counts."""
+        ...
+
+    def in_folder(self, folder: str) -> Policy:
+        """Return the policy for a copy of the tree in another folder."""
         ...
 
     def sentences(self, dropped: tuple[Suppression, ...]) -> tuple[str, ...]:
@@ -62,6 +66,14 @@ class ChangeScope(Record, frozen=True):
     unread: tuple[Unread, ...] = ()
     changed_rules: tuple[frozenset[str], ...] = ()
     """For each parent, the ids of the rules that the change adds, or makes judge otherwise than there."""
+
+
+class Held(Record, frozen=True):
+    """A snapshot whose layouts the inputs must have."""
+
+    reading: Reading
+    update: str
+    """The command that writes it again."""
 
 
 class Options(Record, frozen=True):
@@ -107,6 +119,9 @@ class Options(Record, frozen=True):
 
     with_variables: bool = False
     """Whether a comparison is about variables as well, so that a symbol table suffices as an input."""
+
+    held: Held | None = None
+    """The snapshot to which layouts are held; None for none."""
 
     @property
     def skips_missing(self) -> bool:

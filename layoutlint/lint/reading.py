@@ -37,6 +37,8 @@ class Inputs(Record, frozen=True):
     """What comments claim about cache lines; None if the run does not judge it."""
     compared: tuple[Struct, ...] = ()
     """All structs that a comparison wants, also those that no rule judges."""
+    unnarrowed: tuple[Reading, ...] = ()
+    """The readings with the structs that a snapshot holds too, which no rule judges."""
 
 
 def embedded_names(packs: Iterable[Pack]) -> frozenset[str]:

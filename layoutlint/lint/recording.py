@@ -33,6 +33,8 @@ class Request(Record, frozen=True):
     """The packs whose rules name structs, if rules choose."""
     kernel_packs: tuple[Pack, ...] = ()
     """Likewise, for kernels only."""
+    before: frozenset[str] | None = None
+    """The structs of the snapshot that is written again; None for a new one."""
 
 
 class Recording(Record, frozen=True):
@@ -64,6 +66,7 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
     names = _FileNames(paths, merged.reader)
     text = encode(merged, chosen, names.stable)
     missing = _missing(paths, request, merged, options)
+    merged = replace(merged, notes=(*merged.notes, *_gone(request, merged)))
     troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
     return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
 
@@ -166,7 +169,9 @@ def _count(reading: Reading) -> int:
 
 
 def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options: Options) -> Iterator[str]:
-    """Yield the names and patterns that no struct of the inputs has."""
+    """Yield the names and patterns that no struct of the inputs has, for a new snapshot."""
+    if request.before is not None:
+        return
     defined = [struct for struct in reading.structs if struct.bit_size is not None or struct.problem]
     missing = [glob for glob in request.globs if not any(_is_named(struct, (glob,)) for struct in defined)]
     known = inputs.names(paths, options.read) if missing else frozenset[str]()
@@ -177,6 +182,13 @@ def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options
             yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
         else:
             yield f"{', '.join(paths)}: no struct {glob}{struct_hint(glob, known)}"
+
+
+def _gone(request: Request, reading: Reading) -> Iterator[str]:
+    """Yield the structs of the former snapshot that are not there any more."""
+    names = {struct.name for struct in reading.structs if struct.bit_size is not None}
+    for name in sorted((request.before or frozenset()) - names):
+        yield f"struct {name} is not there any more"
 
 
 def _unreliable(reading: Reading, request: Request) -> Iterator[str]:

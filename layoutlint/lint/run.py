@@ -51,18 +51,25 @@ def read(
     wanted = query.structs_to_read(packs, kernel_packs, headers, options)
     embedded = embedded_names(packs + kernel_packs)
     options = replace(options, read=replace(options.read, finds_omissions=True))
+    to_read = wanted
+    if options.held is not None:
+        from layoutlint.lint import held_layouts  # few runs hold layouts
+
+        to_read = held_layouts.wanted_with_held(wanted, options.held, options)
     if options.compares:
         inputs = read_compared(paths, wanted, query.with_all(wanted, options), embedded, options.read)
     elif options.randomised is None:
-        inputs = read_inputs(paths, wanted, embedded, options.read)
+        inputs = read_inputs(paths, to_read, embedded, options.read)
     else:
         from layoutlint.lint import random_build
 
-        inputs = random_build.read(paths, wanted, embedded, options)
+        inputs = random_build.read(paths, to_read, embedded, options)
     if options.randomised is None and any(reading.shuffled for reading in inputs.readings):
         from layoutlint.lint import random_build
 
         inputs = random_build.mark_unknown_orders(inputs, embedded, options.read)
+    if options.held is not None:
+        inputs = held_layouts.split(inputs, wanted)
     readings = [with_kernel_version(reading, options.kernel) for reading in inputs.readings]
     return replace(inputs, readings=readings, claims=claims)
 
@@ -93,6 +100,8 @@ def report(
 
         inputs = allocated_arrays.with_allocated_arrays(inputs, options)
     findings = judge_all(inputs, options)
+    held, unheld = _held_findings(read_result, options)
+    findings += held
     idle: list[Suppression] = []
     dropped: tuple[Suppression, ...] = ()
     today = None
@@ -115,7 +124,13 @@ def report(
     elif not options.ignore_missing and not options.compares:
         findings += unused.find_unused_rules(rules, findings, inputs, options.unused, hints)
     findings += unused_intent
+    rules += tuple(dict.fromkeys(finding.rule for finding in held))
+    read_result = replace(read_result, unread=[*read_result.unread, *unheld])
     result = _report(inputs, read_result, rules, findings, unused_intent, hints, options)
+    if options.held is not None:
+        from layoutlint.lint import held_layouts
+
+        result = held_layouts.with_all_structs(result, read_result.unnarrowed)
     if today is not None:
         result = replace(result, coverage=replace(result.coverage, today=today))
     uses = unused.suppression_uses(intents, idle, judged)
@@ -170,13 +185,24 @@ def _applicable_rules(inputs: list[JudgedInput], read_result: Inputs, options: O
     """Return each rule of the inputs that may be about a selected struct. Raises UsageError for no rules."""
     rules = tuple(dict.fromkeys(rule for each in inputs for rule in each.rules))
     has_strays = any(each.reading.strays for each in inputs)
-    may_lack_rules = has_strays or options.change is not None or options.compares
+    may_lack_rules = has_strays or options.change or options.compares or options.held
     if inputs and not rules and not read_result.unread and not may_lack_rules:
         policy = f" (policy {'; '.join(options.policy.sentences(()))})" if options.policy else ""
         raise UsageError(
             f"no rules apply to these inputs; give some with --rules FILE or --pack NAME{policy}"
         )
     return tuple(rule for rule in rules if options.selection.may_include(rule.struct))
+
+
+def _held_findings(read_result: Inputs, options: Options) -> tuple[list[Finding], list[Unread]]:
+    """Return the findings on the structs that a snapshot holds, and the inputs that it cannot hold."""
+    if options.held is None:
+        return [], []
+    from layoutlint.lint import held_layouts  # few runs hold layouts
+
+    readings = read_result.unnarrowed
+    findings = held_layouts.judge(options.held, readings, options)
+    return findings, list(held_layouts.other_targets(options.held, readings))
 
 
 def _apply_policy(intents: list[Intent], options: Options) -> tuple[list[Intent], tuple[Suppression, ...]]:

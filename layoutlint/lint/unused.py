@@ -12,7 +12,7 @@ from layoutlint.geometry.layout import Layout
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.context import Access, CannotTell, Context
 from layoutlint.judgement.finding import Finding, SuppressionUse
-from layoutlint.judgement.rule import UNUSED, Example, Key, Manual, Rule, Severity, Traits
+from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Example, Key, Manual, Rule, Severity, Traits
 from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
 from layoutlint.lint.judged_input import JudgedInput
 from layoutlint.model.paths import is_pattern
@@ -151,7 +151,8 @@ def _unused_suppressions(
         applied = (rule.id for judged in inputs for rule in judged.rules)
         shipped = (rule.id for pack in rule_file.shipped_packs() for rule in pack.rules)
         is_unnecessary = any(map(suppressed.matches, judging.get(suppression.struct, ())))
-        if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped))):
+        held = (f"{SNAPSHOT}/{suppression.struct}",)  # judged only with a snapshot
+        if is_unnecessary or not any(map(suppressed.matches, chain(applied, shipped, held))):
             yield suppression
 
 

@@ -7,11 +7,12 @@ import re
 import pytest
 
 from layoutlint.kinds import all_kinds, manual
+from layoutlint.lint.held_layouts import HeldLayout
 from layoutlint.lint.unused import UnusedIntent
 from layoutlint.reports import styled
 from layoutlint.reports.markdown import render_lines
 
-KINDS = [*all_kinds(), UnusedIntent]
+KINDS = [*all_kinds(), UnusedIntent, HeldLayout]
 BLOCKS = [
     # Markdown, and its lines at 30 columns
     ("## size\n\nThe struct is\nsmall.", ["size", "", "The struct is small."]),

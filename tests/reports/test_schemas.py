@@ -15,7 +15,7 @@ import pytest
 from layoutlint import kinds
 from layoutlint.commands.schema import NAMES
 from layoutlint.judgement.case import BREAKING, KEEPING
-from layoutlint.judgement.rule import UNUSED, Severity
+from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
@@ -372,7 +372,7 @@ def test_what_contradicts_is_refused(name, key, change, made):
 OUTCOMES = [outcome.value for outcome in Outcome]
 WORDS_OF_CODE = [
     # format, where its schema lists words, the code's own list
-    ("report", "$defs.finding.properties.kind", [*kinds.KINDS, UNUSED]),
+    ("report", "$defs.finding.properties.kind", [*kinds.KINDS, UNUSED, SNAPSHOT]),
     ("report", "$defs.finding.properties.outcome", OUTCOMES),
     ("report", "$defs.build_outcome.properties.outcome", OUTCOMES),
     ("report", "$defs.finding.properties.severity", [severity.value for severity in Severity]),

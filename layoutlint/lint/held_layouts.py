@@ -1,0 +1,207 @@
+"""Layouts that a snapshot holds: structs whose size, offsets or alignment differ from it are findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from layoutlint.comparison.edits import Edits
+from layoutlint.comparison.layouts import LayoutChange, Presence, compare_layouts
+from layoutlint.geometry.layout import Place
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.finding import Finding, Report
+from layoutlint.judgement.rule import SNAPSHOT, Example, Key, Manual, Rule, Severity, Traits
+from layoutlint.judgement.verdict import Outcome, Verdict, judge_once, unknown
+from layoutlint.lint.options import Held, Options
+from layoutlint.lint.query import narrow
+from layoutlint.lint.reading import Inputs
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Source, Struct
+from layoutlint.model.wanted import Wanted
+from layoutlint.reports.diff import phrases
+
+_Name = tuple[str, bool]
+"""The name of a struct, and whether it is its tag."""
+_MOST_MOVES = 6
+"""The most moved fields that are shown."""
+_BREAKS = """\
+struct ring {
+    long head;
+    int pad;        /* added since the snapshot */
+    long tail;
+};
+"""
+_KEEPS = """\
+struct ring {
+    long head;
+    long tail;
+};
+"""
+
+
+class HeldLayout(Record, frozen=True):
+    """A struct has the layout of a snapshot. Runs with `--snapshot` judge this without a rule."""
+
+    name: ClassVar[str] = SNAPSHOT
+    traits: ClassVar[Traits] = Traits(in_baselines=False)
+    summary: ClassVar[str] = "a struct has the layout that a snapshot recorded"
+    keys: ClassVar[tuple[Key, ...]] = ()
+    manual: ClassVar[Manual] = Manual(
+        "`check --snapshot FILE` judges every struct that FILE was asked for, as rule `snapshot/STRUCT`:\n"
+        "its size, its possible alignments, and the names, offsets and sizes of its fields. Types of the\n"
+        "same size are not compared. A struct that is gone is unknown; new structs are no findings.",
+        "Undo the edit, or write the snapshot again: `layoutlint snapshot INPUT --update FILE`. A baseline\n"
+        "accepts no such finding.",
+        "",
+        Example(
+            _BREAKS,
+            Outcome.BROKEN,
+            "differs from FILE: 16 -> 24 bytes; added `pad`, 4 bytes at 8 (FILE:3); `tail` 8 -> 16",
+        ),
+        Example(_KEEPS, Outcome.KEPT, "has the layout of FILE"),
+    )
+
+    def check(self, context: Context) -> Verdict:
+        """Raise CannotTell: structs are compared with a snapshot, not judged on their own."""
+        raise CannotTell(f"struct {context.layout.struct.name} is judged by its snapshot only")
+
+
+def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:
+    """Return a request that has the structs of a snapshot too."""
+    names = frozenset(struct.name for struct in _held_structs(held, options))
+    return replace(
+        wanted,
+        names=wanted.names | names,
+        kernel=wanted.kernel - names,
+        unless=tuple((name, is_excluded) for name, is_excluded in wanted.unless if name not in names),
+    )
+
+
+def split(inputs: Inputs, wanted: Wanted) -> Inputs:
+    """Return inputs with the structs that rules want, and all structs for the comparison beside them."""
+    readings = [narrow(reading, wanted) for reading in inputs.readings]
+    return replace(inputs, readings=readings, unnarrowed=tuple(inputs.readings))
+
+
+def _held_structs(held: Held, options: Options) -> list[Struct]:
+    chosen = held.reading.chosen
+    structs = (struct for struct in held.reading.structs if chosen is None or chosen.has(struct))
+    return [struct for struct in structs if options.selection.has(struct)]
+
+
+def judge(held: Held, readings: tuple[Reading, ...], options: Options) -> list[Finding]:
+    """Return a finding for each struct that a snapshot holds, kept ones included.
+
+    Inputs for another machine than the snapshot are left out.
+    """
+    own = [reading for reading in readings if reading.target == held.reading.target]
+    if not own:
+        return []
+    recorded = _held_structs(held, options)
+    current = _Current(own, recorded)
+    return [current.with_place(finding) for finding in _findings(held, recorded, current, options)]
+
+
+class _Current:
+    """The structs of the inputs that have the names of recorded ones."""
+
+    def __init__(self, readings: Iterable[Reading], recorded: Iterable[Struct]) -> None:
+        self.by_name: dict[_Name, list[Struct]] = {_name(struct): [] for struct in recorded}
+        self._paths: dict[int, str] = {}
+        for reading in readings:
+            for struct in reading.structs:
+                if _name(struct) in self.by_name:
+                    self.by_name[_name(struct)].append(struct)
+                    self._paths[id(struct)] = reading.path
+
+    def with_place(self, finding: Finding) -> Finding:
+        """Return a finding with the files that have its struct."""
+        if finding.struct is None:
+            return finding
+        first, *also = finding.struct.files or (self._paths[id(finding.struct)],)
+        return replace(finding, input=first, also=tuple(also))
+
+
+def _name(struct: Struct) -> _Name:
+    return struct.name, struct.is_tagged
+
+
+def with_all_structs(report: Report, readings: tuple[Reading, ...]) -> Report:
+    """Return a report whose inputs count the structs that a snapshot holds too."""
+    pairs = zip(report.readings, readings, strict=True)
+    return replace(report, readings=tuple(replace(one, structs=every.structs) for one, every in pairs))
+
+
+def other_targets(held: Held, readings: Iterable[Reading]) -> Iterator[Unread]:
+    """Yield the inputs that a snapshot cannot hold, because they are for another machine."""
+    for reading in readings:
+        if reading.target != held.reading.target:
+            names = f"{reading.target.name}, and the snapshot {held.reading.path}"
+            yield Unread(reading.path, f"is for {names} for {held.reading.target.name}")
+
+
+def _findings(held: Held, recorded: list[Struct], current: _Current, options: Options) -> Iterator[Finding]:
+    compared = compare_layouts(recorded, (struct for own in current.by_name.values() for struct in own))
+    reasons = {each.name: each.reason for each in compared.not_compared}
+    changed: set[_Name] = set()
+    for change in compared.changes:
+        if change.old is None:
+            continue
+        changed.add(_name(change.old))
+        if change.presence is Presence.BOTH and change.new is not None:
+            yield Finding(_rule(held, change.old), change.new, _broken(held, change), "")
+        elif not options.skips_missing:
+            yield _gone(held, change.old)
+    for name, structs in current.by_name.items():
+        if structs and name[0] in reasons:
+            yield Finding(_rule(held, structs[0]), structs[0], unknown(reasons[name[0]]), "")
+        elif structs and name not in changed:
+            verdict = judge_once(True, f"has the layout of {held.reading.path}", (), "")
+            yield Finding(_rule(held, structs[0]), structs[0], verdict, "")
+
+
+def _rule(held: Held, struct: Struct) -> Rule:
+    path = held.reading.path
+    return Rule(
+        f"{SNAPSHOT}/{struct.name}", struct.name, HeldLayout(), Severity.ERROR,
+        f"{path} holds its layout, so that a change is seen and reviewed", Source(path), by=SNAPSHOT,
+    )  # fmt: skip
+
+
+def _gone(held: Held, old: Struct) -> Finding:
+    message = f"{old.aggregate} {old.name} of {held.reading.path} is in none of the inputs"
+    return Finding(_rule(held, old), None, replace(unknown(message), advice=_advice(held)), "")
+
+
+def _advice(held: Held) -> str:
+    return f"undo the change, or accept it: `{held.update}`"
+
+
+def _broken(held: Held, change: LayoutChange) -> Verdict:
+    figures = phrases.heading(change).partition(": ")[2]
+    parts = [f"differs from {held.reading.path}: {figures}", *_edits(change.edits)]
+    if change.root:
+        parts.append(f"all because struct {change.root} changed")
+    return judge_once(False, "; ".join(parts), tuple(_evidence(change.edits)), _advice(held))
+
+
+def _edits(edits: Edits) -> Iterator[str]:
+    """Yield the edit that pushed fields, and the fields that it moved."""
+    if edits.cause is not None:
+        yield phrases.edit(edits.cause)
+    others = len(edits.edits) - (edits.cause is not None)
+    if others:
+        yield f"{others} more {'edit' if others == 1 else 'edits'}"
+    moves = [f"`{move.new.path}` {move.old.offset} -> {move.new.offset}" for move in edits.moves]
+    if moves:
+        rest = len(moves) - _MOST_MOVES
+        yield ", ".join(moves[:_MOST_MOVES]) + (f" and {rest} more fields moved" if rest > 0 else "")
+
+
+def _evidence(edits: Edits) -> Iterator[Place]:
+    """Yield the fields as they are now: the one whose edit pushed others first, then the moved ones."""
+    own = (edit.new for edit in (*filter(None, (edits.cause,)), *edits.edits))
+    places = (*own, *(move.new for move in edits.moves))
+    shown = {place.path: place for place in reversed(places) if place is not None}
+    yield from list(reversed(shown.values()))[: _MOST_MOVES + 1]
