@@ -47,7 +47,14 @@ class DiffOptions(NamedTuple):
     build: str | None
     format_: str
     fail_on: tuple[str, ...]
+    variables: bool
+    variable: tuple[str, ...]
     verbose: bool
+
+    @property
+    def with_variables(self) -> bool:
+        """Whether variables are compared as well."""
+        return self.variables or bool(self.variable)
 
 
 @click.command()
@@ -75,6 +82,17 @@ class DiffOptions(NamedTuple):
     metavar="GLOB",
     callback=strip_keyword,
     help="Compare only structs with a matching name.",
+)
+@click.option(
+    "--variables",
+    is_flag=True,
+    help="Compare variables too: which share a cache line with others now, and what moved them.",
+)
+@click.option(
+    "--variable",
+    metavar="GLOB",
+    multiple=True,
+    help="Compare only variables with a matching name, and describe each (implies --variables).",
 )
 @click.option(
     "--fail-on",
@@ -133,7 +151,12 @@ def _compare(
     options = _options(flags, own, placement, reading)
     with _sides(inputs, own, packs + kernel_packs) as read:
         before, after = sides.read_sides(read, packs, kernel_packs, options)
-        return comparison.compare(before, after, own.fail_on, reading.allow_unknown)
+        query = None
+        if own.with_variables:
+            from layoutlint.lint.variable_query import variable_query
+
+            query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
+        return comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
 
 
 @contextmanager
@@ -182,6 +205,7 @@ def _options(
         line_size=placement.line_size,
         min_align=placement.min_align,
         allow_unknown=reading.allow_unknown,
+        with_variables=own.with_variables,
         read=read_options(flags, reading),
     )
 

@@ -12,6 +12,8 @@ from layoutlint.model.variables import Variable, VariableTable
 
 _NUMBERS = re.compile(r"(?:\.(?:\d+|lto_priv|llvm|part|constprop|isra))+$")
 """What compilers append to the names of static variables; the numbers differ between builds."""
+_SHORTEST_WORD = 3
+"""The characters of a word in a name, at least."""
 _COUNTED = re.compile(r"^(__UNIQUE_ID_.*?)_*\d+$")
 """Names with a counter (`__UNIQUE_ID` in include/linux/compiler.h)."""
 
@@ -142,8 +144,10 @@ class _Pairer:
 
     def _by_name_and_unit(self, side: int) -> dict[tuple[str, bool, str], list[int]]:
         groups: dict[tuple[str, bool, str], list[int]] = {}
+        is_of_one_unit = all(len({v.unit for v in table if v.unit}) < 2 for table in self._tables)
         for index, (name, variable) in enumerate(zip(self._names[side], self._tables[side], strict=True)):
-            groups.setdefault((name, variable.is_static, variable.unit), []).append(index)
+            unit = "" if is_of_one_unit else variable.unit
+            groups.setdefault((name, variable.is_static, unit), []).append(index)
         return groups
 
     def _by_short_name(
@@ -239,13 +243,21 @@ def _kept(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:
 
 
 def join_renamed(pairing: Pairing, region: Region) -> None:
-    """Pair a removed variable with the added one of its size at its place, if there is only one each."""
+    """Pair a removed variable with the added one of its size at its place, if there is only one each.
+
+    Their names must have a word in common.
+    """
     places = {number: index for index, number in enumerate(pairing.old)}
     for gap in region.filled_gaps():
         if len(gap.old) == len(gap.new) == 1:
             (old_number, old), (new_number, new) = gap.old[0], gap.new[0]
             nodes = pairing.nodes[old_number], pairing.nodes[new_number]
             is_other = nodes[0].new is None and nodes[1].old is None and not any(n.is_group for n in nodes)
-            if is_other and (old.size, old.section, old.unit) == (new.size, new.section, new.unit):
+            are_alike = (old.size, old.section, old.unit) == (new.size, new.section, new.unit)
+            if is_other and are_alike and not _words(old.name).isdisjoint(_words(new.name)):
                 nodes[1].old, nodes[0].old = old, None
                 pairing.old[places[old_number]] = pairing.joined[old_number] = new_number
+
+
+def _words(name: str) -> set[str]:
+    return {word for word in plain_name(name).split("_") if len(word) >= _SHORTEST_WORD}

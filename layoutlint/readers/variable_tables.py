@@ -82,8 +82,8 @@ def _table(path: str, image: Image, symbols: list[Symbol]) -> VariableTable:
     is_written = [_is_written(header) for header in image.headers]
     names = _section_names(image)
     written = [symbol for symbol in objects if is_written[symbol.section]]
-    # The first of the symbols for the same memory names it: a global one, then by name.
-    written.sort(key=lambda s: (s.section, s.address, -s.size, s.is_local, s.name))
+    # The first of the symbols for the same memory names it: a global one, without `__pi_` in front, by name.
+    written.sort(key=lambda s: (s.section, s.address, -s.size, s.is_local, s.name[:1] == "_", s.name))
     variables: list[Variable] = []
     previous: tuple[int, int, int] | None = None
     for s in written:

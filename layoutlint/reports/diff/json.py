@@ -17,6 +17,7 @@ from layoutlint.geometry.layout import Layout, Place
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.messages import finding_message
 from layoutlint.model.structs import Struct
+from layoutlint.reports.diff.variables_json import variables
 from layoutlint.reports.json_values import file_and_line
 
 
@@ -32,6 +33,7 @@ def render(comparison: Comparison) -> str:
         "new": _side(comparison.new),
         "structs": list(_structs(comparison, by_struct)),
         "rules": [_rule(change) for change in comparison.rules],
+        "variables": variables(comparison.variables),
         "not_compared": [{"name": each.name, "reason": each.reason} for each in comparison.not_compared],
         "notes": list(comparison.notes),
         "compared": comparison.layouts.compared,

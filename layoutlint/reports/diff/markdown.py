@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
+from layoutlint.comparison.variables import TableComparison
 from layoutlint.comparison.verdicts import RuleChange
-from layoutlint.reports.diff import phrases
+from layoutlint.reports.diff import phrases, variable_phrases
 from layoutlint.reports.escaped_markdown import code, plain, text
 
 MARKER = "<!-- layoutlint diff -->"
@@ -30,7 +31,13 @@ def render(comparison: Comparison) -> str:
     title = text(phrases.exit_meaning(comparison))
     head = f"{MARKER}\n### layoutlint: {title}\n\n{text(phrases.tally(comparison))}\n"
     notes = _fitting((f"\n> {text(note)}\n" for note in comparison.notes), _MOST_IN_BLOCK)
-    parts = (*_rules(comparison), *_structs(comparison), *_not_compared(comparison))
+    variables = comparison.variables.tables if comparison.variables is not None else ()
+    parts = (
+        *_rules(comparison),
+        *_structs(comparison),
+        *(part for table in variables for part in _variables(table)),
+        *_not_compared(comparison),
+    )
     top = f"{head}{''.join(notes)}\n"
     return top + "".join(_fitting(parts, _MOST_CHARACTERS - len(top)))
 
@@ -81,6 +88,14 @@ def _rows(change: LayoutChange) -> Iterator[str]:
     yield from (phrases.edit(edit) for edit in change.edits.edits)
     yield from (phrases.move(move, line_size) for move in phrases.line_moves(change))
     yield from filter(None, (phrases.allocation(change), phrases.containers(change.containers)))
+
+
+def _variables(table: TableComparison) -> Iterator[str]:
+    """Yield how the variables of two files compare; nothing if only their addresses differ."""
+    if not table.is_same:
+        yield f"\n{text(variable_phrases.heading(table))}\n\n"
+        for block in variable_phrases.blocks(table):
+            yield _details(block.title, map(text, block.rows))
 
 
 def _not_compared(comparison: Comparison) -> Iterator[str]:

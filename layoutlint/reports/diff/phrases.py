@@ -168,7 +168,15 @@ def tally(comparison: Comparison) -> str:
     ]
     rest = (Presence.ADDED, Presence.REMOVED, Presence.RENAMED)
     words += [f"{presences.count(each):,} {each.value}" for each in rest if each in presences]
-    return ", ".join(words)
+    return ", ".join((*words, *_variable_figures(comparison)))
+
+
+def _variable_figures(comparison: Comparison) -> list[str]:
+    """Return how many variables share lines with others; empty if none were compared."""
+    if comparison.variables is None or not comparison.variables.tables:
+        return []
+    regrouped = sum(table.regrouped for table in comparison.variables.tables)
+    return [f"{regrouped:,} of {quantity(comparison.variables.compared, 'variable')} share lines with others"]
 
 
 def exit_meaning(comparison: Comparison) -> str:

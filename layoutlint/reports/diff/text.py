@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
 from layoutlint.comparison.standings import Status
+from layoutlint.comparison.variables import TableComparison
 from layoutlint.comparison.verdicts import RuleChange
 from layoutlint.phrases import first_few, quantity
 from layoutlint.reports import styled
-from layoutlint.reports.diff import phrases
+from layoutlint.reports.diff import phrases, variable_phrases
 from layoutlint.reports.styled import Line, line, paragraph
 
 WIDTH = 75
@@ -20,6 +21,7 @@ _MOST_IN_FULL = 10
 _MOST_LISTED = 20
 """The length up to which lists are printed by default."""
 _MOST_MOVES = 6
+_MOST_VARIABLES = 8
 _MOST_NAMES = 6
 _STYLES = {Status.WORSE: "bold red", Status.BETTER: "bold green"}
 
@@ -43,8 +45,10 @@ def _lines(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line]:
     if comparison.changed_rules:
         yield line()
     yield from _layouts(comparison, width, verbose)
+    for table in comparison.variables.tables if comparison.variables is not None else ():
+        yield from _variables(table, width, verbose)
     yield from _not_compared(comparison.not_compared, width, verbose)
-    yield line((phrases.tally(comparison), "bold"))
+    yield from paragraph("", phrases.tally(comparison), width, "bold")
     style = "bold red" if comparison.exit_status else "bold green"
     yield line((f"exit {comparison.exit_status}: {phrases.exit_meaning(comparison)}", style))
 
@@ -119,3 +123,18 @@ def _struct(change: LayoutChange, width: int, verbose: bool) -> Iterator[Line]:
     for text in (phrases.allocation(change), phrases.containers(change.containers)):
         if text:
             yield from paragraph("  ", text, width)
+
+
+def _variables(table: TableComparison, width: int, verbose: bool) -> Iterator[Line]:
+    """Yield how the variables of two files compare; nothing if only their addresses differ."""
+    if table.is_same:
+        return
+    yield from paragraph("", variable_phrases.heading(table), width, "bold")
+    for block in variable_phrases.blocks(table):
+        yield from paragraph("  ", block.title, width)
+        shown = block.rows if verbose else block.rows[:_MOST_VARIABLES]
+        for row in shown:
+            yield from paragraph("    ", row, width)
+        if len(shown) < len(block.rows):
+            yield line(f"    and {len(block.rows) - len(shown):,} more (-v shows all)")
+    yield line()
