@@ -15,6 +15,7 @@ from layoutlint.judgement.line_sharing import (
     judge_apart,
 )
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, judge
 from layoutlint.model.record import Record
 
@@ -132,6 +133,14 @@ class AccessApart(Record, frozen=True):
         kept_verdict = judge(context.placements, (), message, tuple(dict.fromkeys(read + written)), "")
         adjacent = find_adjacent_objects(context, self.neighbours, across)
         return judge_apart(pairs, context.placements, kept_verdict, say, adjacent=adjacent)
+
+    def sides(self, context: Context) -> Sides:
+        """Return the written fields and the read ones; a field that is both counts as written."""
+        uses = self._select_uses(context)
+        written = tuple(p for p, by in uses.items() if any(a.access in self.writers for a in by))
+        read = tuple(p for p, by in uses.items() if any(a.access in self.readers for a in by))
+        only_read = tuple(place for place in read if place not in written)
+        return Sides("apart", (Side(written, "write"), Side(only_read, "read")))
 
     def _disturb(self, some: tuple[Access, ...], others: tuple[Access, ...]) -> bool:
         """Return whether one of two fields is read by one side only, and the other written by

@@ -11,6 +11,7 @@ from layoutlint.judgement.advice import first_few
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.parameters import need_at_least, need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge_once
 from layoutlint.model.record import Record
 
@@ -81,6 +82,10 @@ class Adjacent(Record, frozen=True):
         names = ", ".join(f"`{place.path}`" for place in places[:6]) + (", ..." if len(places) > 6 else "")
         advice = f"bring {names} together, and move what is between behind them"
         return judge_once(False, first_few(faults, "gaps"), places + tuple(dict.fromkeys(between)), advice)
+
+    def sides(self, context: Context) -> Sides:
+        """Return the fields as one side."""
+        return Sides("together", (Side(context.places(self.fields)),))
 
     def _faults(self, gap: _Gap, others: tuple[Place, ...]) -> Iterator[str]:
         ends = f"{format_place(gap.low)} and {format_place(gap.high)}"

@@ -17,6 +17,7 @@ from layoutlint.judgement.line_sharing import (
 )
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.paths import is_pattern, overlap
 from layoutlint.model.record import Record
@@ -112,6 +113,14 @@ class Guards(Record, frozen=True):
         return (
             self._judge_apart(lock, data, context) if self.contended else _judge_together(lock, data, context)
         )
+
+    def sides(self, context: Context) -> Sides:
+        """Return the lock and its data: two sides if it is contended, else one."""
+        lock = context.place(self.lock)
+        data = tuple(place for place in context.places(self.data) if not is_same_or_part(place, lock))
+        if self.contended:
+            return Sides("apart", (Side((lock,), "lock"), Side(data)))
+        return Sides("together", (Side((lock,), "lock"), Side(data)))
 
     def _judge_apart(self, lock: Place, data: tuple[Place, ...], context: Context) -> Verdict:
         share_no = f"share no {context.placements.unit} in any placement"

@@ -11,6 +11,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import every_pair, find_adjacent_objects, judge_apart
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.record import Record, replace
@@ -101,6 +102,13 @@ class Isolated(Record, frozen=True):
         line = placements.line_size
         advice = f"align the struct to {line} bytes, so that it begins and ends with a {placements.unit}"
         return judge(placements, bases, message, verdict.evidence, verdict.advice or advice)
+
+    def sides(self, context: Context) -> Sides:
+        """Return the fields, and the others that can be on a line of theirs."""
+        places = context.places(self.fields)
+        excepted = context.places(self.except_, or_none=True)
+        others = context.remaining_fields_near((*places, *excepted), places)
+        return Sides("apart", (Side(places), Side(others)))
 
     def _bases_beyond_object(self, context: Context, places: tuple[Place, ...]) -> tuple[int, ...]:
         """Return the bases at which a line of the fields extends beyond the object."""

@@ -13,6 +13,7 @@ from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.line_sharing import expand_elements
 from layoutlint.judgement.parameters import need_fields
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_place, format_places, judge
 from layoutlint.model.record import Record
 from layoutlint.phrases import in_placements
@@ -84,6 +85,10 @@ class NoStraddle(Record, frozen=True):
         worst = next(iter(straddling))
         advice = keep_whole(worst.offset, worst.end, placements) + tolerate_advice(len(bases), total)
         return judge(placements, bases, first_few(says, "fields"), tuple(straddling), advice)
+
+    def sides(self, context: Context) -> Sides:
+        """Return the fields as one side."""
+        return Sides("together", (Side(context.places(self.fields)),))
 
 
 def _kept_message(places: tuple[Place, ...], whole: set[Place]) -> str:

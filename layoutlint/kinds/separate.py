@@ -16,6 +16,7 @@ from layoutlint.judgement.line_sharing import (
     judge_apart,
 )
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.paths import is_pattern, is_within
 from layoutlint.model.record import Record
@@ -93,6 +94,10 @@ class Separate(Record, frozen=True):
             context, self.neighbours, (pair for each in opposed for pair in each.across)
         )
         return judge_apart(pairs, context.placements, kept_verdict, adjacent=adjacent)
+
+    def sides(self, context: Context) -> Sides:
+        """Return the groups as sides."""
+        return Sides("apart", tuple(Side(context.places(group)) for group in self.fields))
 
 
 def _refuse_overlap(a: str, b: str) -> None:

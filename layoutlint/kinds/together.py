@@ -10,6 +10,7 @@ from layoutlint.judgement.advice import keep_whole, line_numbers, tolerate_advic
 from layoutlint.judgement.context import Context
 from layoutlint.judgement.parameters import need_several
 from layoutlint.judgement.rule import Example, Key, Manual, Traits
+from layoutlint.judgement.sides import Side, Sides
 from layoutlint.judgement.verdict import Outcome, Verdict, format_places, judge
 from layoutlint.model.record import Record
 from layoutlint.phrases import in_placements
@@ -76,6 +77,10 @@ class Together(Record, frozen=True):
         number = line_numbers(counts[base] for base in bases)
         message = f"{format_places(places)} are on {number} {in_placements(len(bases), total)}"
         return judge(placements, bases, message, places, _advice(places, placements, len(bases)))
+
+    def sides(self, context: Context) -> Sides:
+        """Return the fields as one side."""
+        return Sides("together", (Side(context.places(self.fields)),))
 
 
 def _advice(places: tuple[Place, ...], placements: Placements, violating: int) -> str:

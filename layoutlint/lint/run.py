@@ -93,7 +93,7 @@ def report(
     read_result: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> Report:
     """Judge inputs that were read. Raises UsageError if no rule applies to them."""
-    inputs, intents = _judged_inputs(read_result, packs, kernel_packs, options)
+    inputs, intents = judged_inputs(read_result, packs, kernel_packs, options)
     rules = _applicable_rules(inputs, read_result, options)
     if any(rule.guess for rule in rules):
         from layoutlint.lint import allocated_arrays  # few runs guess
@@ -146,7 +146,7 @@ def report(
     return result
 
 
-def _judged_inputs(
+def judged_inputs(
     read_result: Inputs, packs: tuple[Pack, ...], kernel_packs: tuple[Pack, ...], options: Options
 ) -> tuple[list[JudgedInput], list[Intent]]:
     """Return each input with its packs and those of annotations, marks and comments; and the annotations."""

@@ -33,14 +33,20 @@ class Result(Record, frozen=True):
     status: int
 
 
-def run(command: Sequence[str], folder: str, environment: Mapping[str, str], limits: Limits) -> Result:
+def run(
+    command: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    limits: Limits,
+    descriptors: tuple[int, ...] = (),
+) -> Result:
     """Run a program in a folder, without input and with this environment alone.
 
-    Raises OSError if it cannot be started, and LimitExceeded.
+    It gets no descriptors but these. Raises OSError if it cannot be started, and LimitExceeded.
     """
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=descriptors,
     ) as process:  # fmt: skip
         output, messages = _read(process, limits)
     return Result(output, messages, process.returncode)

@@ -1,0 +1,244 @@
+"""The subject of a measurement: a struct of an input, with its placements and the sides of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from layoutlint.errors import ReadError, UsageError, did_you_mean, struct_hint
+from layoutlint.geometry.layout import cached_layout
+from layoutlint.judgement.context import CannotTell, Context
+from layoutlint.judgement.rule import VARIABLES, Pack, Rule
+from layoutlint.judgement.sides import HasSides, Sides
+from layoutlint.lint import run
+from layoutlint.lint.judge import judge_placements
+from layoutlint.lint.judged_input import JudgedInput
+from layoutlint.lint.options import Options
+from layoutlint.lint.placing import PlacementTable, RulePlacements
+from layoutlint.measurement.arrange import NotNamed, Subject, Uses, named_sides, override
+from layoutlint.model.record import Record, replace
+from layoutlint.model.structs import Struct
+from layoutlint.readers import inputs
+
+
+class Source(Record, frozen=True):
+    """One input with a layout of the struct."""
+
+    label: str
+    path: str
+
+
+class Found(Record, frozen=True):
+    """A struct of an input, with the rules on it that can be measured."""
+
+    source: Source
+    judged: JudgedInput
+    struct: Struct
+    rules: tuple[tuple[Rule, Pack], ...]
+
+
+class Request(Record, frozen=True):
+    """What is to be measured."""
+
+    struct: str
+    rule: str | None
+    uses: Uses
+    line_size: int
+    """Bytes of a line of the machine that measures."""
+
+
+class Subjects(Record, frozen=True):
+    """The layouts that are measured."""
+
+    subjects: tuple[Subject, ...]
+    rule: Rule | None
+    arranges: str
+    """`apart` or `together`; `apart` without a rule."""
+    notes: tuple[str, ...]
+
+
+def find_subjects(
+    sources: Sequence[Source],
+    request: Request,
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: Options,
+) -> Subjects:
+    """Return the struct of each input, with its placements and the sides of the rule.
+
+    Raises ReadError if one cannot be read or judged, and UsageError for a rule that cannot be measured.
+    """
+    found = [_find(source, request, packs, kernel_packs, options) for source in sources]
+    chosen = _choose_rule(found[0], request, packs + kernel_packs)
+    results = [_subject(each, request, chosen, options) for each in found]
+    rule = None if chosen is None else chosen[0]
+    arranges = "apart" if rule is None else results[0][1]
+    notes = dict.fromkeys(note for _, _, own in results for note in own)
+    return Subjects(tuple(subject for subject, _, _ in results), rule, arranges, tuple(notes))
+
+
+def _find(
+    source: Source,
+    request: Request,
+    packs: tuple[Pack, ...],
+    kernel_packs: tuple[Pack, ...],
+    options: Options,
+) -> Found:
+    own = replace(options, only=request.struct, annotations=True)
+    read = run.read((source.path,), packs, kernel_packs, own)
+    judged, _ = run.judged_inputs(read, packs, kernel_packs, options)
+    structs = [(each, s) for each in judged for s in each.structs.find(request.struct) if s.problem is None]
+    complete = [(each, struct) for each, struct in structs if struct.bit_size is not None]
+    if not complete:
+        _refuse_missing(source, request, judged, read.unread, options)
+    distinct = {(struct.bit_size, struct.fields): (each, struct) for each, struct in reversed(complete)}
+    if len(distinct) > 1:
+        raise ReadError(
+            source.path,
+            f"has {len(distinct)} different definitions of struct {request.struct}; give an input with one",
+        )
+    each, struct = next(iter(distinct.values()))
+    return Found(source, each, struct, tuple(_measurable_rules(each, struct)))
+
+
+def _refuse_missing(
+    source: Source, request: Request, judged: list[JudgedInput], unread: Sequence[object], options: Options
+) -> None:
+    """Raise ReadError for a struct without a definition."""
+    if unread:
+        raise ReadError(source.path, str(unread[0]).removeprefix(f"{source.path}: "))
+    named = [struct for each in judged for struct in each.structs.find(request.struct)]
+    if named:
+        reason = named[0].problem
+        name = f"{named[0].aggregate} {named[0].name}"
+        undefined = f"{name} is declared but not defined"
+        raise ReadError(source.path, f"the layout of {name} is unreliable: {reason}" if reason else undefined)
+    names = inputs.names((source.path,), options.read)
+    raise ReadError(source.path, f"no struct {request.struct}{struct_hint(request.struct, names)}")
+
+
+def _measurable_rules(judged: JudgedInput, struct: Struct) -> Iterator[tuple[Rule, Pack]]:
+    for pack in judged.packs:
+        for rule in pack.rules:
+            if _is_about(rule, struct) and _refusal(rule, judged) is None:
+                yield rule, pack
+
+
+def _is_about(rule: Rule, struct: Struct) -> bool:
+    return rule.struct != VARIABLES and struct.matches(rule.struct)
+
+
+def _refusal(rule: Rule, judged: JudgedInput) -> str | None:
+    """Return the reason why a rule cannot be measured in an input; None if it can."""
+    if not isinstance(rule.kind, HasSides):
+        return f"rules of the kind {rule.kind.name} do not say which fields are accessed"
+    if rule.around:
+        return "it is about the surroundings of the struct, and objects of the struct alone are measured"
+    reason = judged.exclusion(rule.when)
+    return f"it does not apply: {reason}" if reason else None
+
+
+def _choose_rule(found: Found, request: Request, packs: tuple[Pack, ...]) -> tuple[Rule, Pack] | None:
+    """Return the rule to measure, with its pack; None if the caller names fields instead."""
+    names = [rule.id for rule, _ in found.rules]
+    if request.rule is None:
+        if request.uses.operations():
+            return None
+        if len(names) == 1:
+            return found.rules[0]
+        hint = f"choose a rule by --rule: {', '.join(names)}" if names else "no rule on it can be measured"
+        raise UsageError(f"struct {request.struct}: {hint}; or name fields with --write, --read, --lock")
+    for rule, pack in found.rules:
+        if rule.id == request.rule:
+            return rule, pack
+    every = [rule for pack in (*found.judged.packs, *packs) for rule in pack.rules]
+    named = next((rule for rule in every if rule.id == request.rule), None)
+    if named is None:
+        known = names or [rule.id for rule in every]
+        raise UsageError(f"no rule is called {request.rule!r}{did_you_mean(request.rule, known)}")
+    if not _is_about(named, found.struct):
+        raise UsageError(f"the rule {named.id} is about {named.subject}, and not struct {request.struct}")
+    reason = _refusal(named, found.judged) or "the input does not have it"
+    raise UsageError(f"the rule {named.id} cannot be measured: {reason}; name fields with --write, --read")
+
+
+def _subject(
+    found: Found, request: Request, chosen: tuple[Rule, Pack] | None, options: Options
+) -> tuple[Subject, str, tuple[str, ...]]:
+    """Return the subject, how its rule arranges the fields, and notes."""
+    struct, path = found.struct, found.source.path
+    try:
+        where = _placements(found, chosen, options)
+        context, notes = _context(struct, where)
+        _refuse_other_lines(context, chosen, request, path)
+        if chosen is None:
+            subject = _subject_of(found, context, None)
+            return replace(subject, sides=named_sides(context, request.uses)), "apart", notes
+        rule = chosen[0]
+        assert isinstance(rule.kind, HasSides)
+        verdict = judge_placements(rule, rule.kind.check, context)
+        sides = rule.kind.sides(context)
+        own = _used_sides(sides, context, request.uses)
+        return replace(_subject_of(found, context, verdict), sides=own.sides), own.arranges, notes
+    except CannotTell as error:
+        raise ReadError(path, str(error)) from None
+
+
+def _used_sides(sides: Sides, context: Context, uses: Uses) -> Sides:
+    try:
+        return replace(sides, sides=override(sides.sides, context, uses))
+    except NotNamed as error:
+        raise UsageError(f"{error}; without --rule, fields are measured as named") from None
+
+
+def _subject_of(found: Found, context: Context, verdict: object) -> Subject:
+    from layoutlint.judgement.verdict import Verdict
+
+    own = verdict if isinstance(verdict, Verdict) else None
+    placements = context.placements
+    why = placements.basis(own.bases if own is not None else ())
+    return Subject(found.source.label, found.source.path, found.struct, context, own, (), why)
+
+
+def _placements(found: Found, chosen: tuple[Rule, Pack] | None, options: Options) -> RulePlacements:
+    """Return the placements of the rule's pack; without a rule, of the first pack that declares one."""
+    judged, size, align = found.judged, options.line_size, options.min_align
+    if chosen is not None:
+        rule, pack = chosen
+        return PlacementTable(pack, judged.reading, judged.surroundings, size, align).for_rule(rule)
+    packs = [pack.select_for(judged.reading) for pack in judged.packs]
+    declaring = [pack for pack in packs if pack.storage(found.struct) is not None]
+    return RulePlacements((declaring or [Pack("", "", ())])[0], judged.surroundings, size, align)
+
+
+def _context(struct: Struct, where: RulePlacements) -> tuple[Context, tuple[str, ...]]:
+    """Return the context with the likeliest placements, and a note if others are possible.
+
+    Raises CannotTell, also if the order of the fields is unknown.
+    """
+    if where.surroundings.shape(struct) is not None:
+        raise CannotTell(f"the order of the fields of {struct.aggregate} {struct.name} is not known")
+    cases = where.cases(cached_layout(struct))
+    if len(cases) > 1:
+        struct = where.surroundings.settle(struct)
+        cases = where.cases(cached_layout(struct), True)
+    case = cases[0]
+    context = where.context(cached_layout(struct), case.placements)
+    if len(cases) == 1:
+        return context, ()
+    name = f"{struct.aggregate} {struct.name}"
+    note = f"the alignment of {name} or its containers is not known; measured is the likeliest"
+    return context, (f"{note}: {case.placements.basis(())}",)
+
+
+def _refuse_other_lines(
+    context: Context, chosen: tuple[Rule, Pack] | None, request: Request, path: str
+) -> None:
+    """Raise ReadError if the lines of the rule are not those of the machine."""
+    size, own = context.placements.line_size, request.line_size
+    is_pair = chosen is not None and context.placements.in_pairs
+    if size != (2 * own if is_pair else own):
+        raise ReadError(
+            path,
+            f"its objects are judged on lines of {size} bytes, and the lines of this machine have {own}; "
+            f"measure on such a machine, or give --line-size {own}",
+        )
