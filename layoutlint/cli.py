@@ -22,6 +22,7 @@ from layoutlint.commands.check import check
 from layoutlint.commands.completion import VARIABLE, completion
 from layoutlint.commands.containers import containers
 from layoutlint.commands.diff import diff
+from layoutlint.commands.evidence import evidence
 from layoutlint.commands.explain import explain
 from layoutlint.commands.init import init
 from layoutlint.commands.rules import rules_group
@@ -58,6 +59,7 @@ _EXAMPLES = {
     "snapshot": "ring.h --struct ring --output layouts.json",
     "diff": "old.o new.o",
     "bisect": "RULE v6.8..v6.9 include/linux/fs.h",
+    "evidence": "report.txt --in vmlinux --struct address_space",
     "containers": "vmlinux list_head",
     "allocations": "src",
     "explain": "separate",
@@ -142,8 +144,8 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, snapshot, show, containers, allocations, explain, schema, rules_group, init, completion,
-    cache_group, baseline_group,
+    check, diff, bisect, snapshot, evidence, show, containers, allocations, explain, schema, rules_group, init,
+    completion, cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -385,15 +385,17 @@ def _refuse_missing_folders(sources: tuple[str, ...]) -> None:
             raise click.UsageError(f"--sources {path!r}: no such folder")
 
 
-def parse_outputs(outputs: tuple[str, ...]) -> list[tuple[str, str]]:
+def parse_outputs(
+    outputs: tuple[str, ...], formats: Iterable[str] = reports.FORMATS, example: str = "sarif=report.sarif"
+) -> list[tuple[str, str]]:
     """Return format and path of `--output F=FILE`; raise click.UsageError if one of them is missing."""
     paths = []
     for text in outputs:
         name, equals, path = text.partition("=")
-        if not equals or not path or name not in reports.FORMATS:
+        if not equals or not path or name not in formats:
             raise click.UsageError(
-                f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(reports.FORMATS))} "
-                "(for example sarif=report.sarif)"
+                f"--output {text!r}: expected F=FILE, where F is one of {', '.join(sorted(formats))} "
+                f"(for example {example})"
             )
         paths.append((name, path))
     return paths

@@ -73,3 +73,9 @@ BISECT_FORMATS: dict[str, Callable[..., str]] = {
     "json": _render("bisect.json"),
 }
 """Formats of `layoutlint bisect`: functions of a SearchResult."""
+
+EVIDENCE_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("evidence.text"),
+    "json": _render("evidence.json"),
+}
+"""Formats of `layoutlint evidence`: functions of an EvidenceReport; the one for people has options."""

@@ -1,0 +1,235 @@
+"""What profiles say about structs and rules: the terms of `layoutlint evidence`. Offsets are in bytes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from layoutlint.judgement.context import Access
+from layoutlint.judgement.rule import Rule
+from layoutlint.model.reading import Reading, Unread
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct
+from layoutlint.readers.profiles.records import Code, Counts, Format, Header, Role
+
+EVIDENCE_SCHEMA = "layoutlint/evidence/1"
+
+Certainty = Literal["given", "unique", "likely"]
+"""How the place of an object on a line is known: stated by the user; the only place that explains all
+offsets; or the only one of several in which offsets start fields, and code is at the types it accesses."""
+Identity = Literal["base", "code", "struct"]
+"""Why a line is one of a struct: by the address of the object; by code that accesses types which the struct
+has there; or only because the user names the struct."""
+
+
+class FieldTouch(Record, frozen=True):
+    """A field on a line, and the accesses to it."""
+
+    path: str
+    offset: int
+    """Of the field, from the start of the struct."""
+    size: int | None
+    at: int
+    """The byte of the struct that was touched."""
+    counts: Counts
+    records: int | None
+    has_stores: bool
+    has_snoops: bool
+    codes: tuple[Code, ...]
+    lines: tuple[int, ...]
+    """Lines of the report."""
+
+
+class RefusedTouch(Record, frozen=True):
+    """An access that belongs to no field."""
+
+    offset: int
+    """From the start of the struct; negative before the object."""
+    reason: str
+    records: int | None
+    share: float | None
+    line: int
+
+
+class PlacedLine(Record, frozen=True):
+    """A cache line of a profile, and the fields of one object that are on it."""
+
+    report: str
+    line: int
+    address: int
+    line_size: int
+    counts: Counts
+    shift: int
+    """The byte of the struct at the start of the line; negative if the object starts on it."""
+    certainty: Certainty
+    identity: Identity
+    others: int
+    """The number of other places that explain all offsets, and that were ruled out."""
+    offsets: int
+    """The number of different offsets."""
+    met: tuple[Code, ...]
+    """The code that is at the types it accesses."""
+    unmet: tuple[Code, ...]
+    """The code that is at other types than it accesses: another build, or the address is wrong."""
+    fields: tuple[FieldTouch, ...]
+    refused: tuple[RefusedTouch, ...] = ()
+
+    @property
+    def base(self) -> int:
+        """The address of the object, modulo the line size."""
+        return -self.shift % self.line_size
+
+    @property
+    def object_address(self) -> int:
+        """The address of the object; below 0 only if the report contradicts the struct."""
+        return self.address - self.shift
+
+    @property
+    def is_contended(self) -> bool:
+        """Whether loads got the line from a cache that had modified it."""
+        return self.counts.contended > 0
+
+
+class Option(Record, frozen=True):
+    """A struct and a place that may explain a line."""
+
+    struct: str
+    base: int
+    shift: int
+
+
+class UnplacedLine(Record, frozen=True):
+    """A cache line whose object is not known."""
+
+    report: str
+    line: int
+    address: int
+    counts: Counts
+    reason: str
+    options: tuple[Option, ...] = ()
+    """The first places that may explain it."""
+    total: int = 0
+    """The number of all such places."""
+
+
+class TypedCount(Record, frozen=True):
+    """Samples of one event at one field."""
+
+    report: str
+    event: int
+    """The position of the event among those of all reports."""
+    path: str
+    offset: int
+    size: int | None
+    at: int
+    role: Role
+    share: float | None
+    samples: int | None
+    lines: tuple[int, ...]
+
+
+class EventSummary(Record, frozen=True):
+    """One event of a profile of types, and what became of its samples. Shares are in percent."""
+
+    report: str
+    line: int
+    name: str | None
+    role: Role
+    scope: Literal["event", "type"]
+    unknown: float | None
+    """Samples whose type perf did not find."""
+    scalars: float
+    """Samples in types without members, or on the stack."""
+    elsewhere: float
+    """Samples in types that the input does not have, or that were not asked for."""
+    refused: float
+    """Samples at offsets that contradict the input."""
+    placed: float
+    """Samples at fields."""
+    rows: int
+    """The number of rows that were placed."""
+
+
+class StructEvidence(Record, frozen=True):
+    """A struct, and the accesses to its fields."""
+
+    struct: Struct
+    lines: tuple[PlacedLine, ...] = ()
+    counts: tuple[TypedCount, ...] = ()
+    refused: tuple[tuple[int, RefusedTouch], ...] = ()
+    """Accesses that profiles of types state and that belong to no field, each with its event."""
+
+
+State = Literal["measured", "possible", "profiled", "apart", "inconclusive"]
+"""What a profile says about a rule that fails. measured: two fields that it keeps apart were on one contended
+line, one written and the other read. possible: the same, if the line is one of the struct. profiled: one is
+written and the other read, on unknown lines. apart: on all lines of the profile, they are apart.
+inconclusive: nothing of this."""
+
+
+class SeenPair(Record, frozen=True):
+    """Two fields that a rule keeps apart, and the accesses to them."""
+
+    written: str
+    read: str
+    stores: int | None
+    loads: int | None
+    report: str
+    line: int
+    """The line of the report with the cache line; for a profile of types, that of the stores."""
+    base: int | None
+    """The place of the object; None for a profile of types."""
+
+
+class RuleEvidence(Record, frozen=True):
+    """A rule that fails for a struct, and what the profile says about it."""
+
+    rule: Rule
+    struct: Struct
+    outcome: str
+    state: State
+    pairs: tuple[SeenPair, ...] = ()
+
+
+class Contradiction(Record, frozen=True):
+    """A declared access that the profile contradicts."""
+
+    struct: Struct
+    path: str
+    access: Access
+    found: str
+    """The accesses that contradict it, in words."""
+    report: str
+    line: int
+
+
+class ReportSummary(Record, frozen=True):
+    """A report that was read."""
+
+    path: str
+    formats: tuple[Format, ...]
+    header: Header
+    listed: int
+    lines: int
+    """Cache lines with offsets."""
+    omitted: int
+    is_peer: bool
+    build: Literal["same", "unverified"]
+    build_note: str = ""
+    """Why the build is not verified."""
+
+
+class EvidenceReport(Record, frozen=True):
+    """The result of a run of `evidence`."""
+
+    readings: tuple[Reading, ...]
+    reports: tuple[ReportSummary, ...]
+    events: tuple[EventSummary, ...]
+    structs: tuple[StructEvidence, ...]
+    unplaced: tuple[UnplacedLine, ...]
+    further: int
+    """The number of other lines that were not placed."""
+    rules: tuple[RuleEvidence, ...]
+    contradictions: tuple[Contradiction, ...]
+    failures: tuple[Unread, ...]
+    notes: tuple[str, ...]
+    exit_status: int

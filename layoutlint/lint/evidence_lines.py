@@ -1,0 +1,263 @@
+"""The objects on the cache lines of a profile: placed by address, or by the offsets that code touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+
+from layoutlint.errors import ReadError
+from layoutlint.geometry.access_masks import Masks, TooLarge, access_masks, field_at, parts_mask
+from layoutlint.geometry.layout import Layout
+from layoutlint.geometry.line_search import Candidate, Expectation, Search, best
+from layoutlint.judgement.evidence import (
+    Certainty,
+    FieldTouch,
+    Identity,
+    Option,
+    PlacedLine,
+    RefusedTouch,
+    UnplacedLine,
+)
+from layoutlint.lint.code_types import Objects, expected_objects, parts_of
+from layoutlint.model.record import Record, field, replace
+from layoutlint.model.structs import Struct
+from layoutlint.readers.profiles.records import Code, LineBlock, Profile, Touch
+
+_MOST_OPTIONS = 8
+"""Places of an unplaced line that are reported."""
+_MOST_TRIED = 1_000
+"""Places of a struct whose code is compared."""
+
+
+class ObjectType(Record, frozen=True, dict=True):
+    """A struct whose objects are looked for."""
+
+    struct: Struct
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Its geometry."""
+        return Layout(self.struct)
+
+    @cached_property
+    def masks(self) -> Masks | None:
+        """Where accesses can start; None for a struct that is too large."""
+        try:
+            return access_masks(self.layout)
+        except TooLarge:
+            return None
+
+    @cached_property
+    def _masks_of_objects(self) -> dict[Objects, int]:
+        return {}
+
+    def mask_of(self, objects: Objects) -> int:
+        """Return the bytes of the struct that code on such objects accesses; all of one that is too large."""
+        masks = self._masks_of_objects
+        if objects not in masks:
+            try:
+                masks[objects] = parts_mask(self.layout, partial(parts_of, objects=objects))
+            except TooLarge:
+                masks[objects] = -1
+        return masks[objects]
+
+
+class LineResult(Record):
+    """What became of the lines of all profiles."""
+
+    placed: list[tuple[ObjectType, PlacedLine]] = field(default_factory=list)
+    unplaced: list[UnplacedLine] = field(default_factory=list)
+
+
+def line_size_of(profile: Profile, default: int, stated: int | None) -> int:
+    """Return the size of the lines of a report in bytes: the target's, or a pair of them (`--double-cl`).
+
+    Raises ReadError if the report has other lines.
+    """
+    size = stated or default
+    largest = max((touch.offset for block in profile.blocks for touch in block.touches), default=0)
+    if (
+        stated is None
+        and size <= largest < 2 * size
+        and all(b.address % (2 * size) == 0 for b in profile.blocks)
+    ):
+        size *= 2
+    for block in profile.blocks:
+        if block.address % size:
+            raise ReadError(
+                f"{profile.path}:{block.line}",
+                f"{block.address:#x} starts no line of {size} bytes; state the size with --line-size",
+            )
+        wrong = next((touch for touch in block.touches if touch.offset >= size), None)
+        if wrong is not None:
+            raise ReadError(
+                f"{profile.path}:{wrong.lines[0]}",
+                f"no line of {size} bytes has offset {wrong.offset:#x}; state the size with --line-size",
+            )
+    return size
+
+
+def place_by_address(
+    profile: Profile, line_size: int, kind: ObjectType, addresses: Sequence[int], result: LineResult
+) -> None:
+    """Place the lines of objects whose addresses are known."""
+    for block in profile.blocks:
+        for address in addresses:
+            if address < block.address + line_size and block.address < address + kind.layout.size:
+                candidate = Candidate(block.address - address, True, True)
+                line = _placed(profile.path, block, line_size, kind, candidate, ("given", "base"))
+                result.placed.append((kind, line))
+
+
+def place_by_offsets(
+    profile: Profile, line_size: int, kinds: Sequence[ObjectType], result: LineResult, names_only: bool
+) -> None:
+    """Place the lines that only one place of one struct explains.
+
+    `names_only` says that the structs were not chosen by the user, so that a line needs code that fits.
+    """
+    for block in profile.blocks:
+        found: list[tuple[ObjectType, Candidate, int]] = []
+        objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]] = []
+        for kind in kinds:
+            candidates, chosen = _search(block, line_size, kind)
+            found += [(kind, each, len(candidates)) for each in chosen]
+            if not chosen:
+                objections += [
+                    (kind, each, _codes(block, kind, each)[1]) for each in candidates[:_MOST_TRIED]
+                ]
+        if len(found) == 1 and (not names_only or _codes(block, found[0][0], found[0][1])[0]):
+            kind, candidate, number = found[0]
+            is_sole = number == 1 and len(kind.layout.alignments) == 1
+            certainty: Certainty = "unique" if is_sole else "likely"
+            identity: Identity = "code" if _codes(block, kind, candidate)[0] else "struct"
+            line = _placed(profile.path, block, line_size, kind, candidate, (certainty, identity))
+            result.placed.append((kind, replace(line, others=number - 1)))
+        elif block.touches:
+            result.unplaced.append(_unplaced(profile.path, block, line_size, found, objections, names_only))
+
+
+def _search(
+    block: LineBlock, line_size: int, kind: ObjectType
+) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
+    """Return all candidates, and those that nothing rules out."""
+    masks = kind.masks
+    if masks is None or not block.touches:
+        return (), ()
+    expectations = tuple(expectation for expectation, _ in _expectations(block, kind))
+    offsets = tuple(touch.offset for touch in block.touches)
+    search = Search(line_size, kind.layout.size, kind.layout.align.value, offsets, expectations)
+    candidates = search.candidates(masks)
+    return candidates, best(candidates)
+
+
+def _expectations(block: LineBlock, kind: ObjectType) -> Iterator[tuple[Expectation, Code]]:
+    for touch in block.touches:
+        for code in touch.codes:
+            for objects in expected_objects(code):
+                yield Expectation(touch.offset, kind.mask_of(objects)), code
+
+
+def _codes(
+    block: LineBlock, kind: ObjectType, candidate: Candidate
+) -> tuple[tuple[Code, ...], tuple[Code, ...]]:
+    """Return the code that is at the types it accesses, and the code that is at other types."""
+    met: dict[Code, None] = {}
+    unmet: dict[Code, None] = {}
+    for expectation, code in _expectations(block, kind):
+        (met if expectation.holds(candidate.shift) else unmet)[code] = None
+    return tuple(code for code in met if code not in unmet), tuple(unmet)
+
+
+def _placed(
+    report: str,
+    block: LineBlock,
+    line_size: int,
+    kind: ObjectType,
+    candidate: Candidate,
+    basis: tuple[Certainty, Identity],
+) -> PlacedLine:
+    touched = [_field_touch(kind, touch, candidate.shift + touch.offset) for touch in block.touches]
+    return PlacedLine(
+        report,
+        block.line,
+        block.address,
+        line_size,
+        block.counts,
+        candidate.shift,
+        *basis,
+        0,
+        len(block.touches),
+        *_codes(block, kind, candidate),
+        tuple(each for each in touched if isinstance(each, FieldTouch)),
+        tuple(each for each in touched if isinstance(each, RefusedTouch)),
+    )
+
+
+def refusal(kind: ObjectType, byte: int) -> str | None:
+    """Return the reason why no access can start at a byte of a struct; None if one can."""
+    if byte < 0:
+        return "before the object"
+    if byte >= kind.layout.size:
+        array = kind.layout.open_end
+        return f"in the flexible array `{array.path}`" if array is not None else "beyond the struct"
+    place = field_at(kind.layout, byte)
+    if place is None:
+        return "in padding"
+    masks = kind.masks
+    if masks is not None and not masks.inside >> byte & 1:
+        return f"inside `{place.path}`, which code accesses as a whole"
+    return None
+
+
+def _field_touch(kind: ObjectType, touch: Touch, byte: int) -> FieldTouch | RefusedTouch:
+    reason = refusal(kind, byte)
+    place = field_at(kind.layout, byte) if reason is None else None
+    if place is None:
+        return RefusedTouch(byte, reason or "in padding", touch.records, None, touch.lines[0])
+    return FieldTouch(
+        place.path, place.offset, place.size, byte, touch.counts, touch.records, touch.has_stores,
+        touch.has_snoops, touch.codes, touch.lines,
+    )  # fmt: skip
+
+
+def _unplaced(
+    report: str,
+    block: LineBlock,
+    line_size: int,
+    found: list[tuple[ObjectType, Candidate, int]],
+    objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]],
+    names_only: bool,
+) -> UnplacedLine:
+    objections = sorted(objections, key=lambda each: len(each[2]))
+    places = [(kind, each) for kind, each, _ in found] or [(kind, each) for kind, each, _ in objections]
+    options = tuple(
+        Option(kind.struct.name, each.base(line_size), each.shift) for kind, each in places[:_MOST_OPTIONS]
+    )
+    if found:
+        reason = _why_open(len(found), names_only)
+    elif objections:
+        code = objections[0][2][0]
+        where = f"`{code.symbol}`" + (f" ({code.source})" if code.source else "")
+        reason = (
+            f"where offsets fit, {where} would access a field of another type than it does: "
+            "another struct, or another build"
+        )
+    else:
+        reason = "no place explains all offsets"
+    return UnplacedLine(report, block.line, block.address, block.counts, reason, options, len(places))
+
+
+def _why_open(number: int, names_only: bool) -> str:
+    """Return why a line is not placed that one or several places explain."""
+    if number == 1:
+        return "one place explains the offsets, but no code shows whose line it is; choose it with --struct"
+    remedy = "choose a struct with --struct" if names_only else "state the address of the object with --base"
+    return f"{number:,} places explain the offsets; {remedy}"
+
+
+def object_types(structs: Sequence[Struct]) -> Iterator[ObjectType]:
+    """Yield the structs whose objects can be looked for: those with a layout that is known."""
+    for struct in structs:
+        if struct.problem is None and struct.bit_size and struct.address is None:
+            yield ObjectType(struct)

@@ -1,0 +1,1 @@
+"""Reports of profilers to records: one module for each format. Nothing here knows a struct."""

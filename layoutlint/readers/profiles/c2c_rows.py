@@ -1,0 +1,152 @@
+"""The rows of perf c2c's tables, by header and by pattern: positions changed from version to version.
+
+Linux, tools/perf/builtin-c2c.c. Each block of the second table has its own width for symbols, so that columns
+after the number of CPUs have no fixed place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutlint.errors import ReadError
+from layoutlint.model.record import Record
+from layoutlint.readers.profiles.records import COLUMNS, Code, Counts
+
+_LABELS = {
+    "RmtHitm": "remote", "Rmt": "remote", "LclHitm": "local", "Lcl": "local", "Peer": "peer",
+    "L1 Hit": "hits", "L1 Miss": "misses", "N/A": "unplaced", "Any Lvl": "unplaced",
+}  # fmt: skip
+_LABEL = re.compile("|".join(sorted(_LABELS, key=len, reverse=True)))
+_HEADER = re.compile(r"^\s*#\s*Num\s+(.*?)\s+Off(?:set)?\s+(.*)$")
+_USUAL = {
+    4: ("remote", "local", "hits", "misses"),
+    5: ("remote", "local", "hits", "misses", "unplaced"),
+}
+"""Columns by their number, for excerpts without a header: perf 4.10 to 5.18, and since 5.19."""
+
+_BLOCK = re.compile(r"^\s*#?\s*(\d+(?:\s+\d+){3,8})\s+(0x[0-9a-fA-F]+)\s*$")
+_ROW = re.compile(
+    r"^\s*((?:\d+[.,]\d+%\s+)+)(0x[0-9a-fA-F]+)\s+(?:[^%]*?\s)?(0x[0-9a-fA-F]+)\s+"
+    r"((?:-?\d+\s+)+)(\[.\])(?:\s+(.*))?$"
+)
+_STARTS_ROW = re.compile(r"^\s*\d+[.,]\d+%\s+\d+[.,]\d+%")
+_SOURCE = re.compile(r"\S+:\d+|\S+\+(?:0x)?[0-9a-fA-F]+|\?\?:0|\S+\[[0-9a-fA-F]+\]")
+_LARGEST_OFFSET = 255
+"""The last byte of the longest line, 256 bytes on s390x; 127 of a pair of lines on x86 (--double-cl)."""
+_MOST = 1 << 63
+
+
+class Columns(Record, frozen=True):
+    """The columns before the offset, and what the last numbers before the symbol are."""
+
+    names: tuple[str, ...]
+    has_records: bool
+
+
+class Row(Record, frozen=True):
+    """A row on one offset and one place in the code."""
+
+    shares: tuple[float, ...]
+    """Percent of the block's counts, by column."""
+    offset: int
+    records: int | None
+    code: Code
+
+
+def parse_header(text: str, place: str) -> Columns | None:
+    """Return the columns that the second line of a header names; None for another line.
+
+    Raises ReadError for a column that is not known.
+    """
+    match = _HEADER.match(text)
+    if match is None:
+        return None
+    names = tuple(_LABELS[label] for label in _LABEL.findall(match[1]))
+    rest = _LABEL.sub("", match[1]).strip()
+    if rest or len(set(names)) < len(names):
+        raise ReadError(
+            place, f"the column {rest.split('  ')[0].strip() or match[1]!r} is not known; {_ENGLISH}"
+        )
+    return Columns(names, " records" in match[2])
+
+
+_ENGLISH = "reports of perf 4.10 to 7.2 are read, as `perf c2c report --stdio` prints them"
+
+
+def parse_block(text: str, columns: Columns | None, place: str) -> tuple[Columns, Counts, int] | None:
+    """Return columns, counts and address of the line that a block is about; None for another line.
+
+    Raises ReadError if the columns are not known.
+    """
+    match = _BLOCK.match(text)
+    if match is None:
+        return None
+    numbers = [int(word) for word in match[1].split()[1:]]
+    if columns is None or len(columns.names) != len(numbers):
+        if columns is not None or len(numbers) not in _USUAL:
+            raise ReadError(place, f"{len(numbers)} counts do not fit the columns of the table; {_ENGLISH}")
+        columns = Columns(_USUAL[len(numbers)], True)
+    address = int(match[2], 16)
+    if address >= 1 << 64 or any(number >= _MOST for number in numbers):
+        raise ReadError(place, "a number is too large")
+    return columns, Counts(**dict(zip(columns.names, numbers, strict=True))), address
+
+
+def is_row_start(text: str) -> bool:
+    """Return whether a line begins as a row does; lines of call graphs do not."""
+    return _STARTS_ROW.match(text) is not None
+
+
+def parse_row(text: str, columns: Columns, place: str) -> Row:
+    """Return a row; raises ReadError for one that is cut off or has other columns."""
+    match = _ROW.match(text)
+    if match is None:
+        raise ReadError(
+            place,
+            "the row is cut off, or has other columns: a pager or a mail may have wrapped it. "
+            "Write the report to a file (`perf c2c report --stdio > report.txt`)",
+        )
+    words = match[1].split()
+    if len(words) != len(columns.names):
+        raise ReadError(place, f"has {len(words)} shares, and the block has {len(columns.names)} counts")
+    shares = tuple(float(word[:-1].replace(",", ".")) for word in words)
+    if max(shares) > 100.5:
+        raise ReadError(place, f"a share is {max(shares):.2f} %")
+    offset = int(match[2], 16)
+    if offset > _LARGEST_OFFSET:
+        raise ReadError(place, f"the offset {match[2]} is outside of every cache line")
+    return Row(shares, offset, _records(match[4], columns), _code(match[6] or "", match[5] == "[k]"))
+
+
+def _records(numbers: str, columns: Columns) -> int | None:
+    """Return the loads and stores of a row: the number before the CPUs."""
+    words = numbers.split()
+    return int(words[-2]) if columns.has_records and len(words) >= 5 and len(words[-2]) < 19 else None
+
+
+def _code(text: str, is_kernel: bool) -> Code:
+    """Return symbol and source; the object between them and the nodes after them are not kept."""
+    parts = re.split(r"\s{2,}|\t", text.strip())
+    if len(parts) >= 3:
+        return Code(parts[0], parts[2] if _SOURCE.fullmatch(parts[2]) else "", is_kernel)
+    words = text.split()  # an excerpt whose spaces were merged
+    at = next((n for n in range(len(words) - 1, 1, -1) if _SOURCE.fullmatch(words[n])), None)
+    if at is None:
+        return Code(parts[0] if parts[1:] else " ".join(words[:1]), "", is_kernel)
+    return Code(" ".join(words[: at - 1]), words[at], is_kernel)
+
+
+def weigh(counts: Counts, columns: Columns, shares: tuple[float, ...], place: str) -> Counts:
+    """Return the counts of a row: shares of the block's counts. Raises ReadError for shares of nothing."""
+    values = {}
+    for name, share in zip(columns.names, shares, strict=True):
+        total = getattr(counts, name)
+        if share > 0 and total == 0:
+            raise ReadError(place, f"has {share:.2f} % of 0 samples: the totals contradict the row")
+        values[name] = round(share * total / 100)
+    return Counts(**values)
+
+
+def add(first: Counts, second: Counts) -> Counts:
+    """Return the sum of counts."""
+    return Counts(**{name: getattr(first, name) + getattr(second, name) for name in COLUMNS})

@@ -1,0 +1,158 @@
+"""Facts that a report of a profiler states. Offsets are in bytes, `line` is a line of the report."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from layoutlint.model.record import Record
+
+Role = Literal["load", "store", "any"]
+"""What an event counts: loads, stores, or both without a distinction."""
+
+
+class Header(Record, frozen=True):
+    """What a report states about its recording; None for what it does not state."""
+
+    captured: str | None = None
+    """When the profile was recorded, as perf prints it."""
+    release: str | None = None
+    """The release of Linux on which it was recorded."""
+    tool: str | None = None
+    """The version of perf."""
+    build_ids: tuple[tuple[str, str, int], ...] = ()
+    """Build ids with the path of the file, and the line, as `perf buildid-list` prints them."""
+
+
+class Counts(Record, frozen=True):
+    """Samples of a cache line, or of an offset in it. Those of an offset are rounded: perf prints shares."""
+
+    remote: int = 0
+    """Loads that hit a line modified in the cache of another node (remote HITM, or remote peer snoop)."""
+    local: int = 0
+    """The same in a cache of the same node."""
+    peer: int = 0
+    """Loads from any peer, in reports that count them beside HITM."""
+    hits: int = 0
+    """Stores that hit the L1 cache."""
+    misses: int = 0
+    """Stores that missed it."""
+    unplaced: int = 0
+    """Stores without a cache level."""
+
+    @property
+    def contended(self) -> int:
+        """Loads that got the line from a cache that had it."""
+        return self.remote + self.local + self.peer
+
+    @property
+    def stores(self) -> int:
+        """All stores."""
+        return self.hits + self.misses + self.unplaced
+
+
+COLUMNS = ("remote", "local", "peer", "hits", "misses", "unplaced")
+"""The fields of Counts."""
+
+
+class Code(Record, frozen=True):
+    """Code that touched an offset."""
+
+    symbol: str
+    source: str = ""
+    """File and line, or symbol and offset, as the report has them; empty if it has none."""
+    is_kernel: bool = False
+    """Whether it is code of the kernel."""
+
+
+class Touch(Record, frozen=True):
+    """All rows of a report on one offset of a cache line."""
+
+    offset: int
+    """From the start of the line."""
+    counts: Counts
+    records: int | None
+    """Loads and stores; None if the report does not count them."""
+    has_stores: bool
+    """Whether a row has a share of the stores, even if it rounds to no store."""
+    has_snoops: bool
+    """Whether a row has a share of the contended loads."""
+    codes: tuple[Code, ...]
+    """The first different ones."""
+    lines: tuple[int, ...]
+
+
+class LineBlock(Record, frozen=True):
+    """A cache line with the offsets that were touched."""
+
+    address: int
+    counts: Counts
+    touches: tuple[Touch, ...]
+    """By offset."""
+    line: int
+
+
+class TypeRow(Record, frozen=True):
+    """The samples of one offset of a type, or of one member of a printed type."""
+
+    type_name: str
+    """As perf prints it: `struct page`."""
+    offset: int
+    path: str | None
+    """The member that perf names; None if it says that there is none, empty for one without a name."""
+    share: float | None
+    """Percent, of the samples of `EventProfile.scope`; None if only counts are printed."""
+    samples: int | None
+    line: int
+    size: int | None = None
+    """Bytes of the member; None if the report does not state it."""
+    is_cut: bool = False
+    """Whether only the beginning of `path` is known: perf cuts columns off with `-t` and `-w`."""
+    file: str = ""
+    """The program that the type is from; empty if the report does not state it."""
+
+
+class TypeSize(Record, frozen=True):
+    """The size of a whole type that a report prints."""
+
+    type_name: str
+    size: int
+    line: int
+    file: str = ""
+    """The program that it is from."""
+
+
+class EventProfile(Record, frozen=True):
+    """The types and offsets that samples of one event touched."""
+
+    name: str | None
+    """None if the report does not name its event."""
+    role: Role
+    line: int
+    rows: tuple[TypeRow, ...]
+    sizes: tuple[TypeSize, ...] = ()
+    unknown: float | None = None
+    """Percent of the samples whose type perf could not find; None if the report does not state it."""
+    scalars: float = 0.0
+    """Percent of the samples in types without members, or on the stack."""
+    scope: Literal["event", "type"] = "event"
+    """What shares are parts of: the event, or the type in a report that prints one type after the other."""
+
+
+Format = Literal["perf c2c", "perf report", "perf annotate"]
+
+
+class Profile(Record, frozen=True):
+    """All facts that one report states."""
+
+    path: str
+    formats: tuple[Format, ...]
+    header: Header
+    blocks: tuple[LineBlock, ...] = ()
+    omitted: int = 0
+    """Cache lines that were read and not kept: those after the first, which are the hottest."""
+    listed: int = 0
+    """Cache lines in the table of lines."""
+    is_peer: bool = False
+    """Whether `Counts.remote` and `local` are peer snoops, not HITMs."""
+    events: tuple[EventProfile, ...] = ()
+    notes: tuple[str, ...] = ()
