@@ -91,6 +91,13 @@ class Log:
         self._add_equal(self.states, other.states)
         self.obstacle = self.obstacle or other.obstacle
 
+    def leave_out(self, folder: str) -> None:
+        """Drop the answers about an absolute folder and what is below it: nobody can ask them again."""
+        below = f"{folder}/"
+        for answers in (self.contents, self.kinds, self.listings, self.real_paths, self.states):
+            for path in [path for path in answers if f"{path}/".startswith(below)]:
+                del answers[path]
+
     def end(self) -> None:
         """Record the answers of shared logs."""
         for log in self.shared:
@@ -155,6 +162,13 @@ class SharedLog:
         finally:
             _log = outer
             outer.shared[self._log] = None
+
+
+def enter_folder(folder: str) -> None:
+    """Change the working folder of this process, to which relative questions refer from now on."""
+    os.chdir(folder)
+    if _log is not None:
+        _log.folder = os.getcwd()
 
 
 def begin_process() -> None:

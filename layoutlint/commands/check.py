@@ -229,16 +229,15 @@ def _without_known(judged: Judged, own: CheckOptions) -> Report:
 
     Files that are named although they are unchanged are judged as they are. Raises UsageError and ReadError.
     """
-    change = judged.change
-    if change is None or own.all_findings or not (change.parents and judged.inputs):
+    if own.all_findings or not (judged.parents and judged.inputs):
         return judged.report
-    if own.since is None and change.has_others:
+    if own.since is None and judged.names_others:
         return judged.report
     from layoutlint.lint import since
 
     option = "--staged" if own.since is None else f"--since {own.since}"
     base = since.BaseRun(judged.inputs, judged.packs, judged.kernel_packs, judged.options)
-    return since.compare(judged.report, change.parents, base, f"layoutlint check {option} -v")
+    return since.compare(judged.report, judged.parents, base, f"layoutlint check {option} -v")
 
 
 def _write(files: list[tuple[str, str]], report: Report, own: CheckOptions, reading: ReadingOptions) -> None:

@@ -24,10 +24,10 @@ from layoutlint.commands.struct_names import strip_keyword
 
 if TYPE_CHECKING:
     from layoutlint.intent.change import Change
+    from layoutlint.intent.git import Commit
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.judgement.rule import Pack
-    from layoutlint.lint.affected import Affected
     from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
     from layoutlint.model.reading import InputText
@@ -99,8 +99,10 @@ class Judged(NamedTuple):
     inputs: tuple[str, ...]
     packs: tuple[Pack, ...]
     kernel_packs: tuple[Pack, ...]
-    change: Change | None = None
-    """What is judged, if a change is."""
+    parents: tuple[Commit, ...] = ()
+    """The commits with which a change is compared."""
+    names_others: bool = False
+    """Whether the command line names files that the change leaves as they are."""
 
 
 def _date(ctx: click.Context, param: click.Parameter, text: str | None) -> str | None:
@@ -166,15 +168,39 @@ def judging_options(command: Command) -> Command:
 
 
 def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = None) -> Judged:
-    """Judge the inputs of a command line. `policy` has the rules and suppressions of a base commit."""
+    """Judge the inputs of a command line. `policy` has the rules and suppressions of a base commit.
+
+    Of a change, the files in the index are judged, also where the working tree has others.
+    """
+    scope = scope or Scope()
+    if not scope.is_change:
+        return _judge(arguments, policy, scope)
+    from layoutlint.intent import change, staged_tree
+    from layoutlint.model.record import replace
+
+    changed = change.staged() if scope.since is None else change.since(scope.since)
+    with staged_tree.entered(changed) as staged:
+        if not staged.is_other:
+            return _judge(arguments, policy, scope, changed)._replace(parents=changed.parents)
+        moved = arguments._replace(
+            inputs=tuple(map(staged.path, arguments.inputs)),
+            reading=arguments.reading._replace(no_cache=True),
+        )
+        judged = _judge(moved, policy and policy.in_folder(staged.folder), scope, staged.change)
+    read = replace(judged.options.read, cache=read_options((), arguments.reading).cache)
+    return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)
+
+
+def _judge(arguments: Arguments, policy: Policy | None, scope: Scope, change: Change | None = None) -> Judged:
+    """Judge inputs, or what a change can affect of them. Raises UsageError and ReadError."""
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import run
     from layoutlint.model.record import replace
 
-    inputs, own, scope = arguments.inputs, arguments.judging, scope or Scope()
+    inputs, own, names_others = arguments.inputs, arguments.judging, False
     builds = _builds(own.matrix_path, inputs, policy)
-    if own.comments and not scope.is_change:
+    if own.comments and change is None:
         _refuse_without_text((*inputs, *(path for build in builds for path in build.inputs)), own.sources)
     packs = load_packs(own.rule_paths or (() if policy else discover_rule_file()), own.pack_names, policy)
     if builds:
@@ -182,9 +208,12 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
-    changed = None
-    if scope.is_change:
-        result, changed = _affected(inputs, packs, kernel_packs, options, scope.since)
+    if change is not None:
+        from layoutlint.lint import affected
+
+        names = affected.split_names(inputs)
+        names_others = change.with_paths(names.changed).has_others
+        result = affected.find(change, names, packs, kernel_packs, options)
         inputs, packs, kernel_packs = result.inputs, result.packs, result.kernel_packs
         options = replace(options, change=result.scope)
     if not builds:
@@ -193,7 +222,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
         from layoutlint.lint import matrix
 
         report = matrix.check(builds, packs, kernel_packs, options)
-    return Judged(report, options, inputs, packs, kernel_packs, changed)
+    return Judged(report, options, inputs, packs, kernel_packs, names_others=names_others)
 
 
 def _options(arguments: Arguments, policy: Policy | None, scope: Scope) -> Options:
@@ -247,26 +276,6 @@ def _refuse_without_text(inputs: Iterable[str], sources: tuple[str, ...]) -> Non
 
     if not any(tree.source_folders(path) for path in (*inputs, *sources)):
         raise click.UsageError("--comments needs C sources: as INPUT, or below --sources DIR")
-
-
-def _affected(
-    names: tuple[str, ...],
-    packs: tuple[Pack, ...],
-    kernel_packs: tuple[Pack, ...],
-    options: Options,
-    since: str | None,
-) -> tuple[Affected, Change]:
-    """Return what a change affects: the staged one, or all since a revision; and the change itself.
-
-    Raises UsageError and ReadError.
-    """
-    from layoutlint.intent import change
-    from layoutlint.lint import affected
-
-    own_names = affected.split_names(names)
-    changed = change.staged() if since is None else change.since(since)
-    result = affected.find(changed, own_names, packs, kernel_packs, options)
-    return result, changed.with_paths(own_names.changed)
 
 
 def _builds(path: str | None, inputs: tuple[str, ...], policy: Policy | None) -> tuple[Build, ...]:

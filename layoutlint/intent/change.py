@@ -89,7 +89,7 @@ class Change(Record, frozen=True):
 
     @property
     def has_others(self) -> bool:
-        """Whether the command line names files that git says are unchanged, as `--all-files` of pre-commit."""
+        """Whether the command line names files that are unchanged, as `--all-files` of pre-commit does."""
         return any(difference.named for difference in self.differences)
 
     @property
@@ -128,6 +128,11 @@ def since(revision: str) -> Change:
     parent = replace(base if forked is None else forked[0], name=revision)
     tracked = _absolute(base.top, git.tracked_paths(base.top))
     return Change(base.top, (Difference(parent, _absolute(base.top, git.staged_paths(parent))),), tracked)
+
+
+def is_under_pre_commit() -> bool:
+    """Return whether pre-commit runs this command: it has made the working tree like the index."""
+    return "PRE_COMMIT" in os.environ
 
 
 def _absolute(top: str, paths: Iterable[str]) -> frozenset[str]:

@@ -15,6 +15,7 @@ from layoutlint import files
 from layoutlint.errors import ReadError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.git import Blob, Commit
+from layoutlint.intent.git_index import Index
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 
@@ -70,15 +71,42 @@ class ExportedTree(Record, frozen=True):
 
 
 def export(
-    commit: Commit, folder: str, is_wanted: Callable[[str], bool], earlier: ExportedTree | None = None
+    commit: Commit,
+    folder: str,
+    is_wanted: Callable[[str], bool],
+    earlier: ExportedTree | None = None,
+    index: Index | None = None,
 ) -> ExportedTree:
     """Write the wanted files of a commit below an empty folder.
 
-    Files that an earlier export has too are linked. Raises UsageError for a tree with names that lead out of
+    Files that an earlier export has too are linked. With `index`, links lead to files of the working tree
+    that are as the commit has them. Raises UsageError for a tree with names that lead out of
     it, or with more than 300,000 wanted files or 2 GB, and if git fails; ReadError if the files cannot be
     written, as in a tree with a file and a folder of one name.
     """
     blobs = {path: blob for path, blob in commit.blobs().items() if is_wanted(path)}
+    return export_blobs(commit, blobs, folder, earlier, _unchanged(blobs, index))
+
+
+def _unchanged(blobs: dict[str, Blob], index: Index | None) -> frozenset[str]:
+    """Return the files of a commit that the working tree has, as far as the index knows them."""
+    if index is None:
+        return frozenset()
+    entries = index.entries
+    return index.same(path for path, blob in blobs.items() if path in entries and entries[path].blob == blob)
+
+
+def export_blobs(
+    commit: Commit,
+    blobs: dict[str, Blob],
+    folder: str,
+    earlier: ExportedTree | None = None,
+    unchanged: frozenset[str] = frozenset(),
+) -> ExportedTree:
+    """Write files below an empty folder, as `export` does; `commit` names them in messages.
+
+    For `unchanged` paths, links lead to the files of the working tree.
+    """
     _refuse_names(blobs, commit)
     if len(blobs) > _MOST_FILES:
         raise UsageError(
@@ -87,7 +115,13 @@ def export(
     plain = {path: blob for path, blob in blobs.items() if blob.is_plain}
     try:
         _make_folders(folder, blobs)
-        missing = [path for path, blob in plain.items() if not _link(path, blob, folder, earlier)]
+        for path in unchanged:
+            os.symlink(os.path.join(commit.top, path), os.path.join(folder, path))
+        missing = [
+            path
+            for path, blob in plain.items()
+            if path not in unchanged and not _link(path, blob, folder, earlier)
+        ]
         left_out = set(_write(commit, folder, missing, plain))
         left_out.update(_write_links(commit, folder, {p: b for p, b in blobs.items() if not b.is_plain}))
     except OSError as error:

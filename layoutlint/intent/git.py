@@ -24,6 +24,8 @@ _LARGEST: Final = 1 << 24
 """The most bytes of a file, or of a list of files."""
 _LARGEST_LIST: Final = 1 << 26
 """The most bytes of a list of all files of a repository; Linux v7.2 has 4 million."""
+_LARGEST_INDEX: Final = 1 << 28
+"""The most bytes of a list of all files with what the index knows of them."""
 _SECONDS_OF_STREAM: Final = 600
 _LIMITS: Final = program.Limits(seconds=60, output=_LARGEST, messages=4096)
 _HARDENING: Final = (
@@ -46,6 +48,8 @@ _INHERITED: Final = ("HOME", "XDG_CONFIG_HOME", "GIT_CEILING_DIRECTORIES")
 """The user's own configuration decides whose repositories are trusted (`safe.directory`)."""
 _INDEX: Final = "GIT_INDEX_FILE"
 _NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
+_NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
+"""What git says where there is no working tree; its messages are those of the C locale."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
 
@@ -75,15 +79,18 @@ class Commit(Record, frozen=True):
     id: str
     top: str
     """The real path of the top of the working tree."""
+    shown_at: str = ""
+    """The folder whose paths are those of the tree, if it is not the top."""
 
     def path_in_tree(self, path: str) -> str | None:
         """Return the path of a file below the top; None for a file outside of the working tree."""
         # Only the folder is resolved: a link in place of a file is that file.
         folder, name = os.path.split(os.path.normpath(os.path.abspath(path)))
         real = os.path.join(os.path.realpath(folder), name)
-        if real == self.top:
+        top = self.shown_at or self.top
+        if real == top:
             return ""
-        return real[len(self.top) + 1 :] if real.startswith(f"{self.top}{os.sep}") else None
+        return real[len(top) + 1 :] if real.startswith(f"{top}{os.sep}") else None
 
     def files(self, path: str) -> dict[str, str]:
         """Return the mode of each file at or below a path of the tree; raises UsageError."""
@@ -209,7 +216,17 @@ def top_folder(option: str) -> str:
     Raises UsageError, which names the option that needs it.
     """
     folder = os.getcwd()
-    top = os.path.realpath(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    try:
+        output = _run(folder, "rev-parse", "--show-toplevel")
+    except UsageError as error:
+        if not any(words in str(error) for words in _NO_CHECKOUT):
+            raise
+        raise UsageError(
+            f"{folder} is a bare repository, or inside one, without files of its own; run in a checkout "
+            "(`git worktree add ../checkout`)",
+            option,
+        ) from error
+    top = os.path.realpath(os.fsdecode(output).removesuffix("\n"))
     if top != _holder(folder):
         raise UsageError(
             f"the configuration of this repository puts its working tree into {top} "
@@ -282,6 +299,20 @@ def changed_paths(old: Commit, new: Commit) -> frozenset[str]:
 def tracked_paths(top: str) -> frozenset[str]:
     """Return the paths of all files in the index."""
     return _paths(top, "ls-files", "--cached", "-z", "--full-name")
+
+
+def index_listing(top: str) -> tuple[bytes, str]:
+    """Return the entries of the index with what it knows of their files, and where it is. Raises UsageError.
+    """
+    words = ("ls-files", "--cached", "--stage", "--debug", "-z", "--full-name")
+    listing = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_INDEX), with_index=True)
+    path = os.fsdecode(_run(top, "rev-parse", "--git-path", "index", with_index=True)).removesuffix("\n")
+    return listing, os.path.join(top, path)
+
+
+def untracked_paths(top: str) -> frozenset[str]:
+    """Return the paths of files that are not in the index, and of folders without any that is, with a `/`."""
+    return _paths(top, "ls-files", "--others", "--directory", "-z", "--full-name")
 
 
 def _paths(top: str, *words: str) -> frozenset[str]:

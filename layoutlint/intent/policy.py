@@ -15,7 +15,7 @@ from layoutlint.intent.annotations.syntax import parse as parse_annotation
 from layoutlint.intent.c_comments import Text
 from layoutlint.intent.toml import rule_file
 from layoutlint.judgement.rule import Pack
-from layoutlint.model.record import Record, field
+from layoutlint.model.record import Record, field, replace
 from layoutlint.readers.clang.text_search import definitions_in
 
 _RULES = "layoutlint.toml"
@@ -39,6 +39,10 @@ class Policy(Record):
     unused: list[str] = field(default_factory=list)
     """Rule files that exist only in the working tree."""
     _parsed: dict[str, list[_Base]] = field(default_factory=dict)
+
+    def in_folder(self, folder: str) -> Policy:
+        """Return the policy for a copy of the tree in another folder."""
+        return Policy(replace(self.commit, shown_at=folder), self.folders, self.used, self.unused)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
         """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from layoutlint import files
 from layoutlint.errors import UsageError
-from layoutlint.intent.change import Change, Difference
+from layoutlint.intent.change import Change, Difference, is_under_pre_commit
 from layoutlint.judgement.rule import VARIABLES, Pack, Rule, StructIntent
 from layoutlint.lint import definers
 from layoutlint.lint.definers import C_SUFFIXES, Definers
@@ -58,7 +58,7 @@ def split_names(names: Iterable[str]) -> Names:
     suffixes = (*C_SUFFIXES, ".toml")
     changed = tuple(name for name in names if name.endswith(suffixes) and not files.is_folder(name))
     whole = tuple(name for name in names if name not in changed)
-    return Names(tuple(map(_absolute, changed)), whole, bool(changed) or "PRE_COMMIT" in os.environ)
+    return Names(tuple(map(_absolute, changed)), whole, bool(changed) or is_under_pre_commit())
 
 
 def find(

@@ -7,16 +7,17 @@ import tempfile
 from collections.abc import Iterable
 from functools import partial
 
-from layoutlint import files
-from layoutlint.comparison.acceptance import Entry, can_be_accepted
+from layoutlint import accesses, files
+from layoutlint.comparison.acceptance import can_be_accepted
 from layoutlint.comparison.standings import finding_key
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.intent import exported_tree
+from layoutlint.intent import exported_tree, git_index
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
-from layoutlint.lint import baseline, run
+from layoutlint.lint import base_memory, baseline, run
+from layoutlint.lint.base_memory import BaseFindings
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
 from layoutlint.model.reading import Unread, no_progress
@@ -38,20 +39,11 @@ class BaseRun(Record, frozen=True):
     options: Options
 
 
-class BaseFindings(Record, frozen=True):
-    """What was there in a base revision."""
-
-    entries: tuple[Entry, ...] = ()
-    """Its findings, as a baseline accepts them."""
-    unread: tuple[Unread, ...] = ()
-    """What could not be read there, so that findings may seem new."""
-
-
 def compare(report: Report, parents: Iterable[Commit], base: BaseRun, command: str) -> Report:
     """Return a report in which the findings that one of the parents of a change has too are known.
 
-    `command` lists these. The parents are read only if a finding can be known. Raises ReadError and UsageError
-    as `find_in_base`.
+    `command` lists these. The parents are read only if a finding can be known. Raises ReadError and
+    UsageError as `find_in_base`.
     """
     parents = tuple(parents)
     label = " and ".join(parent.name for parent in parents)
@@ -96,24 +88,34 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
     packs, kernel_packs = (
         tuple(_without_rules(pack, changed) for pack in packs) for packs in (base.packs, base.kernel_packs)
     )
-    place = commit.path_in_tree(os.curdir) or os.curdir
+    read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
+    options = replace(base.options, read=read, change=replace(change, required=()))
+    own = BaseRun(tuple(inside), packs, kernel_packs, options)
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
-        wanted = exported_tree.wanted_files(commit, place, packs + kernel_packs)
-        exported_tree.export(commit, root, wanted)
-        folder = os.path.join(root, place)
-        if not files.is_folder(folder):
-            return BaseFindings()
-        read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
-        options = replace(base.options, read=read, change=replace(change, required=()))
-        own = BaseRun(tuple(inside), packs, kernel_packs, options)
-        try:
-            return run_in_child(partial(_judge, folder=folder, label=commit.name), own)
-        except Lost as lost:
-            raise ReadError(commit.name, f"the process that read it {lost.how}") from lost
+        find = partial(_read_base, commit, own, root)
+        if not base.options.read.cache:
+            return find()
+        return base_memory.recall_or_find((commit.id, commit.name, own), root, find)
+
+
+def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
+    """Return the findings in a commit, whose files are written below `root`. Raises ReadError, UsageError."""
+    place = commit.path_in_tree(os.curdir) or os.curdir
+    wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
+    exported_tree.export(commit, root, wanted, index=git_index.read(commit.top))
+    folder = os.path.join(root, place)
+    if not files.is_folder(folder):
+        return BaseFindings()
+    policy = base.options.policy and base.options.policy.in_folder(files.real_path(root))
+    base = replace(base, options=replace(base.options, policy=policy))
+    try:
+        return run_in_child(partial(_judge, folder=folder, label=commit.name), base)
+    except Lost as lost:
+        raise ReadError(commit.name, f"the process that read it {lost.how}") from lost
 
 
 def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
-    os.chdir(folder)
+    accesses.enter_folder(folder)
     paths = tuple(path for path in base.inputs if files.exists(path))
     if not paths:
         return BaseFindings()

@@ -1,0 +1,59 @@
+"""What was found in a base revision, kept for later runs: a commit does not change (docs/cache.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from time import strftime
+from typing import Any
+
+import msgspec
+
+from layoutlint import accesses, files
+from layoutlint.comparison.acceptance import Entry
+from layoutlint.model.reading import Unread
+from layoutlint.model.record import Record
+from layoutlint.readers.cache import keys
+from layoutlint.readers.cache.memory import Memory
+
+
+class BaseFindings(Record, frozen=True):
+    """What was there in a base revision."""
+
+    entries: tuple[Entry, ...] = ()
+    """Its findings, as a baseline accepts them."""
+    unread: tuple[Unread, ...] = ()
+    """What could not be read there, so that findings may seem new."""
+
+
+def recall_or_find(parts: tuple[object, ...], root: str, find: Callable[[], BaseFindings]) -> BaseFindings:
+    """Return what `find` returns, or what it returned in an earlier run if that would be the same.
+
+    `parts` say what is judged: the commit, the inputs, rules and options. What `find` reads below the
+    temporary folder `root` comes from the commit, and is no other question.
+    """
+    try:
+        memory = Memory(keys.key_of("base", parts, strftime("%Y-%m-%d")))
+    except (keys.Unknown, OSError):
+        return find()
+    kept = memory.recall()
+    if kept is not None:
+        try:
+            return msgspec.json.decode(kept, type=BaseFindings, dec_hook=_decoded)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass
+    with accesses.recording() as log:
+        found = find()
+    log.leave_out(files.real_path(root))
+    try:
+        memory.keep(log, msgspec.json.encode(found, enc_hook=str))
+    except ValueError:  # names that are no UTF-8
+        return found
+    return found
+
+
+def _decoded(kind: type, value: Any) -> Any:
+    """Return a fraction from its text; raises ValueError for another one."""
+    if kind is not Fraction or not isinstance(value, str):
+        raise ValueError(f"no {kind.__name__}")
+    return Fraction(value)
