@@ -1,4 +1,4 @@
-"""`layoutlint init`: write a first rule file, a hook and a CI job, or the header for annotations."""
+"""`layoutlint init`: write a first rule file, a hook and CI jobs, or the header for annotations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @click.argument("folder", metavar="[FOLDER]", default=".", required=False)
 def init(header: bool, dry_run: bool, folder: str) -> None:
-    """Write a first layoutlint.toml, a pre-commit hook and a CI job into FOLDER (default: the current one).
+    """Write a first layoutlint.toml, a pre-commit hook and CI jobs into FOLDER (default: the current one).
 
     The rules are guesses from the types of fields, all of them comments. Existing files are not changed.
     """
@@ -80,9 +80,9 @@ def _write_project(folder: str, dry_run: bool) -> None:
     terminal.say(f"{system.name}; read {first.read}; {quantity(len(first.rules), 'guessed rule')}")
     new_files = [init_files.rule_file(system, first)]
     if os.path.lexists(".git"):
-        new_files += [init_files.hook(".", flags), init_files.ci_job(".", system)]
+        new_files += [init_files.hook(".", flags), *init_files.ci_jobs(".", system)]
     else:
-        terminal.say("no .git here: no hook for pre-commit, and no CI job")
+        terminal.say("no .git here: no hook for pre-commit, and no CI jobs")
     for file in new_files:
         _write(file, dry_run)
     terminal.say(*_next_steps(system, first, flags))

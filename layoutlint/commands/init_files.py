@@ -1,4 +1,4 @@
-"""The files that `init` writes: rules, the hook for pre-commit, and a CI job."""
+"""The files that `init` writes: rules, the hook for pre-commit, and CI jobs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from layoutlint.readers.clang.build_system import BuildSystem
 RULES = "layoutlint.toml"
 HOOK = ".pre-commit-config.yaml"
 GITHUB = ".github/workflows/layoutlint.yml"
+GITHUB_COMMENT = ".github/workflows/layoutlint-comment.yml"
 GITLAB = ".gitlab-ci.yml"
 _JOBS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "jobs")
 _MOST_BYTES = 1 << 20
@@ -84,31 +85,35 @@ def hook(folder: str, flags: tuple[str, ...]) -> NewFile:
     return NewFile(HOOK, text, has_it=_names_layoutlint(os.path.join(folder, HOOK)))
 
 
-def ci_job(folder: str, system: BuildSystem) -> NewFile:
-    """Return the job for GitHub; for a project with jobs for GitLab that one, which is only shown."""
+def ci_jobs(folder: str, system: BuildSystem) -> tuple[NewFile, ...]:
+    """Return the jobs for GitHub; for a project with jobs for GitLab those, which are only shown."""
     gitlab = os.path.join(folder, GITLAB)
     if os.path.lexists(gitlab):
-        text = _job("gitlab.yml", system, "    ", "- {command}\n")
-        return NewFile(GITLAB, text, _names_layoutlint(gitlab), is_shown=True)
+        text = _job("gitlab.yml", system, "    - {command}\n")
+        return (NewFile(GITLAB, text, _names_layoutlint(gitlab), is_shown=True),)
     workflows = os.path.join(folder, os.path.dirname(GITHUB))
     names = sorted(os.listdir(workflows)) if os.path.isdir(workflows) else []
-    has_it = any(_names_layoutlint(os.path.join(workflows, name)) for name in names)
-    step = "- name: Prepare the input  # install first what the build needs\n        run: {command}\n"
-    return NewFile(GITHUB, _job("github.yml", system, "      ", step), has_it)
+    if any(_names_layoutlint(os.path.join(workflows, name)) for name in names):
+        return (NewFile(GITHUB, "", has_it=True),)
+    step = "      - name: Prepare the input  # install first what the build needs\n        run: {command}\n"
+    comment = _job("github-comment.yml", system, "")
+    return NewFile(GITHUB, _job("github.yml", system, step)), NewFile(GITHUB_COMMENT, comment)
 
 
-def _job(name: str, system: BuildSystem, indent: str, step: str) -> str:
+def _job(name: str, system: BuildSystem, step: str) -> str:
     """Return the text of a job file with the project's input, and with a step that makes it."""
     with open(os.path.join(_JOBS, name), encoding="utf-8") as file:
         lines = file.readlines()
-    made = f"{indent}{step.format(command=system.prepare)}" if system.prepare else ""
+    made = step.format(command=system.prepare) if system.prepare else ""
     result = []
     for line in lines:
-        if line.lstrip().startswith(("- name: Judge the structs", "# ring.h:")):
+        start = line.lstrip()
+        if start.startswith(("- name: Judge the structs", "# ring.h:")):
             result.append(made)
-            line = line.replace("  # ring.h: your headers, compile_commands.json or built objects", "")
-            line = "" if line.lstrip().startswith("# ring.h:") else line
-        result.append(line.replace("check ring.h", f"check {system.input}"))
+        if start.startswith("inputs: ring.h"):
+            line = f"{line[: line.index('ring.h')]}{system.input}\n"
+        if not start.startswith("# ring.h:"):
+            result.append(line.replace("check ring.h", f"check {system.input}"))
     return "".join(result)
 
 

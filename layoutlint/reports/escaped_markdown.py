@@ -1,7 +1,8 @@
-"""Text for Markdown that a change cannot misuse: it mentions nobody, refers to nothing, and has no links or HTML.
+"""Text for Markdown that a change cannot misuse: it mentions nobody, and has no links, references or HTML.
 
-GitHub and GitLab search the rendered text for mentions and references, where a character and its entity are the
-same (github/markup issue 1168; dependabot-core pull request 3157): a zero-width space keeps a sign from what follows.
+GitHub and GitLab search the rendered text for mentions and references, where a character and its entity are
+the same (github/markup issue 1168, dependabot-core pull request 3157). So a zero-width space keeps a sign
+from what follows.
 """
 
 from __future__ import annotations

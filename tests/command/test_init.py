@@ -43,7 +43,7 @@ PROJECTS: dict[str, tuple[dict[str, str | None], str, str, int]] = {
     "no C": ({"notes": "\n"}, "C files", ".", 0),
     "nothing shared": ({"a.h": "struct a { int i; };\n"}, "C files", ".", 0),
 }  # fmt: skip
-FILES = ("layoutlint.toml", ".pre-commit-config.yaml", ".github/workflows/layoutlint.yml")
+FILES = ("layoutlint.toml", ".pre-commit-config.yaml", ".github/workflows/layoutlint.yml", ".github/workflows/layoutlint-comment.yml")
 
 
 @pytest.fixture
@@ -106,13 +106,13 @@ def test_the_hook_and_the_job_are_valid(project):
     assert [each["id"] for each in hook["hooks"]] == ["layoutlint", "layoutlint-rules"]
     assert hook["hooks"][0]["args"] == ["--flags", "-Iinclude"]
     steps = yaml.safe_load((project / FILES[2]).read_text())["jobs"]["layoutlint"]["steps"]
-    commands = [step["run"] for step in steps if "run" in step]
-    assert commands[2] == "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
-    assert commands[3].startswith("layoutlint check build/compile_commands.json --policy-from")
+    assert [step["run"] for step in steps if "run" in step] == ["cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    assert steps[-1]["with"] == {"inputs": "build/compile_commands.json"}
+    assert (project / FILES[3]).read_text() == (ROOT / "docs/ci/github-comment.yml").read_text()
 
 
 def test_jobs_that_ship_are_those_of_the_documents():
-    for name in ("github.yml", "gitlab.yml"):
+    for name in ("github.yml", "github-comment.yml", "gitlab.yml"):
         assert (ROOT / "layoutlint/jobs" / name).read_text() == (ROOT / "docs/ci" / name).read_text()
 
 
@@ -121,7 +121,7 @@ def test_nothing_that_exists_is_changed(project):
     write(project, before)
     said = init(project)
     assert files(project) == before
-    assert said.count("exists and is not changed; this could be added:") == 3
+    assert said.count("exists and is not changed; this could be added:") == 4
     assert "    - id: layoutlint" in said
 
 
@@ -136,7 +136,8 @@ def test_gitlab_gets_its_job_printed(project):
     write(project, {**CODE, ".gitlab-ci.yml": "test: {}\n"})
     said = init(project)
     job = yaml.safe_load("\n".join(line[4:] for line in said.split("could be added:\n")[1].split("\nnext:")[0].split("\n")))
-    assert job["layoutlint"]["script"][2].startswith("layoutlint check . --policy-from")
+    assert job["layoutlint"]["script"][3].startswith("layoutlint check . --policy-from")
+    assert "layoutlint-note" in job
     assert (project / ".gitlab-ci.yml").read_text() == "test: {}\n"
     assert not (project / ".github").exists()
 
@@ -145,7 +146,7 @@ def test_dry_run(project):
     write(project, CODE)
     said = init(project, "--dry-run")
     assert files(project) == CODE
-    assert [f"would write {name}:" in said for name in FILES] == [True] * 3
+    assert [f"would write {name}:" in said for name in FILES] == [True] * 4
     assert init(project, "--dry-run", "--header") == "would write ./layoutlint.h\n"
 
 

@@ -32,6 +32,11 @@ def mistakes(text: str) -> list[str]:
     return [f"{error.json_path}: {error.message[:500]}" for error in validator(found[1]).iter_errors(document)]
 
 
+def snapshot_mistakes(text: str) -> list[str]:
+    """What a snapshot breaks in its schema."""
+    return [f"{error.json_path}: {error.message[:500]}" for error in validator("snapshot").iter_errors(json.loads(text))]
+
+
 def read(name: str) -> Any:
     """Return one schema as its file has it."""
     return json.loads(Path(schema.path(name)).read_text(encoding="utf-8"))

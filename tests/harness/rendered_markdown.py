@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 _OWN_TAGS = {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "ul", "li", "details", "summary", "blockquote", "br"}
-_REFERENCE = re.compile(r"(?<!\w)[@#!~%$&^][\w\"'{]|://|www\.|\w@\w")
-"""Mentions, references and links as they are searched in rendered text (html-pipeline, Banzai)."""
+_SIGNS = "@#!~%$&^"
+"""What begins a mention or a reference in rendered text: `@` and `#` on GitHub (html-pipeline), all on GitLab (Banzai)."""
 
 
 class _Page(HTMLParser):
@@ -36,12 +36,13 @@ class _Page(HTMLParser):
         self.comments.append(data)
 
 
-def misuse(markdown: str) -> list[str]:
+def misuse(markdown: str, signs: str = _SIGNS) -> list[str]:
     """Return tags, links, mentions and references that are not layoutlint's; skip the test without the parser."""
+    reference = re.compile(rf"(?<!\w)[{signs}][\w\"'{{]|://|www\.|\w@\w")
     cmarkgfm = pytest.importorskip("cmarkgfm", reason="cmarkgfm, GitHub's parser, is not installed")
     unsafe = cmarkgfm.cmark.Options.CMARK_OPT_UNSAFE  # GitHub filters the HTML later; here it must not come so far
     page = _Page()
     page.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, options=unsafe))
     page.close()
     found = [*page.foreign, *(text for text in page.comments if text != " layoutlint diff ")]
-    return found + [match[0] for text in page.outside for match in _REFERENCE.finditer(text)]
+    return found + [match[0] for text in page.outside for match in reference.finditer(text)]

@@ -67,7 +67,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_comment_on_hostile_names(objects):
     done = run("diff", "old.o", "new.o", "--format", "markdown", cwd=objects)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "octocat" in done.stdout and "evil.example" in done.stdout
+    assert "octocat" in done.stdout
+    assert "evil.example" in done.stdout
     assert misuse(done.stdout) == []
 
 

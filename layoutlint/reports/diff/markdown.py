@@ -105,6 +105,6 @@ def _not_compared(comparison: Comparison) -> Iterator[str]:
 
 
 def _details(summary: str, rows: Iterable[str]) -> str:
-    """Return a block that a click opens. Its first line is HTML to Markdown, so it has no code in backquotes."""
+    """Return a block that a click opens. Its first line is HTML: it has no code in backquotes."""
     listed = "".join(_fitting((f"- {row}\n" for row in rows), _MOST_IN_BLOCK))
     return f"<details><summary>{plain(summary)}</summary>\n\n{listed}\n</details>\n\n"
