@@ -144,6 +144,7 @@ def _compare(
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint import sides
+    from layoutlint.model.record import replace
 
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
@@ -156,7 +157,13 @@ def _compare(
             from layoutlint.lint.variable_query import variable_query
 
             query = variable_query(packs + kernel_packs, own.variable, placement.line_size)
-        return comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
+        compared = comparison.compare(before, after, own.fail_on, reading.allow_unknown, query)
+        if not compared.layouts.changes:
+            return compared
+        from layoutlint.lint.changed_allocators import find_allocators
+
+        allocators = find_allocators(compared, read[1], packs, kernel_packs, options)
+        return replace(compared, allocators=allocators)
 
 
 @contextmanager

@@ -51,6 +51,13 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
     callback=_offsets,
     help="Print the field at this byte (52 or 0x34), and which fields share its line.",
 )
+@click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Take the `placement` of structs from rule files too.",
+)
 @click.option("--expand", is_flag=True, help="Print the members of embedded structs too.")
 @randomising_options
 @placement_options
@@ -64,6 +71,7 @@ def show(
     everything: bool,
     format_: str,
     offsets: tuple[int, ...],
+    rule_paths: tuple[str, ...],
     expand: bool,
     randomising: RandomisingOptions,
     placement: PlacementOptions,
@@ -84,9 +92,25 @@ def show(
     how = randomisation(randomising, (input,))
     listing = list_structs(input, names, read_options(flags, reading, texts=texts), how)
     options = show_options(placement, reading, expand, listing.is_kernel)
+    if not everything:
+        options = _with_storages(options, input, listing, rule_paths)
     if offsets:
         _print_at(listing, offsets, options, reading.allow_unknown)
     print_listing(reports.SHOW_FORMATS[format_](listing.structs, options), listing, reading.allow_unknown)
+
+
+def _with_storages(
+    options: ShowOptions, path: str, listing: StructListing, rule_paths: tuple[str, ...]
+) -> ShowOptions:
+    """Add where objects come from: rule files and, for a kernel, the shipped packs state it."""
+    from layoutlint.commands.packs import load_packs
+    from layoutlint.intent.toml import rule_file
+    from layoutlint.listing.allocators import list_allocators
+    from layoutlint.model.record import replace
+
+    packs = load_packs(rule_paths, ()) if rule_paths else ()
+    kernel_packs = rule_file.kernel_packs_beside(packs) if listing.is_kernel else ()
+    return replace(options, storages=list_allocators(path, listing, (*packs, *kernel_packs)))
 
 
 def _print_at(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.comparison.allocations import Allocators
 from layoutlint.comparison.layouts import (
     LayoutChange,
     LayoutComparison,
@@ -40,6 +41,8 @@ class Side(Record, frozen=True):
     """The variables of its files, if they are compared."""
     unread_tables: tuple[Unread, ...] = ()
     """The files whose variables could not be read."""
+    flags_from: tuple[str, ...] = ()
+    """The compilation databases that a revision was read with."""
 
     @property
     def is_read(self) -> bool:
@@ -63,6 +66,8 @@ class Side(Record, frozen=True):
         for reading in self.report.readings:
             if reading.reader == "symbols":
                 yield f"{self.label}: structs not compared: it has no debug information"
+        for database in self.flags_from:
+            yield f"{self.label}: flags from {database}"
         judged = {part.reason for part in self.report.coverage.not_covered if part.rules}
         for reading in self.report.readings:
             for omission in reading.omissions:
@@ -86,6 +91,8 @@ class Comparison(Record, frozen=True):
     allows_unknown: bool = False
     variables: VariableComparison | None = None
     """How the variables compare; None if they were not asked for."""
+    allocators: Allocators = Allocators()
+    """Where objects come from."""
 
     @property
     def exit_status(self) -> int:

@@ -26,6 +26,8 @@ class StructListing(Record, frozen=True):
     notes: tuple[str, ...]
     is_kernel: bool = False
     """Whether an input is a Linux kernel, whose objects can come from kmalloc."""
+    inputs: tuple[Reading, ...] = ()
+    """What was read, without structs."""
 
 
 def list_structs(
@@ -70,7 +72,8 @@ def list_structs(
     notes = tuple(dict.fromkeys(note for reading in readings for note in reading.notes))
     notes = notes if structs or names else (*notes, f"{path} defines no structs or unions")
     is_kernel = any(reading.is_kernel for reading in readings)
-    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes, is_kernel)
+    inputs_read = tuple(replace(reading, structs=()) for reading in readings)
+    return StructListing(tuple(structs), (*troubles, *map(str, unread)), notes, is_kernel, inputs_read)
 
 
 def _randomise(

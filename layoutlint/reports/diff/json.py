@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from layoutlint import escapes
+from layoutlint.comparison.allocations import Allocators, RoomChange, room_changes
 from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
@@ -60,14 +61,17 @@ def _structs(comparison: Comparison, rules: dict[str, list[RuleChange]]) -> Iter
     """Yield the structs whose layout changed, and those with pairs of fields that share other lines."""
     changed = {change.name for change in comparison.layouts.changes}
     for change in comparison.layouts.changes:
-        yield _struct(change, rules.get(change.name, []))
+        yield _struct(change, rules.get(change.name, []), comparison.allocators)
     for name in sorted(rules.keys() - changed):
         if any(each.pairs for each in rules[name]):
             struct = rules[name][0].finding.struct
-            yield _struct(LayoutChange(Presence.BOTH, struct, struct), rules[name], name)
+            same = LayoutChange(Presence.BOTH, struct, struct)
+            yield _struct(same, rules[name], comparison.allocators, name)
 
 
-def _struct(change: LayoutChange, rules: list[RuleChange], name: str = "") -> dict[str, Any]:
+def _struct(
+    change: LayoutChange, rules: list[RuleChange], allocators: Allocators, name: str = ""
+) -> dict[str, Any]:
     return {
         "name": name or change.name,
         "aggregate": change.struct.aggregate,
@@ -84,6 +88,26 @@ def _struct(change: LayoutChange, rules: list[RuleChange], name: str = "") -> di
         "root": change.root or None,
         "pairs": [_pair(pair, each) for each in rules for pair in each.pairs],
         "containers": list(change.containers),
+        "allocations": [_allocation(room) for room in room_changes(change, allocators)],
+    }
+
+
+def _allocation(room: RoomChange) -> dict[str, Any]:
+    return {
+        "allocator": room.new.word,
+        "is_assumed": room.is_assumed,
+        "class": [room.old.block, room.new.block],
+        "slack": [room.old.slack, room.new.slack],
+        "slabs": [
+            {
+                "cpus": [slab.fewest_cpus, slab.most_cpus],
+                "order": [slab.old.order, slab.new.order],
+                "objects": [slab.old.objects, slab.new.objects],
+                "stride": [slab.old.stride, slab.new.stride],
+                "room": slab.room,
+            }
+            for slab in room.slabs
+        ],
     }
 
 

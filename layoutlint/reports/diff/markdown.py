@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.comparison.allocations import Allocators
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
@@ -77,17 +78,18 @@ def _structs(comparison: Comparison) -> Iterator[str]:
     edited = [change for change in comparison.layouts.changes if not change.root]
     for change in edited:
         if change.presence in (Presence.BOTH, Presence.RENAMED):
-            yield _details(phrases.heading(change), map(text, _rows(change)))
+            yield _details(phrases.heading(change), map(text, _rows(change, comparison.allocators)))
     for change in edited:
         if change.presence in (Presence.ADDED, Presence.REMOVED):
             yield f"- {text(phrases.heading(change))}\n"
 
 
-def _rows(change: LayoutChange) -> Iterator[str]:
+def _rows(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
     line_size = change.struct.target.line_size
     yield from (phrases.edit(edit) for edit in change.edits.edits)
     yield from (phrases.move(move, line_size) for move in phrases.line_moves(change))
-    yield from filter(None, (phrases.allocation(change), phrases.containers(change.containers)))
+    yield from phrases.allocations(change, allocators)
+    yield from filter(None, (phrases.containers(change.containers),))
 
 
 def _variables(table: TableComparison) -> Iterator[str]:

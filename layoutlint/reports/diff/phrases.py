@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from layoutlint.comparison.allocations import Allocators, SlabChange, room_changes
 from layoutlint.comparison.comparison import Comparison, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, EditKind, Move
 from layoutlint.comparison.layouts import LayoutChange, Presence
 from layoutlint.comparison.standings import Status
 from layoutlint.comparison.verdicts import PairChange, RuleChange
 from layoutlint.errors import EXIT_FINDINGS, EXIT_UNKNOWN
-from layoutlint.geometry.allocators import LARGEST_CLASS, class_name, kmalloc_class
+from layoutlint.geometry.allocators import class_name
 from layoutlint.geometry.layout import Layout, Place
-from layoutlint.geometry.placement import allocation_request
 from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.structs import Struct
 from layoutlint.phrases import first_few, quantity
+from layoutlint.reports.allocation_phrases import cpus, slab_size
 from layoutlint.reports.finding_phrases import share
 
 _FAILURES = {
@@ -96,18 +97,26 @@ def _bytes(bits: int) -> str:
     return f"{bits} bits" if bits % 8 else str(bits // 8)
 
 
-def allocation(change: LayoutChange) -> str:
-    """Return the kmalloc class before and now, with the bytes left; empty if the size is the same."""
-    if change.old is None or change.new is None or change.old.bit_size == change.new.bit_size:
-        return ""
-    layouts = Layout(change.old), Layout(change.new)
-    if any(layout.open_end is not None or not 0 < layout.size <= LARGEST_CLASS for layout in layouts):
-        return ""
-    requests = [allocation_request(layout) for layout in layouts]
-    blocks = [kmalloc_class(request.size, request.smallest_class) for request in requests]
-    classes = [class_name(block) for block in blocks]
-    moved = classes[0] if classes[0] == classes[1] else f"{classes[0]} -> {classes[1]}"
-    return f"if allocated by kmalloc: {moved}, {quantity(blocks[1] - layouts[1].size, 'byte')} left"
+def allocations(change: LayoutChange, allocators: Allocators) -> Iterator[str]:
+    """Yield what objects take of kmalloc or a slab cache, before and now; nothing if the size is the same."""
+    for room in room_changes(change, allocators):
+        if room.new.word == "kmalloc" and room.old.block is not None and room.new.block is not None:
+            classes = [class_name(block) for block in (room.old.block, room.new.block)]
+            moved = classes[0] if classes[0] == classes[1] else f"{classes[0]} -> {classes[1]}"
+            condition = "if " if room.is_assumed else ""
+            yield f"{condition}allocated by kmalloc: {moved}, {quantity(room.new.slack or 0, 'byte')} left"
+        elif room.slabs:
+            yield f"in slabs: {'; '.join(map(_slab_change, room.slabs))}"
+
+
+def _slab_change(slab: SlabChange) -> str:
+    """Return the objects and pages of a slab: `with up to 31 CPUs 25 -> 24 objects per 4 KiB`."""
+    old, new = slab.old, slab.new
+    objects = f"{old.objects} -> {new.objects}" if old.objects != new.objects else str(new.objects)
+    order = f", order {old.order} -> {new.order}" if old.order != new.order else ""
+    room = "" if slab.room is None else f", {quantity(slab.room, 'byte')} left"
+    where = f"{cpus(slab.fewest_cpus, slab.most_cpus)} {objects} objects per {slab_size(new)}"
+    return f"{where}{order}{room}"
 
 
 def edit(edit: Edit) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutlint.comparison.allocations import Allocators
 from layoutlint.comparison.comparison import Comparison
 from layoutlint.comparison.layouts import LayoutChange, NotCompared, Presence
 from layoutlint.comparison.standings import Status
@@ -84,7 +85,7 @@ def _layouts(comparison: Comparison, width: int, verbose: bool) -> Iterator[Line
     if verbose or len(shown) <= _MOST_IN_FULL:
         in_full = shown
     for change in in_full:
-        yield from _struct(change, width, verbose)
+        yield from _struct(change, comparison.allocators, width, verbose)
         yield line()
     others = [change for change in edited if change not in in_full]
     names = {change.name for change in in_full}
@@ -106,7 +107,7 @@ def _list(headings: list[str], width: int, verbose: bool) -> Iterator[Line]:
         yield line()
 
 
-def _struct(change: LayoutChange, width: int, verbose: bool) -> Iterator[Line]:
+def _struct(change: LayoutChange, allocators: Allocators, width: int, verbose: bool) -> Iterator[Line]:
     yield from paragraph("", phrases.heading(change), width, "bold")
     if change.struct.source is not None:
         yield line("  --> ", (str(change.struct.source), "cyan"))
@@ -120,7 +121,7 @@ def _struct(change: LayoutChange, width: int, verbose: bool) -> Iterator[Line]:
         yield from paragraph("    ", phrases.move(move, change.struct.target.line_size), width)
     if len(shown) < len(moves):
         yield line(f"    and {len(moves) - len(shown)} more (-v shows all)")
-    for text in (phrases.allocation(change), phrases.containers(change.containers)):
+    for text in (*phrases.allocations(change, allocators), phrases.containers(change.containers)):
         if text:
             yield from paragraph("  ", text, width)
 

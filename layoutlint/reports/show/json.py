@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from layoutlint import escapes
+from layoutlint.geometry.allocation_room import allocation_room
 from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.ctype import UNKNOWN
 from layoutlint.model.randomised import Randomisation
@@ -26,7 +27,7 @@ _KEYS = (
 _HEAD = ", ".join(f'"{key}": %s' for key in _KEYS)
 _NO_FIGURES = ("null", "null", "[]", "null", "null", "null", "null")
 """Size, alignments, padding and room of a struct whose layout is unreliable."""
-_STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s}'
+_STRUCT = "{" + _HEAD + ',\n     "fields": %s,\n     "holes": %s,\n     "allocations": %s}'
 
 # One encoder: `json.dumps` with an option builds one for every call.
 _text = json.JSONEncoder(ensure_ascii=False).encode
@@ -44,20 +45,20 @@ def render(structs: tuple[Struct, ...], options: ShowOptions) -> Iterator[str]:
     names = escapes.json_text(_text(list(files)))
     yield f'{{\n  "schema": "layoutlint/show/1",\n  "files": {names},\n  "structs": ['
     for first in range(0, len(structs), _PIECE):
-        piece = rows(structs[first : first + _PIECE], files, options.expand)
+        piece = rows(structs[first : first + _PIECE], files, options)
         yield (",\n    " if first else "\n    ") + escapes.json_text(piece)
     yield ("\n  " if structs else "") + "]\n}\n"
 
 
-def rows(structs: Sequence[Struct], files: Mapping[str, int], expand: bool) -> str:
+def rows(structs: Sequence[Struct], files: Mapping[str, int], options: ShowOptions) -> str:
     """Return the text of some structs, separated by commas; `files` has the numbers of their files."""
-    return ",\n    ".join([_struct(struct, files, expand) for struct in structs])
+    return ",\n    ".join([_struct(struct, files, options) for struct in structs])
 
 
-def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
+def _struct(struct: Struct, files: Mapping[str, int], options: ShowOptions) -> str:
     """Return one struct as JSON; unknown values of an incomplete or unreliable one are null."""
     source, layout = struct.source, None if struct.bit_size is None else Layout(struct)
-    places = () if layout is None else layout.walk_fields() if expand else layout.places
+    places = () if layout is None else layout.walk_fields() if options.expand else layout.places
     if struct.problem is not None:
         layout = None
     return _STRUCT % (
@@ -72,7 +73,26 @@ def _struct(struct: Struct, files: Mapping[str, int], expand: bool) -> str:
         "null" if struct.randomised is None else _randomisation(struct.randomised),
         _lines(map(_field if struct.problem is None else _unplaced_field, places)),
         _lines(map(_hole, layout.holes if layout else ())),
+        _text(list(_allocations(layout, options))) if layout and options.storages else "[]",
     )
+
+
+def _allocations(layout: Layout, options: ShowOptions) -> Iterator[dict[str, object]]:
+    """Yield what an object takes of each allocator that it comes from."""
+    for storage in options.storages.get(layout.struct.name, ()):
+        room = allocation_room(layout, storage, options.min_align)
+        if room is not None:
+            slabs = [
+                {
+                    "cpus": [row.fewest_cpus, row.most_cpus],
+                    "order": row.slab.order,
+                    "objects": row.slab.objects,
+                    "stride": row.slab.stride,
+                    "room": row.room,
+                }
+                for row in room.slabs
+            ]
+            yield {"allocator": room.word, "class": room.block, "slack": room.slack, "slabs": slabs}
 
 
 def _randomisation(how: Randomisation) -> str:

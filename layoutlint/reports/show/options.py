@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from layoutlint.model.record import Record
+from layoutlint.model.storage import Storage
 
 if TYPE_CHECKING:  # the command line needs the names of the formats, and no struct, for `--help`
     from layoutlint.model.structs import Struct
@@ -22,6 +23,8 @@ class ShowOptions(Record, frozen=True):
     width: int = 100
     is_kernel: bool = False
     """Whether objects can come from Linux's kmalloc."""
+    storages: Mapping[str, tuple[Storage, ...]] = {}
+    """Where rule files and calls say that objects come from, by the names of structs."""
 
 
 ShowFormat: TypeAlias = "Callable[[tuple[Struct, ...], ShowOptions], Iterator[str]]"

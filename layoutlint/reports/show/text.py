@@ -10,7 +10,7 @@ from layoutlint.geometry.layout import Hole, Layout, Place
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
 from layoutlint.phrases import quantity
-from layoutlint.reports import styled
+from layoutlint.reports import allocation_phrases, styled
 from layoutlint.reports.layout_phrases import found_in, order
 from layoutlint.reports.show.options import ShowOptions
 from layoutlint.reports.styled import Line, line, paragraph
@@ -43,6 +43,10 @@ def _struct(struct: Struct, options: ShowOptions) -> Iterator[Line]:
     yield line(f"  {_size(layout, placements.line_size)}")
     if layout.open_end is None and layout.size:
         yield from paragraph("  ", _room(layout, placements.line_size, options), options.width)
+        for sentence in allocation_phrases.rooms(
+            layout, options.storages.get(struct.name, ()), options.min_align
+        ):
+            yield from paragraph("  ", sentence, options.width)
     yield from paragraph("  ", _starts(placements), options.width)
     if len(layout.alignments) > 1:
         yield from paragraph("  ", _alignments(layout), options.width)
@@ -65,7 +69,8 @@ def _size(layout: Layout, line_size: int) -> str:
 def _room(layout: Layout, line_size: int, options: ShowOptions) -> str:
     """Return how many bytes a struct can grow before it takes another line, or a larger block of kmalloc."""
     words = f"{quantity(-layout.size % line_size, 'byte')} free on its last line"
-    if not options.is_kernel or layout.size > LARGEST_CLASS:
+    is_stated = layout.struct.name in options.storages
+    if is_stated or not options.is_kernel or layout.size > LARGEST_CLASS:
         return words
     request = placement.allocation_request(layout, options.min_align)
     block = kmalloc_class(request.size, request.smallest_class)
