@@ -99,7 +99,7 @@ def _search(
     import tempfile
 
     from layoutlint.commands import diff_sides
-    from layoutlint.intent import exported_tree, git
+    from layoutlint.intent import exported_tree, git, tree_copies
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint.history_search import RuleHistory
@@ -119,7 +119,11 @@ def _search(
     )
     wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
     with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
-        return RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root).search(good, bad)
+        generated = os.path.join(root, "generated")
+        os.mkdir(generated)
+        around = None if wanted.is_kernel else tree_copies.beside(bad, generated, wanted)
+        history = RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root, around)
+        return history.search(good, bad)
 
 
 def _refuse_unknown(rule: str, packs: tuple[Pack, ...]) -> None:

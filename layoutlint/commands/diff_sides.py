@@ -26,7 +26,7 @@ def sides_of_revisions(
     text: str, path: str | None, packs: tuple[Pack, ...]
 ) -> Iterator[tuple[SideInput, SideInput]]:
     """Write the files of two revisions to temporary folders, removed afterwards. Raises UsageError."""
-    from layoutlint.intent import exported_tree, git
+    from layoutlint.intent import exported_tree, git, tree_copies
     from layoutlint.intent.exported_tree import ExportedTree
     from layoutlint.lint.sides import SideInput
 
@@ -39,13 +39,28 @@ def sides_of_revisions(
             folder = os.path.join(root, str(number))
             os.mkdir(folder)
             trees.append(exported_tree.export(commit, folder, wanted, trees[0] if trees else None))
+        generated = os.path.join(root, "generated")
+        os.mkdir(generated)
+        around = None if wanted.is_kernel else tree_copies.beside(new, generated, wanted)
+        database = () if any(tree.has(inside) for tree in trees) else _database(new, inside)
         sides = [
-            SideInput(commit.name, (inside,) if tree.has(inside) else (), tree.folder)
+            SideInput(
+                commit.name,
+                (inside,) if tree.has(inside) else database,
+                tree.folder,
+                None if around is None else around.copy(tree.folder, tree.files),
+            )
             for commit, tree in zip((old, new), trees, strict=True)
         ]
         if not any(side.paths for side in sides):
             raise click.UsageError(f"{path!r} is neither in {old.name} nor in {new.name}")
         yield sides[0], sides[1]
+
+
+def _database(commit: Commit, inside: str) -> tuple[str, ...]:
+    """Return the path of a compilation database of the working tree, which names units of each revision."""
+    path = os.path.join(commit.top, inside)
+    return (path,) if inside.endswith(".json") and os.path.isfile(path) else ()
 
 
 @contextmanager

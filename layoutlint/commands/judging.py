@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from layoutlint.judgement.rule import Pack
     from layoutlint.lint.options import Held, Options
     from layoutlint.model.build import Build
-    from layoutlint.model.reading import InputText
+    from layoutlint.model.reading import InputText, TreeCopy
 
 
 class JudgingOptions(NamedTuple):
@@ -186,12 +186,19 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
             inputs=tuple(map(staged.path, arguments.inputs)),
             reading=arguments.reading._replace(no_cache=True),
         )
-        judged = _judge(moved, policy and policy.in_folder(staged.folder), scope, staged.change)
-    read = replace(judged.options.read, cache=read_options((), arguments.reading).cache)
+        policy = policy and policy.in_folder(staged.folder)
+        judged = _judge(moved, policy, scope, staged.change, staged.copy)
+    read = replace(judged.options.read, cache=read_options((), arguments.reading).cache, copy=None)
     return judged._replace(options=replace(judged.options, read=read), parents=changed.parents)
 
 
-def _judge(arguments: Arguments, policy: Policy | None, scope: Scope, change: Change | None = None) -> Judged:
+def _judge(
+    arguments: Arguments,
+    policy: Policy | None,
+    scope: Scope,
+    change: Change | None = None,
+    copy: TreeCopy | None = None,
+) -> Judged:
     """Judge inputs, or what a change can affect of them. Raises UsageError and ReadError."""
     from layoutlint.intent.overrides import apply_overrides
     from layoutlint.intent.toml import rule_file
@@ -208,6 +215,7 @@ def _judge(arguments: Arguments, policy: Policy | None, scope: Scope, change: Ch
     kernel_packs = () if own.no_packs else rule_file.kernel_packs_beside(packs)
     packs, kernel_packs = apply_overrides(packs, kernel_packs)
     options = _options(arguments, policy, scope)
+    options = replace(options, read=replace(options.read, copy=copy))
     if change is not None:
         from layoutlint.lint import affected
 

@@ -61,6 +61,11 @@ class Side(Record, frozen=True):
             if part.rules:
                 yield NotCompared(self.label, part.sentence if part.origin == self.label else str(part))
 
+    def lacks(self, name: str) -> bool:
+        """Return whether a struct may be missing only because it was not read: one local to a function."""
+        omissions = (each for reading in self.report.readings for each in reading.omissions)
+        return any(each.structs is not None and name in each.structs for each in omissions)
+
     def notes(self) -> Iterator[str]:
         """Yield the parts of the input that were not read, and that no rule can be about."""
         for reading in self.report.readings:
@@ -140,6 +145,7 @@ def compare(
     are_read = old.is_read and new.is_read
     old, new, scope_notes = _within_both(old, new)
     layouts = compare_layouts(old.structs, new.structs) if are_read else LayoutComparison((), (), 0, {})
+    layouts = replace(layouts, changes=tuple(c for c in layouts.changes if not _is_unread(c, old, new)))
     changes = tuple(compare_reports(old.report, new.report, layouts.vanished)) if are_read else ()
     rules = tuple(change for change in changes if change.status is not Status.SAME or not change.rule.guess)
     variables = None if query is None else compare_variables(old.tables, new.tables, query)
@@ -198,6 +204,13 @@ def _within_both(old: Side, new: Side) -> tuple[Side, Side, tuple[str, ...]]:
     return sides[0], sides[1], notes
 
 
+def _is_unread(change: LayoutChange, old: Side, new: Side) -> bool:
+    """Return whether a struct was not read in the input that seems to lack it."""
+    if change.presence is Presence.ADDED:
+        return old.lacks(change.name)
+    return change.presence is Presence.REMOVED and new.lacks(change.name)
+
+
 def _is_met(criterion: str, changes: Iterable[LayoutChange], rules: Iterable[RuleChange]) -> bool:
     if criterion == "worse":
         return any(change.status is Status.WORSE and change.counts for change in rules)
@@ -238,6 +251,8 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
     readers = [sorted({reading.reader.removeprefix(SNAPSHOT_OF) for reading in side}) for side in sides]
     if readers[0] != readers[1]:
         yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"
+    if (readers[0] == ["clang"]) != (readers[1] == ["clang"]):
+        yield "debug information lacks types that are not used, and C sources have them"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]
     if targets[0] != targets[1]:
         yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"

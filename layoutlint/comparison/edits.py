@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from enum import Enum
+from typing import Any
 
 from layoutlint.geometry.layout import Place, named_members
 from layoutlint.model.ctype import strip_qualifiers
@@ -101,6 +102,27 @@ def own_fields(
 def outline(struct: Struct) -> tuple[object, ...]:
     """Return what decides whether a layout changed: names, offsets and sizes of all fields, without lines."""
     return struct.aggregate, struct.bit_size, tuple(_outlines(struct.fields))
+
+
+def is_same_outline(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
+    """Return whether two outlines can be of one layout: a size that an input does not state is like any."""
+    (aggregate, size, members), (other, other_size, other_members) = old, new
+    return (aggregate, size) == (other, other_size) and _are_same_members(members, other_members)
+
+
+def _are_same_members(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
+    if old == new:
+        return True
+    if len(old) != len(new):
+        return False
+    for (name, offset, size, *rest, inner), (name2, offset2, size2, *rest2, inner2) in zip(
+        old, new, strict=True
+    ):
+        if (name, offset, rest) != (name2, offset2, rest2) or not _are_same_members(inner, inner2):
+            return False
+        if size != size2 and None not in (size, size2):
+            return False
+    return True
 
 
 def _outlines(fields: tuple[Field, ...]) -> Iterator[object]:
@@ -229,7 +251,9 @@ class _Walk(Record):
 
 
 def _is_resized(old: Place, new: Place) -> bool:
-    """Return whether a field has another size; an unnamed type shows that in its own fields."""
+    """Return whether a field has another size, and both are known; an unnamed type shows it in its fields."""
+    if None in (old.bit_size, new.bit_size):
+        return False
     has_own_fields = bool(new.field.members) and new.field.type.is_untagged and not new.field.dims
     return old.bit_size != new.bit_size and not has_own_fields
 

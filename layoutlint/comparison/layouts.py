@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 
-from layoutlint.comparison.edits import Edit, Edits, find_edits, outline
+from layoutlint.comparison.edits import Edit, Edits, find_edits, is_same_outline, outline
 from layoutlint.model.possible_alignments import struct_alignments
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
@@ -206,9 +206,10 @@ def _changes(pairs: Iterable[_Pair], not_compared: list[NotCompared]) -> Iterato
             continue
         is_renamed = old.struct.name != new.struct.name
         is_realigned = _is_realigned(old.struct, new.struct)
-        if old.outline != new.outline or is_realigned or is_renamed:
+        is_changed = not is_same_outline(old.outline, new.outline)
+        if is_changed or is_realigned or is_renamed:
             presence = Presence.RENAMED if is_renamed else Presence.BOTH
-            edits = find_edits(old.struct, new.struct) if old.outline != new.outline else Edits()
+            edits = find_edits(old.struct, new.struct) if is_changed else Edits()
             yield LayoutChange(presence, old.struct, new.struct, edits, is_realigned)
 
 

@@ -37,6 +37,8 @@ class SearchResult(Record, frozen=True):
     """The commits of which one got worse, oldest first."""
     tried: tuple[TriedCommit, ...]
     """All commits that were judged or skipped, in the order of the search."""
+    flags_from: tuple[str, ...] = ()
+    """The compilation databases whose flags they were read with."""
 
     @property
     def exit_status(self) -> int:

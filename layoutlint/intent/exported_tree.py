@@ -28,6 +28,7 @@ _LARGEST_FILE = 1 << 24
 _C_TEXT = (".h", ".hh", ".hpp", ".hxx", ".inc", ".def", ".tbl", ".H", ".toml", ".config", ".conf")
 """Suffixes of files that C text includes, or that decide how it is read."""
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_DATABASE = "compile_commands.json"
 KERNEL_MARK = "include/linux/kconfig.h"
 """A file that every Linux source tree has."""
 
@@ -40,9 +41,16 @@ class WantedFiles:
         self._path = path
         self._headers = tuple(i.header for pack in packs for i in pack.structs if i.header is not None)
 
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the tree is that of Linux, whose flags come from its configuration."""
+        return self._is_kernel
+
     def __call__(self, path: str) -> bool:
         """Return whether a file of the tree is read."""
         name = path.rpartition("/")[2]
+        if name == _DATABASE and not self._is_kernel:
+            return True
         if path.endswith(_C_TEXT) or "." not in name or path == self._path:
             return True
         if not path.endswith(_SOURCES):

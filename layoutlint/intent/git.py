@@ -315,6 +315,11 @@ def untracked_paths(top: str) -> frozenset[str]:
     return _paths(top, "ls-files", "--others", "--directory", "-z", "--full-name")
 
 
+def untracked_files(top: str) -> frozenset[str]:
+    """Return the paths of all files that are not in the index, ignored ones too."""
+    return _paths(top, "ls-files", "--others", "-z", "--full-name")
+
+
 def _paths(top: str, *words: str) -> frozenset[str]:
     output = _run(top, *words, limits=replace(_LIMITS, output=_LARGEST_LIST), with_index=True)
     return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)

@@ -18,6 +18,7 @@ from layoutlint.intent import exported_tree, git, git_index
 from layoutlint.intent.change import Change, Difference, is_under_pre_commit
 from layoutlint.intent.git import Commit
 from layoutlint.intent.git_index import Index
+from layoutlint.model.reading import TreeCopy
 from layoutlint.model.record import Record, replace
 
 _NAME = "the index"
@@ -37,6 +38,12 @@ class StagedTree(Record, frozen=True):
     def is_other(self) -> bool:
         """Whether the working tree has other files than the index."""
         return self.folder != self.top
+
+    @property
+    def copy(self) -> TreeCopy | None:
+        """The copy that is read; None if the working tree is."""
+        working_folder = os.path.join(self.top, os.path.relpath(os.curdir, self.folder))
+        return TreeCopy(self.top, self.folder, os.path.normpath(working_folder)) if self.is_other else None
 
     def path(self, name: str) -> str:
         """Return a path of the command line in this tree: absolute ones can name files of the repository."""

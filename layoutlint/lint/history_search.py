@@ -13,7 +13,8 @@ from layoutlint.errors import LayoutlintError, ReadError, UsageError
 from layoutlint.intent import exported_tree, git
 from layoutlint.intent.exported_tree import ExportedTree
 from layoutlint.intent.git import Commit
-from layoutlint.judgement.finding import Finding
+from layoutlint.intent.tree_copies import WorkingTree
+from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_message
 from layoutlint.judgement.rule import Pack
 from layoutlint.judgement.verdict import Outcome
@@ -49,6 +50,10 @@ class RuleHistory(Record):
     """The input, below the top of the tree."""
     is_wanted: Callable[[str], bool]
     root: str
+    around: WorkingTree | None = None
+    """What the working tree adds to each commit; None for a kernel."""
+    databases: dict[str, None] = field(default_factory=dict)
+    """The compilation databases whose flags commits were read with."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """By the id of the commit."""
     latest: list[ExportedTree] = field(default_factory=list)
@@ -90,6 +95,7 @@ class RuleHistory(Record):
             suspects[-1] if found.first_bad is not None else None,
             suspects,
             tuple(map(describe, found.trials)),
+            tuple(self.databases),
         )
 
     def _judge_end(self, commit: Commit) -> Verdict:
@@ -127,7 +133,9 @@ class RuleHistory(Record):
                 exported_tree.remove(earlier.folder)
             if not HAS_PROCESSES:
                 raise ReadError(commit.name, "judging commits needs processes, which this system lacks")
-            return run_in_child(self._judge_folder, folder)
+            verdict, databases = run_in_child(self._judge_folder, folder)
+            self.databases.update(dict.fromkeys(databases))
+            return verdict
         except (Lost, LayoutlintError) as error:
             how = f"the process that read it {error.how}" if isinstance(error, Lost) else str(error)
             return Verdict(NO_FAILURE.badness, None, how)
@@ -135,11 +143,17 @@ class RuleHistory(Record):
             if not any(tree.folder == folder for tree in self.latest):
                 exported_tree.remove(folder)
 
-    def _judge_folder(self, folder: str) -> Verdict:
+    def _judge_folder(self, folder: str) -> tuple[Verdict, list[str]]:
+        """Return the verdict in a folder with the files of a commit, and the databases with its flags."""
         os.chdir(folder)
-        quiet = replace(self.options.read, progress=no_progress, cache=False)
+        copy = None if self.around is None else self.around.copy(folder, self.latest[-1].files)
+        quiet = replace(self.options.read, progress=no_progress, cache=False, copy=copy)
         packs = [tuple(map(self._with_rule_only, packs)) for packs in (self.packs, self.kernel_packs)]
         report = run.check((self.path,), packs[0], packs[1], replace(self.options, read=quiet))
+        databases = [each.compile_commands for each in report.readings if each.compile_commands is not None]
+        return self._verdict(report), databases
+
+    def _verdict(self, report: Report) -> Verdict:
         findings = [f for f in (*report.findings, *report.kept_findings) if f.rule.id == self.rule]
         unread = next((str(unread) for unread in report.unread), "no struct that it is about is there")
         if not findings:

@@ -11,7 +11,7 @@ from layoutlint.judgement.finding import Coverage, Report
 from layoutlint.judgement.rule import Pack
 from layoutlint.lint import run
 from layoutlint.lint.options import Options
-from layoutlint.model.reading import no_progress
+from layoutlint.model.reading import TreeCopy, no_progress
 from layoutlint.model.record import Record, replace
 from layoutlint.readers.processes.child import HAS_PROCESSES, Lost
 from layoutlint.readers.processes.pool import map_ordered
@@ -25,6 +25,8 @@ class SideInput(Record, frozen=True):
     """Empty if the side is known to have no such file."""
     folder: str | None = None
     """The folder in which the paths stand and are shown; None for the working folder."""
+    copy: TreeCopy | None = None
+    """The copy of a repository that the folder is; None if it is none."""
 
 
 def read_sides(
@@ -61,12 +63,15 @@ def _read_side(
         return Side(side.label, Report((), (), (), Coverage(0, 0, 0), EXIT_KEPT), (), is_absent=True)
     if side.folder is not None:
         os.chdir(side.folder)
+        options = replace(options, read=replace(options.read, copy=side.copy))
     inputs = run.read(side.paths, packs, kernel_packs, options)
     report = run.report(inputs, packs, kernel_packs, options)
     structs = tuple(struct for struct in inputs.compared if options.selection.has(struct))
+    databases = (reading.compile_commands for reading in report.readings if side.copy is not None)
+    flags_from = tuple(dict.fromkeys(filter(None, databases)))
     if not options.with_variables:
-        return Side(side.label, report, structs)
+        return Side(side.label, report, structs, flags_from=flags_from)
     from layoutlint.readers import variable_tables
 
     tables, unread = variable_tables.read(side.paths, options.read)
-    return Side(side.label, report, structs, tables=tuple(tables), unread_tables=tuple(unread))
+    return Side(side.label, report, structs, False, tuple(tables), tuple(unread), flags_from)

@@ -11,7 +11,7 @@ from layoutlint import accesses, files
 from layoutlint.comparison.acceptance import can_be_accepted
 from layoutlint.comparison.standings import finding_key
 from layoutlint.errors import ReadError, UsageError
-from layoutlint.intent import exported_tree, git_index
+from layoutlint.intent import exported_tree, git_index, tree_copies
 from layoutlint.intent.git import Commit
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.rule import Pack
@@ -20,8 +20,9 @@ from layoutlint.lint import base_memory, baseline, run
 from layoutlint.lint.base_memory import BaseFindings
 from layoutlint.lint.exit_status import exit_status
 from layoutlint.lint.options import Options
-from layoutlint.model.reading import Unread, no_progress
+from layoutlint.model.reading import TreeCopy, Unread, no_progress
 from layoutlint.model.record import Record, replace
+from layoutlint.readers.clang import copied_flags
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
@@ -102,12 +103,17 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     """Return the findings in a commit, whose files are written below `root`. Raises ReadError, UsageError."""
     place = commit.path_in_tree(os.curdir) or os.curdir
     wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
-    exported_tree.export(commit, root, wanted, index=git_index.read(commit.top))
-    folder = os.path.join(root, place)
+    tree, generated = os.path.join(root, "tree"), os.path.join(root, "generated")
+    for made in (tree, generated):
+        os.mkdir(made)
+    exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
+    around = None if wanted.is_kernel else tree_copies.beside(commit, generated, wanted)
+    read = replace(base.options.read, copy=None if around is None else around.copy(tree, exported.files))
+    folder = os.path.join(tree, place)
     if not files.is_folder(folder):
         return BaseFindings()
-    policy = base.options.policy and base.options.policy.in_folder(files.real_path(root))
-    base = replace(base, options=replace(base.options, policy=policy))
+    policy = base.options.policy and base.options.policy.in_folder(files.real_path(tree))
+    base = replace(base, options=replace(base.options, policy=policy, read=read))
     try:
         return run_in_child(partial(_judge, folder=folder, label=commit.name), base)
     except Lost as lost:
@@ -116,7 +122,7 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
 
 def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
     accesses.enter_folder(folder)
-    paths = tuple(path for path in base.inputs if files.exists(path))
+    paths = tuple(filter(None, (_in_base(path, base.options.read.copy) for path in base.inputs)))
     if not paths:
         return BaseFindings()
     try:
@@ -125,6 +131,17 @@ def _judge(base: BaseRun, folder: str, label: str) -> BaseFindings:
         return BaseFindings()
     unread = (replace(each, origin=f"{label}:{each.origin}") for each in report.unread)
     return BaseFindings(baseline.written(report, replace(base.options, allow_unknown=True)), tuple(unread))
+
+
+def _in_base(path: str, copy: TreeCopy | None) -> str | None:
+    """Return the path of an input in a base; None if it is missing there.
+
+    A compilation database of the working tree names the units of the base too.
+    """
+    if files.exists(path) or copy is None or not path.endswith(".json"):
+        return path if files.exists(path) else None
+    database = copied_flags.original(copy, path)
+    return database if files.is_file(database) else None
 
 
 def _unknown_in_base(findings: Iterable[Finding], found: BaseFindings, label: str) -> tuple[Unread, ...]:

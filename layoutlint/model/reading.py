@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
@@ -169,6 +170,31 @@ class InputText(Record, frozen=True):
     text: str
 
 
+class TreeCopy(Record, frozen=True):
+    """A copy of the files of a repository, at a revision or as staged, that is read instead of them."""
+
+    top: str
+    """The real path of the top of the working tree."""
+    folder: str
+    """The real path of the copy."""
+    working_folder: str
+    """The real path of the folder in which the command was started."""
+    tracked_folders: frozenset[str] = frozenset()
+    """The folders below the top, `.` for itself, with files that the copy or the index has."""
+    generated: str | None = None
+    """A folder with links to the files that git does not track; None if the copy itself has these."""
+
+    def shown(self, path: str) -> str:
+        """Return an absolute path as reports show it: relative to the working folder if that is shorter.
+
+        A file of the copy has the name that it has in the working tree.
+        """
+        if path.startswith(f"{self.folder}{os.sep}"):
+            path = self.top + path[len(self.folder) :]
+        near = os.path.relpath(path, self.working_folder)
+        return near if len(near) < len(path) else path
+
+
 class ReadOptions(Record, frozen=True):
     """The command-line options for reading."""
 
@@ -198,6 +224,8 @@ class ReadOptions(Record, frozen=True):
     """Whether the flags of C files come from the compilation database around them."""
     compile_commands: str | None = None
     """The compilation database to use for C files; None for those around each."""
+    copy: TreeCopy | None = None
+    """The copy of a repository that is read; None if the files of the working tree are."""
     finds_omissions: bool = False
     """Whether to search inputs for parts that are not read."""
     texts: tuple[InputText, ...] = ()

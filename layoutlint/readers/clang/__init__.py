@@ -11,7 +11,7 @@ from layoutlint.errors import ReadError
 from layoutlint.model.reading import Reading, ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, compdb, response_files, text_inputs, text_search
+from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_inputs, text_search
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.kernel import tree
 
@@ -52,7 +52,7 @@ def _read_folder(path: str, build: str | None, wanted: Wanted, options: ReadOpti
     kernel_tree = tree.find(path, build)
     if kernel_tree is not None:
         return kernel.read(kernel_tree, path, wanted, options)
-    database = os.path.join(path, compdb.NAME)
-    if files.is_file(database):
+    database = flag_search.database_in(path, options)
+    if database is not None:
         return replace(compdb.read(database, wanted.outside_kernels(), options), path=path)
     return text_inputs.read_folder(path, wanted.outside_kernels(), options)

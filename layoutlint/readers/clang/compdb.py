@@ -15,7 +15,7 @@ from layoutlint.model.reading import Omission, Reading, ReadOptions, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.wanted import Wanted
 from layoutlint.phrases import first_few
-from layoutlint.readers.clang import c_units, flags, parallel, response_files, text_search
+from layoutlint.readers.clang import c_units, copied_flags, flags, parallel, response_files, text_search
 from layoutlint.readers.clang.include_graph import IncludeGraph
 from layoutlint.readers.clang.parse import Unit
 
@@ -47,6 +47,8 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     notes: list[str] = []
     parts = []
     commands, unread = _expand_commands(load(path))
+    if options.copy is not None:
+        commands = tuple(copied_flags.copied_command(options.copy, command) for command in commands)
     commands_used = list(_select_commands(commands, wanted))
     for command in commands_used or commands[:1]:
         try:
@@ -66,7 +68,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     outcome = outcome.plus(parallel.Outcome((), tuple(unread)))
     notes += c_units.notes(c_units.command_line_flags(options)) if options.target else ()
     reading = parallel.reading(path, outcome, wanted, notes, is_configured=True)
-    reading = replace(reading, compile_commands=path)
+    reading = replace(reading, compile_commands=path if options.copy is None else options.copy.shown(path))
     if options.finds_omissions:
         reading = replace(reading, omissions=(*reading.omissions, *_missing_sources(commands)))
     return replace(reading, names=_names(commands)) if wanted.names_only else reading

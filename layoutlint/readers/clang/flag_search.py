@@ -15,9 +15,9 @@ from typing import Any
 from layoutlint import files
 from layoutlint.accesses import SharedLog
 from layoutlint.errors import ReadError
-from layoutlint.model.reading import ReadOptions
+from layoutlint.model.reading import ReadOptions, TreeCopy
 from layoutlint.model.record import Record, field
-from layoutlint.readers.clang import c_units, compdb, project
+from layoutlint.readers.clang import c_units, compdb, copied_flags, project
 from layoutlint.readers.clang.compdb import Command
 from layoutlint.readers.clang.include_graph import IncludeGraph
 
@@ -42,6 +42,8 @@ class Match(Record, frozen=True):
     """The position of its entry in the database."""
     entries: int = 1
     """The number of entries for its file in the database; the first counts."""
+    shown: str = ""
+    """The database in reports; empty for its path."""
 
     @property
     def source(self) -> str:
@@ -53,7 +55,7 @@ class Match(Record, frozen=True):
         """The note on where the flags come from."""
         of = "" if self.is_own else f", those of {_from_working_folder(self.source)}, which includes it"
         count = f" (the first of {self.entries} entries)" if self.entries > 1 else ""
-        return f"flags from {self.database}{of}{count}"
+        return f"flags from {self.shown or self.database}{of}{count}"
 
 
 class Search(Record):
@@ -85,17 +87,33 @@ class Search(Record):
 
 
 def search(path: str, options: ReadOptions) -> Search | None:
-    """Return the databases for an input: the named one, or those around it; None if there are none."""
+    """Return the databases for an input: the named one, or those around it; None if there are none.
+
+    A file in a copy of a tree has those of the copy, then those around it in the working tree.
+    """
     if not options.finds_flags:
         return None
+    copy = options.copy
     if options.compile_commands is not None:
-        paths = [options.compile_commands]
+        folder = os.curdir if copy is None else copy.working_folder
+        paths = [os.path.join(folder, options.compile_commands) if copy else options.compile_commands]
     else:
         paths = list(_paths_around(path))
-        if not paths and files.is_link(path):
+        if not paths and files.is_link(path) and copy is None:
             paths = list(_paths_around(files.real_path(path)))
-    databases = tuple(_database(at, *_state(at)) for at in paths)
+        if copy is not None:
+            paths += (at for at in _paths_around(copied_flags.original(copy, path)) if at not in paths)
+    databases = tuple(_database(at, *_state(at), copy) for at in paths)
     return Search(databases) if databases else None
+
+
+def database_in(folder: str, options: ReadOptions) -> str | None:
+    """Return the database at the top of a folder that is an input; None without one."""
+    folders = [folder]
+    if options.copy is not None and options.finds_flags and options.compile_commands is None:
+        folders.append(copied_flags.original(options.copy, folder))
+    places = (os.path.join(each, compdb.NAME) for each in folders)
+    return next(filter(files.is_file, places), None)
 
 
 def _paths_around(path: str) -> Iterator[str]:
@@ -121,9 +139,9 @@ def _state(path: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4)
-def _database(path: str, modified: int, size: int) -> Database:
+def _database(path: str, modified: int, size: int, copy: TreeCopy | None) -> Database:
     """Return a database, which is read once for many inputs."""
-    return Database(path, compdb.base_folder(path))
+    return Database(path, compdb.base_folder(path), copy)
 
 
 class Database(Record):
@@ -131,6 +149,8 @@ class Database(Record):
 
     path: str
     base: str
+    copy: TreeCopy | None = None
+    """The copy of its tree that is read; None if the tree is."""
     _entries: list[dict[str, Any]] = field(default_factory=list)
     _files: list[str] = field(default_factory=list)
     """The file of each entry."""
@@ -156,7 +176,8 @@ class Database(Record):
             raise ReadError(error.path, f"{error.reason} (--no-compile-commands leaves it out)") from error
         for number, entry in enumerate(entries):
             file = os.path.join(self.base, entry.get("directory", ""), entry["file"])
-            self._files.append(os.path.normpath(file))
+            file = os.path.normpath(file)
+            self._files.append(file if self.copy is None else copied_flags.copied(self.copy, file))
             self._numbers.setdefault(os.path.basename(file), []).append(number)
         self._entries = entries
 
@@ -175,7 +196,8 @@ class Database(Record):
             return None
         command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
         try:
-            return Match(self.path, compdb.expand(command), True, numbers[0], len(numbers))
+            command = self._for_copy(compdb.expand(command), path)
+            return Match(self.path, command, True, numbers[0], len(numbers), self._shown)
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
             raise ReadError(_from_working_folder(os.path.abspath(path)), reason) from error
@@ -200,7 +222,18 @@ class Database(Record):
             return None
         same = self._numbers[os.path.basename(self._files[number])]
         entries = sum(self._files[other] == self._files[number] for other in same)
-        return Match(self.path, command, False, number, entries)
+        if self.copy is not None:
+            command = self._for_copy(self._raw_command(number), path)
+        return Match(self.path, command, False, number, entries, self._shown)
+
+    @property
+    def _shown(self) -> str:
+        """Its path in reports, if that is another one."""
+        return "" if self.copy is None else self.copy.shown(os.path.abspath(self.path))
+
+    def _for_copy(self, command: Command, path: str) -> Command:
+        """Return the command for a file of the copy, if one is read."""
+        return command if self.copy is None else copied_flags.copied_command(self.copy, command, (path,))
 
     def is_reading(self, number: int, path: str) -> bool:
         """Return whether the unit of an entry seems to read a file."""
@@ -237,12 +270,16 @@ class Database(Record):
 
     def _read_command(self, number: int) -> Command | None:
         try:
-            command = compdb.command_of(self.path, self.base, number + 1, self._entries[number])
-            command = compdb.expand(command)
+            command = self._for_copy(self._raw_command(number), self._files[number])
             c_units.unit(command.file, command.words, command.directory, ())
         except ReadError:
             return None
         return command
+
+    def _raw_command(self, number: int) -> Command:
+        """Return the command of an entry as the database has it. Raises ReadError."""
+        command = compdb.command_of(self.path, self.base, number + 1, self._entries[number])
+        return compdb.expand(command)
 
 
 class _Nearness:

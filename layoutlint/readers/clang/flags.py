@@ -76,30 +76,39 @@ def make_absolute(words: Iterable[str], folder: str) -> tuple[str, ...]:
     """Return the words with relative paths of headers, sysroots, seeds, build folders and response files made
     absolute.
     """
+    return replace_paths(words, lambda option, path: (os.path.join(folder, path),))
+
+
+def replace_paths(words: Iterable[str], places: Callable[[str, str], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the words with other paths: those that `places` returns for an option and its path.
+
+    An option with several is repeated.
+    """
     result: list[str] = []
     queue = iter(words)
     for word in queue:
+        if word.startswith("-Wp,"):
+            result.append(",".join(("-Wp", *replace_paths(word.split(",")[1:], places))))
+            continue
         for option, value in _normal_spelling(word, queue):
             name, equals, path = option.partition("=")
             is_path = option in option_table.PATHS or option in ("-include", "-imacros", "-B")
             if value is not None and is_path:
-                value = os.path.join(folder, value)
                 is_joined = option == "--sysroot" or (word != option and word.startswith(option))
-                result += (
-                    (f"{option}{'=' * (option == '--sysroot')}{value}",) if is_joined else (option, value)
-                )
+                for place in places(option, value):
+                    joined = f"{option}{'=' * (option == '--sysroot')}{place}"
+                    result += (joined,) if is_joined else (option, place)
             elif option.startswith("@"):
-                result.append("@" + os.path.join(folder, option[1:]))
-            elif equals and name in (
-                "-frandomize-layout-seed-file",
-                "O",
-                "--gcc-toolchain",
-                "--gcc-install-dir",
-            ):
-                result.append(f"{name}={os.path.join(folder, path)}")
+                result += (f"@{place}" for place in places("@", option[1:]))
+            elif equals and name in _WITH_PATH:
+                result += (f"{name}={place}" for place in places(name, path))
             else:
                 result += (word,) if value is None or word != option else (option, value)
     return tuple(result)
+
+
+_WITH_PATH = ("-frandomize-layout-seed-file", "O", "--gcc-toolchain", "--gcc-install-dir")
+"""Options that name a file or folder after `=`."""
 
 
 def normalise(words: tuple[str, ...]) -> Flags:

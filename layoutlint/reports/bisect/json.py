@@ -19,6 +19,7 @@ def render(result: SearchResult) -> str:
         "first_bad": None if result.first_bad is None else _commit(result.first_bad),
         "suspects": [_commit(suspect) for suspect in result.suspects],
         "tried": [_commit(tried) for tried in result.tried],
+        "compile_commands": list(result.flags_from),
         "exit": result.exit_status,
     }
     return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"

@@ -33,6 +33,8 @@ def _lines(result: SearchResult, width: int) -> Iterator[Line]:
     yield from paragraph("  after: ", result.after, width)
     skipped = sum(tried.trial is Trial.SKIPPED for tried in result.tried)
     yield line()
+    for database in result.flags_from:
+        yield from paragraph("flags from ", database, width)
     yield line(f"{quantity(len(result.tried), 'commit')} tried, {skipped} of them could not be judged")
 
 

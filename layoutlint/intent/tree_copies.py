@@ -1,0 +1,61 @@
+"""Copies of a repository's tree, and what its working tree adds to them: generated headers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from layoutlint import files
+from layoutlint.errors import ReadError
+from layoutlint.intent import git
+from layoutlint.intent.git import Commit
+from layoutlint.model.reading import TreeCopy
+from layoutlint.model.record import Record
+
+_MOST_GENERATED = 100_000
+"""The most files that git does not track and that are linked."""
+
+
+class WorkingTree(Record, frozen=True):
+    """What the working tree has besides the files of a revision."""
+
+    top: str
+    working_folder: str
+    tracked_folders: frozenset[str]
+    """The folders below the top, `.` for itself, with files that the index has."""
+    generated: str
+    """A folder with links to the files that git does not track."""
+
+    def copy(self, folder: str, paths: Iterable[str]) -> TreeCopy:
+        """Return the copy in a folder, which has files at some paths below the top."""
+        tracked = self.tracked_folders | _folders(paths)
+        return TreeCopy(self.top, files.real_path(folder), self.working_folder, tracked, self.generated)
+
+
+def beside(commit: Commit, folder: str, is_wanted: Callable[[str], bool]) -> WorkingTree:
+    """Return the working tree of a commit's repository; links to its untracked files are made in a folder.
+
+    Raises UsageError if git fails, and ReadError if the links cannot be made.
+    """
+    wanted = sorted(path for path in git.untracked_files(commit.top) if is_wanted(path))
+    try:
+        for path in wanted[:_MOST_GENERATED]:
+            target = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.symlink(os.path.join(commit.top, path), target)
+    except OSError as error:
+        reason = f"generated files cannot be linked: {files.error_reason(error)}"
+        raise ReadError(commit.name, reason) from error
+    tracked = _folders(git.tracked_paths(commit.top))
+    return WorkingTree(commit.top, files.real_path(os.curdir), tracked, files.real_path(folder))
+
+
+def _folders(paths: Iterable[str]) -> frozenset[str]:
+    """Return the folders around some paths, and the top as `.`."""
+    folders: set[str] = set()
+    for path in paths:
+        folder = os.path.dirname(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    return frozenset((*folders, "."))
