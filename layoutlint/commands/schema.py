@@ -12,24 +12,27 @@ from layoutlint.errors import did_you_mean
 NAMES = ("allocations", "bisect", "containers", "diff", "evidence", "report", "rules-test", "show")
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
+FILES = ("snapshot",)
+"""The names of files that commands write and read, in which keys with usual values are left out."""
+
 
 def path(name: str) -> str:
-    """Return the path of the schema file of one of NAMES."""
+    """Return the path of the schema file of one of NAMES or FILES."""
     return os.path.join(os.path.dirname(layoutlint.__file__), "schemas", f"{name}.json")
 
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME]")
 def schema(name: str | None) -> None:
-    """Print the JSON Schema (draft 2020-12) of a JSON output; without NAME, list the names.
+    """Print the JSON Schema (draft 2020-12) of a JSON output or file; without NAME, list the names.
 
     The name is in the output: `"schema": "layoutlint/NAME/1"`. It is report for `check`, rules-test for
     `rules test`, and for other commands the command's own name.
     """
     if name is None:
-        click.echo("\n".join(NAMES))
+        click.echo("\n".join((*NAMES, *FILES)))
         return
-    if name not in NAMES:
-        raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, NAMES)}")
+    if name not in (*NAMES, *FILES):
+        raise click.UsageError(f"no schema is called {name!r}{did_you_mean(name, (*NAMES, *FILES))}")
     with open(path(name), encoding="utf-8") as file:
         click.echo(file.read(), nl=False)

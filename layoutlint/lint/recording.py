@@ -18,6 +18,7 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
+from layoutlint.readers.snapshot.decode import decode
 from layoutlint.readers.snapshot.encode import encode
 
 
@@ -65,10 +66,19 @@ def record(paths: tuple[str, ...], request: Request, options: Options) -> Record
     merged = _merge(readings)
     names = _FileNames(paths, merged.reader)
     text = encode(merged, chosen, names.stable)
+    _refuse_unreadable(text, paths)
     missing = _missing(paths, request, merged, options)
     merged = replace(merged, notes=(*merged.notes, *_gone(request, merged)))
     troubles = (*missing, *_unreliable(merged, request), *map(str, read_result.unread))
     return Recording(text, _count(merged), tuple(dict.fromkeys(troubles)), merged.notes)
+
+
+def _refuse_unreadable(text: str, paths: tuple[str, ...]) -> None:
+    """Raise ReadError for a snapshot that no command could read: its input contradicts itself."""
+    try:
+        decode(text.encode("utf-8", "surrogatepass"), "the snapshot")
+    except ReadError as error:
+        raise ReadError(", ".join(paths), f"cannot be recorded: {error.reason}") from error
 
 
 def _wanted(paths: tuple[str, ...], request: Request, options: Options) -> tuple[Wanted, frozenset[str]]:

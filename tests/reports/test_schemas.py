@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from layoutlint import kinds
+from layoutlint.commands.schema import FILES as FILE_NAMES
 from layoutlint.commands.schema import NAMES
 from layoutlint.judgement.case import BREAKING, KEEPING
 from layoutlint.judgement.rule import SNAPSHOT, UNUSED, Severity
@@ -402,11 +403,11 @@ def test_placements_are_those_of_rule_files():
 
 
 def test_every_file_has_a_name():
-    assert sorted(path.stem for path in Path(json_schemas.schema.path("show")).parent.iterdir()) == sorted(NAMES)
+    assert sorted(path.stem for path in Path(json_schemas.schema.path("show")).parent.iterdir()) == sorted((*NAMES, *FILE_NAMES))
 
 
 def test_without_a_name_the_names_are_listed():
-    assert run("schema").stdout.split() == [*NAMES]
+    assert run("schema").stdout.split() == [*NAMES, *FILE_NAMES]
 
 
 def test_the_nearest_name_is_suggested():

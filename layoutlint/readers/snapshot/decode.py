@@ -30,9 +30,11 @@ def decode(data: bytes, path: str) -> Reading:
     if target is None:
         hint = did_you_mean(document.target, (each.name for each in TARGETS))
         raise ReadError(path, f"the target {document.target[:80]!r} of the snapshot is not known{hint}")
-    structs = tuple(
-        _Structs([record for _, record in lines], [line for line, _ in lines], path, target).all()
-    )
+    try:
+        unstated = _unstated(document.unstated)
+    except _Wrong as wrong:
+        raise ReadError(path, f"the snapshot: {wrong}") from wrong
+    structs = tuple(_Structs(lines, path, target, unstated).all())
     chosen = None
     if document.chosen is not None:
         chosen = Chosen(document.chosen, document.containers_of)
@@ -68,11 +70,14 @@ def _omissions(document: Document) -> Iterator[Omission]:
 class _Structs:
     """The structs of a snapshot, with the members of their fields."""
 
-    def __init__(self, records: list[StructRecord], lines: list[int], path: str, target: Target) -> None:
-        self._records = records
-        self._lines = lines
+    def __init__(
+        self, records: list[tuple[int, StructRecord]], path: str, target: Target, unstated: Unstated
+    ) -> None:
+        self._lines = [line for line, _ in records]
+        self._records = [record for _, record in records]
         self._path = path
         self._target = target
+        self._unstated = unstated
         self._by_reference: dict[str, int] = {}
         self._members: dict[int, tuple[Field, ...]] = {}
         self._open: list[int] = []
@@ -123,7 +128,7 @@ class _Structs:
             randomised=record.randomised,
             is_randomisable=record.randomisable,
             annotations=tuple(Annotation(path, text, source) for path, text in record.annotations),
-            unstated=_unstated(record.unstated),
+            unstated=self._unstated | _unstated(record.unstated),
             possible=_sum(record.alignments),
         )
 
@@ -148,7 +153,7 @@ class _Structs:
         if record.size is not None and record.bits is not None:
             raise _Wrong(f"{label} has both `size` and `bits`")
         bits = record.bits if record.size is None else record.size * 8
-        own_file = file if record.file is UNSET else record.file
+        own_file = None if record.name is None else file if record.file is UNSET else record.file
         _refuse_members_outside(record, members, bits, label)
         return Field(
             record.name,

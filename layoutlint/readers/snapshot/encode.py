@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import and_
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -34,6 +36,8 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
     Structs that are only declared, or have an unreliable layout, are left out. Raises ReadError for names
     that are no text.
     """
+    structs = [struct for struct in reading.structs if struct.bit_size is not None and not struct.problem]
+    unstated = reduce(and_, (struct.unstated for struct in structs)) if structs else Unstated.NOTHING
     document = Document(
         schema=SCHEMA,
         target=reading.target.name,
@@ -43,13 +47,13 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
         kernel=None if reading.kernel is None else ".".join(map(str, reading.kernel)),
         config=None if reading.config is None else tuple(sorted(reading.config)),
         options=tuple(sorted(reading.options)),
+        unstated=_words(unstated),
         shuffled=reading.shuffled,
         omissions=tuple(_omissions(reading, chosen)),
         chosen=None if chosen is None else chosen.names,
         containers_of=() if chosen is None else chosen.containers_of,
     )
-    bodies = _Bodies(file_name)
-    structs = (struct for struct in reading.structs if struct.bit_size is not None and not struct.problem)
+    bodies = _Bodies(file_name, unstated)
     for struct in sorted(structs, key=lambda struct: _order(struct, file_name)):
         bodies.add(struct)
     try:
@@ -85,8 +89,9 @@ class _Body(Record):
 class _Bodies:
     """The definitions of a snapshot; equal ones are kept once."""
 
-    def __init__(self, file_name: FileName) -> None:
+    def __init__(self, file_name: FileName, unstated: Unstated) -> None:
         self._file_name = file_name
+        self._unstated = unstated
         self._by_name: dict[str, list[_Body]] = defaultdict(list)
         self._references: dict[tuple[int, str], tuple[object, str]] = {}
         """By the identity of a tuple of members, and the name: that tuple, and what fields call it."""
@@ -127,7 +132,7 @@ class _Bodies:
             size=_whole_bytes(struct),
             align=struct.align,
             alignments=possible_alignments.values(_decisive_alignments(struct)),
-            unstated=tuple(flag.name.lower() for flag in Unstated if flag in struct.unstated and flag.name),
+            unstated=_words(struct.unstated & ~self._unstated),
             file=file,
             typedefs=tuple(sorted(struct.aliases)),
             realigned=struct.realigned_from,
@@ -144,7 +149,8 @@ class _Bodies:
         bits = member.bit_size
         in_bytes = bits is not None and not member.is_bitfield and bits % 8 == 0
         declared = None if member.source is None else self._file_name(member.source.file)
-        own_file: str | UnsetType | None = UNSET if declared == file else declared
+        is_same = declared == file or member.name is None
+        own_file: str | UnsetType | None = UNSET if is_same else declared
         reference, inner = self._members(member, file)
         return FieldRecord(
             name=member.name,
@@ -219,6 +225,10 @@ def _sources(members: tuple[Field, ...]) -> Iterator[Source]:
             yield member.source
         elif member.type.is_untagged:
             yield from _sources(member.members)
+
+
+def _words(unstated: Unstated) -> tuple[str, ...]:
+    return tuple(flag.name.lower() for flag in Unstated if flag in unstated and flag.name)
 
 
 def _type_text(ctype: CType) -> str | tuple[str, str]:

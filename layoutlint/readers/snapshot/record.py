@@ -20,6 +20,7 @@ from layoutlint.model.structs import Aggregate
 SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
 LARGEST = 1 << 26
 """The most bytes of a snapshot: a whole kernel has a sixth of it."""
+_READER = "^(clang|dwarf|btf|symbols)(?: and (?:clang|dwarf|btf|symbols))*$"
 _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"layoutlint/([\w-]{1,40})/(\d{1,9})"')
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _PATH = re.compile(r"^(.*?)(?: - at `\$\.?(.*)`)?$", re.DOTALL)
@@ -66,7 +67,7 @@ class FieldRecord(
     underlying: tuple[str | tuple[str, str], ...] = ()
     """What its typedef stands for, outermost first; two texts for a spelling around a name."""
     file: str | UnsetType | None = UNSET
-    """The file of its declaration, if it is not that of the struct."""
+    """The file of its declaration, if it is not that of the struct; unnamed members have none."""
     of: str = ""
     """The struct or union of this snapshot that is its type, or that of its elements."""
     aggregate: Aggregate | None = None
@@ -92,7 +93,7 @@ class StructRecord(
     alignments: tuple[Alignment, ...] = ()
     """All that it can have, if its fields do not show them."""
     unstated: tuple[str, ...] = ()
-    """The facts on alignments that the input does not state, as `model.structs.Unstated` calls them."""
+    """The facts on alignments that the input does not state here, beside those of the whole input."""
     file: str | None = None
     typedefs: tuple[str, ...] = ()
     """The typedefs that refer to it, of those that were asked for."""
@@ -133,7 +134,7 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     schema: Literal["layoutlint/snapshot/1"]
     target: str
     """A name of model.target.TARGETS."""
-    reader: str
+    reader: Annotated[str, Meta(pattern=_READER)]
     """What read the input: `dwarf`, `btf`, `clang`."""
     compilers: tuple[str, ...] = ()
     linux: bool = False
@@ -144,6 +145,8 @@ class Document(Record, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """The kernel options that are on; None if they are not known."""
     options: tuple[str, ...] = ()
     """The options that are known without the configuration, `!` before those that are off."""
+    unstated: tuple[str, ...] = ()
+    """The facts on alignments that it states for no struct, as `model.structs.Unstated` calls them."""
     shuffled: ShufflingEvidence | None = None
     """The evidence that a compiler randomised the layouts."""
     omissions: tuple[OmissionRecord, ...] = ()
