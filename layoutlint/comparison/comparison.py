@@ -253,6 +253,8 @@ def fidelity_notes(old: Iterable[Reading], new: Iterable[Reading]) -> Iterator[s
         yield f"read from {' and '.join(readers[0])} before and {' and '.join(readers[1])} now"
     if (readers[0] == ["clang"]) != (readers[1] == ["clang"]):
         yield "debug information lacks types that are not used, and C sources have them"
+    if sorted(readers) == [["btf"], ["dwarf"]]:
+        yield "BTF has structs that are local to functions, which are not read from DWARF"
     targets = [sorted({reading.target.name for reading in side}) for side in sides]
     if targets[0] != targets[1]:
         yield f"built for {' and '.join(targets[0])} before and {' and '.join(targets[1])} now"

@@ -62,7 +62,7 @@ def test_objects_and_orders_of_slabs(tmp_path, sizes):
     old, new = (source(tmp_path, f"{size}.c", size, "slab") for size in sizes)
     found = json.loads(run("diff", old, new, "--format", "json", cwd=tmp_path).stdout)
     (room,) = found["structs"][0]["allocations"]
-    assert [row["cpus"][0] for row in room["slabs"]][0] == 1
+    assert room["slabs"][0]["cpus"][0] == 1
     assert room["slabs"][-1]["cpus"][1] == 8192
     for row in room["slabs"]:
         for cpus in row["cpus"]:
