@@ -72,6 +72,8 @@ class PlacedLine(Record, frozen=True):
     """The code that is at other types than it accesses: another build, or the address is wrong."""
     fields: tuple[FieldTouch, ...]
     refused: tuple[RefusedTouch, ...] = ()
+    covered: float = 100.0
+    """Percent of the counts that the rows of the report have."""
 
     @property
     def base(self) -> int:

@@ -98,7 +98,7 @@ def collect(
         rules,
         against,
         tuple(failures),
-        tuple(_notes(profiles, types)),
+        (*lines.notes, *_notes(profiles, types)),
         _exit_status(failures, rules, against, request, options),
     )
 
@@ -288,7 +288,8 @@ def _nothing_placed(request: Request, profiles: Sequence[Profile], lines: LineRe
         return Unread(origin, "no cache line of the report has bytes of an object at --base")
     if lines.unplaced:
         name = f"of struct {request.struct}" if request.struct else "of a struct of the rules"
-        return Unread(origin, f"no cache line could be placed as one {name}; give --struct and --base")
+        remedy = "--base" if request.struct else "--struct"
+        return Unread(origin, f"no cache line could be placed as one {name}; give {remedy}")
     return Unread(origin, "no type of the profile is a struct of the input")
 
 

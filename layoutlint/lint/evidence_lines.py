@@ -25,8 +25,10 @@ from layoutlint.readers.profiles.records import Code, LineBlock, Profile, Touch
 
 _MOST_OPTIONS = 8
 """Places of an unplaced line that are reported."""
-_MOST_TRIED = 1_000
-"""Places of a struct whose code is compared."""
+_MOST_TRIED = 16
+"""Places of a struct that are compared with code, to say what contradicts them."""
+_MOST_SEARCHED, _MOST_SEARCHED_BY_RULES = 2_000, 200
+"""Lines that are searched for one struct, and for all structs of rules; perf lists the hottest first."""
 
 
 class ObjectType(Record, frozen=True, dict=True):
@@ -66,6 +68,7 @@ class LineResult(Record):
     """What became of the lines of all profiles."""
 
     placed: list[tuple[ObjectType, PlacedLine]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unplaced: list[UnplacedLine] = field(default_factory=list)
 
 
@@ -116,7 +119,11 @@ def place_by_offsets(
 
     `names_only` says that the structs were not chosen by the user, so that a line needs code that fits.
     """
-    for block in profile.blocks:
+    limit = _MOST_SEARCHED_BY_RULES if names_only else _MOST_SEARCHED
+    if len(profile.blocks) > limit:
+        every = len(profile.blocks)
+        result.notes.append(f"{profile.path}: only the first {limit:,} of {every:,} lines are searched")
+    for block in profile.blocks[:limit]:
         found: list[tuple[ObjectType, Candidate, int]] = []
         objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]] = []
         for kind in kinds:
@@ -191,6 +198,7 @@ def _placed(
         *_codes(block, kind, candidate),
         tuple(each for each in touched if isinstance(each, FieldTouch)),
         tuple(each for each in touched if isinstance(each, RefusedTouch)),
+        block.covered,
     )
 
 

@@ -118,6 +118,45 @@ APART = "".join(
     f'[[rule]]\nid = "apart-{name}"\nstruct = "{name}"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
     for name in ("s", "t", "gone", "fresh", "ignored")
 )
+RING = "struct ring { long head; long tail; char odd; long limit; };\n"
+RING_RULES = """
+[[rule]]
+id = "sides"
+struct = "ring"
+kind = "separate"
+fields = [["head"], ["tail"]]
+why = "w"
+[struct.ring.fields]
+tail = { access = "read-mostly" }
+"""
+LINES = """
+=================================================
+      Shared Cache Line Distribution Pareto
+=================================================
+#   Num      Rmt      Lcl   L1 Hit  L1 Miss              Offset  Node  PA cnt        Code address  rmt hitm  lcl hitm      load  records       cnt
+  -------------------------------------------------------------
+      0       10        0       20        0      0x1000
+  -------------------------------------------------------------
+           0.00%    0.00%  100.00%    0.00%                 0x0     0       1      0x401000  0  0  0  9  1  [.] writer  ring  ring.c:1  0
+         100.00%    0.00%    0.00%    0.00%                 0x8     0       1      0x401004  0  0  0  9  1  [.] reader  ring
+           0.00%    0.00%    0.00%    0.00%                0x11     0       1      0x401008  0  0  0  9  1  [.] reader  ring
+"""
+RECORDED = "# captured on    : Mon\n# os release : 6.12.0\n# perf version : 6.12\n"
+
+
+def samples(event: str, names: str, *rows: str) -> str:
+    return f"# Samples: 2K of event '{event}'\n# {names}\n" + "".join(f"  {row}\n" for row in rows)
+
+
+SAMPLES = "Overhead  Samples  Data Type  Data Type Offset"
+SHARES = SAMPLES.replace("Samples  ", "")
+ANNOTATED = """Annotate type: 'struct ring' in ring (9 samples):
+ Samples     offset       size  field
+       9          0       0x20  struct ring\t {
+       9          0        0x8      long\thead;
+       9        0x9        0x8      long\ttail;
+                                };
+"""
 HISTORY = (
     "struct many { int a; };\n", "struct many { char a, b; };\n", "struct many { int a, b; };\n",
     "struct many { int b; };\n", "struct many { gone_t a; };\n", "struct many { int a, b, c; };\n",
@@ -158,6 +197,9 @@ RARE = {
     "bisect": {("first_bad.reason", False), ("first_bad.outcome", True)},
     "diff": {("old.inputs[].build_id", False), ("new.inputs[].build_id", False), ("rules[].line", True)},
     "containers": {("structs[].containers[].arrays[].stride", True)},
+    "evidence": {
+        ("inputs[].build_id", False), ("reports[].build_note", True), ("contradictions[].declared_at", True),
+    },
     "report": {("findings[].definition.origin", True), ("findings[].fields[].size", True), ("findings[].intent.line", True)},
 }
 FILES = {
@@ -167,6 +209,15 @@ FILES = {
     "before.h": BEFORE, "after.h": AFTER, "apart.toml": APART,
     "expired.h": "struct s { long a; /* layoutlint: ignore[apart-s] until 2020-01-01 known */ long z; };",
     "accepted.toml": 'schema = "layoutlint/baseline/1"\naccept = [{ rule = "gone", struct = "gone", outcome = "broken" }]\n',
+    "ring.h": RING, "ring.toml": RING_RULES, "lines.txt": RECORDED + LINES,
+    "few-lines.txt": LINES[: LINES.index("         100.00%")],
+    "old-lines.txt": LINES.replace("records", ""), "annotated.txt": ANNOTATED,
+    "stores.txt": samples("mem-stores", SAMPLES, "1.00%  9  struct ring  struct ring +0 (head)",
+                          "1.00%  9  struct ring  struct ring +0x11 (odd)"),
+    "loads.txt": samples("mem-loads", SAMPLES, "1.00%  9  struct ring  struct ring +0x8 (tail)"),
+    "store-shares.txt": samples("mem-stores", SHARES, "1.00%  struct ring  struct ring +0 (head)",
+                                "1.00%  struct ring  struct ring +0x11 (odd)"),
+    "load-shares.txt": samples("mem-loads", SHARES, "1.00%  struct ring  struct ring +0x8 (tail)"),
     "short.h": "struct lock { long word; }; struct queue { struct lock lock; };",
     "guess.h": "typedef struct { int x; } spinlock_t; struct s { spinlock_t locks[2], other; };\n",
 }  # fmt: skip
@@ -200,6 +251,15 @@ RUNS = {
         ("containers", "btf", "declared"),
     ],
     "allocations": [("allocations", ".")],
+    "evidence": [
+        ("evidence", "lines.txt", "--in", "ring.h", "--rules", "ring.toml", "--struct", "ring", "--base", "0x1000"),
+        ("evidence", "lines.txt", "--in", "ring.h", "--rules", "ring.toml", "--struct", "ring", "--base", "0xff8"),
+        ("evidence", "few-lines.txt", "--in", "ring.h", "--struct", "ring"),
+        ("evidence", "old-lines.txt", "--in", "ring.h", "--struct", "ring", "--base", "0x1000"),
+        ("evidence", "lines.txt", "--in", "btf", "--struct", "gapped", "--base", "0x1000"),
+        ("evidence", "stores.txt", "loads.txt", "annotated.txt", "--in", "ring.h", "--rules", "ring.toml"),
+        ("evidence", "store-shares.txt", "load-shares.txt", "--in", "ring.h", "--rules", "ring.toml"),
+    ],
     "rules-test": [("rules", "test", "example")],
     "bisect": [
         ("bisect", "small", "c0..c2", "many.h", "--rules", "small.toml"),

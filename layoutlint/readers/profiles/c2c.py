@@ -91,7 +91,7 @@ class Parser(Record):
             return
         if self.section == TABLE:
             self._take_table_row(number, text)
-        elif self.section != _STATISTICS:
+        if self.section != _STATISTICS:
             self._take_line(number, text, place)
 
     def _take_header(self, text: str, place: str) -> bool:
@@ -99,7 +99,8 @@ class Parser(Record):
         columns = parse_header(text, place)
         if columns is not None:
             self.columns = columns
-            self.is_peer = any("Peer Snoop" in each for each in self.comments[-3:])
+            self.is_peer |= any("Peer Snoop" in each for each in self.comments[-3:])
+        self.is_peer |= self.section == TABLE and "Load Peer" in text
         if _RULER.match(text):
             self.ruler = tuple(match.span() for match in re.finditer(r"\.+", text))
         elif not self.ruler:
@@ -177,7 +178,7 @@ class Parser(Record):
             return
         if len(self.blocks) < _MOST_BLOCKS and self.keep(block.address):
             touches = tuple(_close(offset, touch) for offset, touch in sorted(block.touches.items()))
-            self.blocks.append(LineBlock(block.address, block.counts, touches, block.line))
+            self.blocks.append(LineBlock(block.address, block.counts, touches, block.line, _covered(block)))
         else:
             self.omitted += 1
 
@@ -189,6 +190,12 @@ class Parser(Record):
 
 def _first(names: list[str], wanted: tuple[str, ...]) -> int | None:
     return next((number for number, name in enumerate(names) if name in wanted), None)
+
+
+def _covered(block: _OpenBlock) -> float:
+    """Return how much of the counts the rows have, in the column that lacks most."""
+    totals = [getattr(block.counts, name) for name in block.columns.names]
+    return min((share for share, total in zip(block.sums, totals, strict=True) if total), default=100.0)
 
 
 def _close(offset: int, touch: _OpenTouch) -> Touch:

@@ -47,7 +47,7 @@ class Row(Record, frozen=True):
     """A row on one offset and one place in the code."""
 
     shares: tuple[float, ...]
-    """Percent of the block's counts, by column."""
+    """Percent of the block's counts, by column; each column of a whole block adds up to 100."""
     offset: int
     records: int | None
     code: Code
@@ -100,7 +100,7 @@ def is_row_start(text: str) -> bool:
 def parse_row(text: str, columns: Columns, place: str) -> Row:
     """Return a row; raises ReadError for one that is cut off or has other columns."""
     match = _ROW.match(text)
-    if match is None:
+    if match is None or len((match[6] or "").split()) < 2:  # a symbol and an object follow
         raise ReadError(
             place,
             "the row is cut off, or has other columns: a pager or a mail may have wrapped it. "

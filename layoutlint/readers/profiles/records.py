@@ -89,6 +89,8 @@ class LineBlock(Record, frozen=True):
     touches: tuple[Touch, ...]
     """By offset."""
     line: int
+    covered: float = 100.0
+    """Percent of the counts that the rows have, at least: less in an excerpt."""
 
 
 class TypeRow(Record, frozen=True):

@@ -80,7 +80,7 @@ class Parser(Record):
             part.strip() for part in (bare.split(separator) if separator else re.split(r"\s{2,}", bare))
         )
         self.is_tree = _TREE in names
-        if not self.is_tree and (_OFFSET not in names or _TYPE not in names):
+        if names[0] != "Overhead" or (not self.is_tree and (_OFFSET not in names or _TYPE not in names)):
             raise ReadError(
                 place,
                 "the table has no offsets in types; write it with "

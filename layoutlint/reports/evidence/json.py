@@ -91,7 +91,7 @@ def _struct(each: StructEvidence) -> dict[str, Any]:
         **file_and_line(struct.source),
         "lines": [_line(line) for line in each.lines],
         "samples": [_samples(count) for count in each.counts],
-        "refused": [{"event": event, **_refused(refused)} for event, refused in each.refused],
+        "refused": [_refused_samples(event, refused) for event, refused in each.refused],
     }
 
 
@@ -101,6 +101,7 @@ def _line(line: PlacedLine) -> dict[str, Any]:
         "line": line.line,
         "address": f"{line.address:#x}",
         "line_size": line.line_size,
+        "covered": _share(min(100.0, line.covered)),
         "counts": _counts(line.counts),
         "first_byte": line.shift,
         "base": line.base,
@@ -137,6 +138,16 @@ def _touch(touch: FieldTouch) -> dict[str, Any]:
 
 def _refused(refused: RefusedTouch) -> dict[str, Any]:
     return {
+        "offset": refused.offset,
+        "reason": refused.reason,
+        "records": refused.records,
+        "report_line": refused.line,
+    }
+
+
+def _refused_samples(event: int, refused: RefusedTouch) -> dict[str, Any]:
+    return {
+        "event": event,
         "offset": refused.offset,
         "reason": refused.reason,
         "samples": refused.records,

@@ -22,6 +22,8 @@ from layoutlint.reports.styled import Line, line, paragraph
 
 _FEW = 10
 """Rows of a list that are printed without --verbose."""
+_WHOLE = 99.0
+"""Percent of the counts that rows have at least: perf rounds the share of each."""
 _IDENTITY = {
     "code": "by code that accesses the types of these fields",
     "struct": "if the line is one of this struct: no code shows it",
@@ -107,6 +109,10 @@ def _placed(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
     yield line((names, "dim"))
     for touch in placed.fields:
         yield _touch_row(touch, placed.report)
+    if placed.covered < _WHOLE:
+        yield line(
+            (f"    the report has rows for {placed.covered:.2f} % of the samples: it is an excerpt", "yellow")
+        )
     if placed.unmet:
         names = ", ".join(dict.fromkeys(code.symbol for code in placed.unmet))
         text = f"would not access these fields: {names}; this is another build, or not the address"
