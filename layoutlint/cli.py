@@ -25,6 +25,7 @@ from layoutlint.commands.diff import diff
 from layoutlint.commands.evidence import evidence
 from layoutlint.commands.explain import explain
 from layoutlint.commands.init import init
+from layoutlint.commands.measure import measure
 from layoutlint.commands.rules import rules_group
 from layoutlint.commands.rules_asserts import rules_asserts
 from layoutlint.commands.rules_import import rules_import
@@ -61,6 +62,7 @@ _EXAMPLES = {
     "bisect": "RULE v6.8..v6.9 include/linux/fs.h",
     "evidence": "report.txt --in vmlinux --struct address_space",
     "containers": "vmlinux list_head",
+    "measure": "ring.h ring --write head --read tail",
     "allocations": "src",
     "explain": "separate",
     "baseline write": "layoutlint-baseline.toml ring.h",
@@ -144,8 +146,8 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, snapshot, evidence, show, containers, allocations, explain, schema, rules_group, init,
-    completion, cache_group, baseline_group,
+    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, explain, schema,
+    rules_group, init, completion, cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

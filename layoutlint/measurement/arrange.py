@@ -168,7 +168,8 @@ def _refuse_unmeasurable(role: Role) -> None:
 
 
 def _fields(side: Side, subject: Subject, uses: Uses, line_size: int) -> tuple[FieldAccess, ...]:
-    found = (_field(place, side, subject, uses, line_size) for place in side.places if not place.is_empty)
+    places = [place for place in side.places if not place.is_empty] or side.places
+    found = (_field(place, side, subject, uses, line_size) for place in places)
     return tuple(each for each in found if each is not None)
 
 

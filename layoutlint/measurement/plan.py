@@ -20,7 +20,7 @@ from layoutlint.model.record import Record
 _BITS = 8
 _WORD = 8
 _FAR = 3
-"""Lines between the counters of the control, or more: processors fetch aligned pairs of lines together."""
+"""Lines between the objects of two cores, or more: processors fetch aligned pairs of lines together."""
 _OVERHEAD = 512 << 20
 """Bytes of address space beside the arena: stacks, libraries, and what the C library reserves for threads."""
 MOST_ARENA = 256 << 20
@@ -91,7 +91,7 @@ class Plan(Record, frozen=True, dict=True):
         if not self.is_sweep:
             counters = (_counter_role(0), _counter_role(_WORD))
             return (*counters, *(role for each in self.experiment.arrangements for role in each.roles))
-        control = (_counter_role(0, _FAR * line), _counter_role(0, _WORD))
+        control = (_counter_role(line, 2 * line), _counter_role(line, line + _WORD))
         own = (each.roles[0] for each in self.experiment.arrangements)
         return (*control, *(role for each in own for role in (each, _packed(each))))
 
@@ -101,7 +101,7 @@ class Plan(Record, frozen=True, dict=True):
         arrangements = self.experiment.arrangements
         ends = [max(each.bases) + each.reach for each in arrangements]
         packed = [sum(word.width for word in role.words) for role in self.roles]
-        return max(*ends, *packed, (_FAR + 1) * self._line)
+        return max(*ends, *packed, 2 * self._line + _WORD)
 
     @cached_property
     def apart(self) -> int:
@@ -122,10 +122,10 @@ class Plan(Record, frozen=True, dict=True):
         """
         if not self.is_sweep:
             return 1
-        number = 1 << (4 * self.second_level // self._line - 1).bit_length()
+        number = 1 << (2 * self.second_level // self._line - 1).bit_length()
         while number * self.stride > MOST_ARENA:
             number //= 2
-        if number * self._line < 2 * self.second_level:
+        if number * self._line < self.second_level:
             raise ValueError(
                 f"its fields reach over {self.stride:,} bytes; so many such objects that the cache cannot "
                 f"hold them need more than {MOST_ARENA >> 20} MiB"

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOAD(bits, word) ((void)*(volatile uint##bits##_t *)(void *)(word))
+/* Each load waits for the one before, as code does that uses the value; else a core does many at once. */
+#define LOAD(bits, word) (seen += *(volatile uint##bits##_t *)(void *)((word) + (seen & none)))
 #define STORE(bits, word) __atomic_store_n((uint##bits##_t *)(void *)(word), (uint##bits##_t)times, __ATOMIC_RELAXED)
 #define ADD(bits, word) ((void)__atomic_fetch_add((uint##bits##_t *)(void *)(word), 1, __ATOMIC_RELAXED))
 #define LOCK(bits, word)                                                                                     \
@@ -28,10 +29,12 @@
 #define ROLE(number)                                                                                         \
 	static void access_##number(unsigned char *start, unsigned long times, unsigned long nanoseconds)        \
 	{                                                                                                        \
+		unsigned long seen = 0, none = nothing;                                                              \
+                                                                                                             \
 		for (; times; times--) {                                                                             \
 			unsigned char *object = OBJECT(start);                                                           \
 			WORDS_##number(ACCESS)                                                                           \
-			pause_for(nanoseconds);                                                                          \
+			pause_for(nanoseconds + (seen & none));                                                          \
 		}                                                                                                    \
 	}                                                                                                        \
 	static void print_##number(unsigned cell, unsigned thread, unsigned char *object)                        \
@@ -43,6 +46,7 @@ typedef void accesses(unsigned char *start, unsigned long times, unsigned long n
 typedef void printer(unsigned cell, unsigned thread, unsigned char *object);
 struct part { accesses *access; printer *print; unsigned long start, nanoseconds; };
 static unsigned char *arena_start;
+static volatile unsigned long nothing; /* 0, which the compiler does not know */
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -16,7 +16,7 @@ _RAN = 0.97
 """The share of a window in which a thread must run: less means that the system ran something else."""
 _TOGETHER = 0.95
 """The share of a window in which all cores must measure at the same time."""
-_LEAST_VALID = 0.25
+_LEAST_VALID = 0.1
 """The share of undisturbed samples. Below it the rest are too likely to be disturbed unnoticed."""
 LEAST_FACTOR = {"contention": 2.0, "sweep": 1.1}
 """How much faster the control must be apart (in a sweep: on one line).
@@ -162,10 +162,10 @@ class Measurement(Record, frozen=True, dict=True):
         return _slowest(self.series[slow]), _slowest(self.series[fast])
 
     @property
-    def factor(self) -> float | None:
-        """How much faster the undisturbed control is."""
+    def factor(self) -> Series | None:
+        """How much faster the undisturbed control is, round by round."""
         slow, fast = self.control
-        return None if slow is None or fast is None else fast.median / slow.median
+        return _quotient([fast], [slow])
 
     def refusal(self) -> str | None:
         """Return the reason why the machine could not tell, with the numbers; None if it could."""
@@ -184,19 +184,24 @@ class Measurement(Record, frozen=True, dict=True):
         return self._control_refusal()
 
     def _control_refusal(self) -> str | None:
-        slow, fast = self.control
+        (slow, fast), factor = self.control, self.factor
         assert slow is not None
         assert fast is not None
-        factor, least = fast.median / slow.median, LEAST_FACTOR[self.plan.experiment.mode]
+        assert factor is not None
+        least = LEAST_FACTOR[self.plan.experiment.mode]
         names = ("on two lines", "on one") if self.plan.is_sweep else ("on one line", "on lines apart")
         numbers = (
             f"two counters {names[0]} count {_million(slow)} million times a second, "
             f"{names[1]} {_million(fast)}"
         )
-        if factor < least:
-            return f"{numbers}: {factor:.2f} times as fast, and at least {least} times is needed to tell"
-        if slow.most >= fast.least:
-            return f"{numbers}: the rounds overlap; end other work, or give more --seconds"
+        if factor.median < least:
+            return (
+                f"{numbers}: {factor.median:.2f} times as fast, and at least {least} times is needed to tell"
+            )
+        if factor.least <= 1:
+            return (
+                f"{numbers}: the rounds disagree on which is faster; end other work, or give more --seconds"
+            )
         if fast.spread > MOST_SPREAD:
             return (
                 f"{numbers}: the rounds of the undisturbed ones differ by {fast.spread:.0%}, and at most "

@@ -68,6 +68,13 @@ DIFF_FORMATS: dict[str, Callable[..., str]] = {
 }
 """Formats of `layoutlint diff`: functions of a Comparison; the one for people has options."""
 
+MEASURE_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("measure.text"),
+    "json": _render("measure.json"),
+    "svg": _render("measure.svg"),
+}
+"""Formats of `layoutlint measure`: functions of a Measurement; the one for people has options."""
+
 BISECT_FORMATS: dict[str, Callable[..., str]] = {
     "text": _render("bisect.text"),
     "json": _render("bisect.json"),

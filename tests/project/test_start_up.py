@@ -68,6 +68,7 @@ TABLE = [
     (("show", "BTF", "ring"), (*ELF, *SHOW_TEXT, *CONTAINERS)),
     (("containers", "--help"), NO_VERSION),
     (("schema", "report"), NOTHING),
+    (("measure", "--help"), NO_VERSION),
     (("allocations", "--help"), NO_VERSION),
     (("allocations", "docs/example"), (*READERS, *JUDGEMENT[:-1], *TOML, *PROCESSES, "json", "hashlib", *ON_USE, *NEVER)),
     (("containers", "LINKED", "ring"), (*BTF, *(name for name in SHOW if name != "layoutlint.reports.show"), *RELOCATED, "layoutlint.listing.structs", f"{CONTAINERS[1]}.json", "elftools")),

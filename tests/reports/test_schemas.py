@@ -21,10 +21,11 @@ from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.storage import WORDS
 from layoutlint.model.target import TARGETS
 from layoutlint.randstruct.kernel_tree import MODES
-from layoutlint.reports import FORMATS
+from layoutlint.reports import FORMATS, MEASURE_FORMATS
 from tests.harness import json_schemas, repository
 from tests.harness.command import ROOT, run
 from tests.readers.btf.btf_blob import ARRAY, FWD, INT, STRUCT, Strings, blob, record
+from tests.measurement.sample import COMPARED, REFUSED, SWEPT
 from tests.reports import sample
 
 RULES = """
@@ -293,6 +294,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
         name: [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in runs]
         for name, runs in RUNS.items()
     }
+    made["measure"] = [json.loads(MEASURE_FORMATS["json"](each)) for each in (COMPARED, SWEPT, REFUSED)]
     made["report"] += [json.loads(FORMATS["json"](each)) for each in (sample.REPORT, sample.CLEAN, sample.MATRIX)]
     return made
 
