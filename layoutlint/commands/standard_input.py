@@ -57,6 +57,8 @@ def _read() -> str:
         if not content:
             raise
         raise click.UsageError(f"standard input: {error.reason} (`-` is for C text)") from error
+    if reader == "snapshot":
+        raise click.UsageError("`-` is for C text, and standard input is a snapshot; give it by its name")
     if reader != "clang" or b"\0" in content:
         raise click.UsageError("`-` is for C text, and standard input is binary; give the file by its name")
     return content.decode("utf-8", "surrogateescape")

@@ -85,7 +85,9 @@ def _wanted(paths: tuple[str, ...], request: Request, options: Options) -> tuple
     """Return what is read, and the names of structs whose containers are read too."""
     if request.everything:
         # Typedefs are known only if they are asked for by name.
-        return Wanted(inputs.names(paths, options.read), everything=True, annotated=True), frozenset()
+        return Wanted(
+            inputs.names(paths, options.read), everything=True, annotated=options.annotations
+        ), frozenset()
     packs = request.packs + request.kernel_packs
     wanted = query.structs_to_read(request.packs, request.kernel_packs, {}, options)
     patterns = {glob for glob in request.globs if is_pattern(glob)}
@@ -94,7 +96,7 @@ def _wanted(paths: tuple[str, ...], request: Request, options: Options) -> tuple
         names=wanted.names | set(request.globs) - patterns,
         patterns=tuple(sorted({*wanted.patterns, *patterns})),
         unless=(),
-        annotated=True,
+        annotated=options.annotations,
     )
     return wanted, embedded_names(packs) | set(request.containers_of)
 
@@ -135,7 +137,10 @@ def _is_named(struct: Struct, globs: Iterable[str]) -> bool:
 def _chosen(
     readings: list[Reading], wanted: Wanted, request: Request, embedded: frozenset[str]
 ) -> Chosen | None:
-    """Return what the snapshot says it has; None for everything."""
+    """Return what the snapshot says it has; None for everything. Raises UsageError for nothing."""
+    if any(reading.chosen is not None for reading in readings):  # which others there are is not known
+        present = {struct.name for reading in readings for struct in reading.structs}
+        return Chosen(tuple(sorted(present)), tuple(sorted(embedded)))
     if request.everything:
         return None
     names: set[str] = set()
@@ -144,6 +149,8 @@ def _chosen(
         names |= own.names | set(own.patterns)
         if request.packs or request.kernel_packs:
             names |= {struct.name for struct in reading.structs if struct.annotations}
+    if not names:
+        raise UsageError("no rule names a struct; name some with --struct, give --rules, or record --all")
     return Chosen(tuple(sorted(names)), tuple(sorted(embedded)))
 
 

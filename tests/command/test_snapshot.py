@@ -115,6 +115,7 @@ class TestWriting:
         "all of some": (("--all", "--struct", "ring"), 2, "--all and --struct contradict each other"),
         "the input": (("--struct", "ring", "--output", "src/ring.h"), 2, "is the same file as src/ring.h, which is read"),
         "another file": (("--struct", "ring", "--output", "note.txt"), 2, "it exists, and is not a snapshot"),
+        "nothing": (("--no-annotations", "--output", "new.json"), 2, "no rule names a struct; name some with --struct, give --rules, or record --all"),
         "no folder": (("--struct", "ring", "--output", "no/l.json"), 2, "no/l.json"),
         "a new one": (("--update", "new.json"), 3, "new.json: "),
         "another choice": (("--update", "l.json", "--struct", "ring"), 2, "--struct cannot be given with it"),
@@ -130,6 +131,11 @@ class TestWriting:
         done = run("snapshot", "src/ring.h", *words, cwd=folder)
         assert (done.returncode, message in done.stderr) == (status, True), done.stderr
         assert {path.name: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()} == before
+
+    def test_a_snapshot_of_a_snapshot_claims_no_more(self, folder):
+        (folder / "l.json").write_text(TEXT)
+        for words in (("--all",), ("--struct", "ring")):
+            assert run("snapshot", "l.json", *words, cwd=folder).stdout == TEXT
 
     @pytest.mark.exhaustive
     def test_what_is_unreliable_is_left_out_on_demand(self, folder):
@@ -224,6 +230,7 @@ class TestAsInput:
         "another reader": (("show", "l.json", "ring", "--reader", "btf"), 3, "is a snapshot of what was read by clang, not by btf"),
         "containers": (("containers", "l.json", "link"), 0, "ring.links[2]"),
         "embedded": (("containers", "l.json", "lock_t"), 0, "ring.lock"),
+        "standard input": (("show", "-", "ring"), 2, "standard input is a snapshot; give it by its name"),
         "a field": (("show", "l.json", "ring", "--at", "24"), 0, "links[1]"),
         "a random order": (("check", "l.json", "--rules", "rules.toml", "--randstruct", "gcc-full", "--randomized", "ring"), 3, ""),
     }
@@ -234,7 +241,7 @@ class TestAsInput:
         (folder / "l.json").write_text(TEXT)
         (folder / "gone.toml").write_text(RULES.replace('"ring"', '"gone"'))
         (folder / "variables.toml").write_text('[[rule]]\nid = "v"\nkind = "stride"\nvariables = ["locks"]\nwhy = "w"\n')
-        done = run(*words, cwd=folder)
+        done = run(*words, cwd=folder, given=TEXT.encode() if "-" in words else None)
         assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr
 
 
