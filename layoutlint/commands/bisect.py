@@ -96,7 +96,6 @@ def _search(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> SearchResult:
-    import tempfile
 
     from layoutlint.commands import diff_sides
     from layoutlint.intent import exported_tree, git, tree_copies
@@ -104,6 +103,7 @@ def _search(
     from layoutlint.intent.toml import rule_file
     from layoutlint.lint.history_search import RuleHistory
     from layoutlint.lint.options import Options
+    from layoutlint.readers.processes.temporary_folder import temporary_folder
 
     good, bad = git.revision_range(revisions, "bisect")
     packs = load_packs(own.rule_paths or discover_rule_file(), own.pack_names)
@@ -118,7 +118,7 @@ def _search(
         read=read_options(flags, reading),
     )
     wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+    with temporary_folder() as root:
         generated = os.path.join(root, "generated")
         os.mkdir(generated)
         around = None if wanted.is_kernel else tree_copies.beside(bad, generated, wanted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -29,11 +28,12 @@ def sides_of_revisions(
     from layoutlint.intent import exported_tree, git, tree_copies
     from layoutlint.intent.exported_tree import ExportedTree
     from layoutlint.lint.sides import SideInput
+    from layoutlint.readers.processes.temporary_folder import temporary_folder
 
     old, new = git.revision_range(text, "--git")
     inside = path_in_tree(new, path)
     wanted = exported_tree.wanted_files(new, inside, packs)
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+    with temporary_folder() as root:
         trees: list[ExportedTree] = []
         for number, commit in enumerate((old, new)):
             folder = os.path.join(root, str(number))
@@ -68,6 +68,7 @@ def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator
     """Apply a patch to a copy of a tree, which is removed afterwards. Raises ReadError and UsageError."""
     from layoutlint.intent import exported_tree, patched_tree
     from layoutlint.lint.sides import SideInput
+    from layoutlint.readers.processes.temporary_folder import temporary_folder
 
     if not os.path.isdir(folder):
         raise click.UsageError(f"--patch needs the folder of a source tree, and {folder!r} is none")
@@ -75,7 +76,7 @@ def sides_of_patch(patch: str, folder: str, packs: tuple[Pack, ...]) -> Iterator
     is_kernel = os.path.exists(os.path.join(root, exported_tree.KERNEL_MARK))
     wanted = exported_tree.WantedFiles(is_kernel, ".", packs)
     shown = "(standard input)" if patch == "-" else patch
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as temporary:
+    with temporary_folder() as temporary:
         copy, text = os.path.join(temporary, "tree"), os.path.join(temporary, "patch")
         os.mkdir(copy)
         with open(text, "wb") as file:

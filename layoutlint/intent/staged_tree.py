@@ -8,7 +8,6 @@ does not track, such as generated headers; and the others as files.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from layoutlint.intent.git import Commit
 from layoutlint.intent.git_index import Index
 from layoutlint.model.reading import TreeCopy
 from layoutlint.model.record import Record, replace
+from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 _NAME = "the index"
 
@@ -65,8 +65,7 @@ def entered(change: Change) -> Iterator[StagedTree]:
         return
     before = os.getcwd()
     place = Commit(_NAME, "", change.top).path_in_tree(before) or ""
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as temporary:
-        root = files.real_path(temporary)
+    with temporary_folder() as root:
         changed = frozenset(os.path.relpath(path, change.top) for path in change.paths)
         _write(root, index, wanted, differing | changed)
         os.makedirs(os.path.join(root, place), exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 
 from layoutlint import files
@@ -18,6 +17,7 @@ from layoutlint.model.record import Record
 from layoutlint.phrases import quantity
 from layoutlint.readers.clang import build_system, compdb
 from layoutlint.readers.clang.build_system import BuildSystem
+from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 _PACK = "generic"
 _VARIABLES = "variables"
@@ -76,7 +76,7 @@ def find(system: BuildSystem, flags: tuple[str, ...], most: int, progress: ReadO
 
 def _from_database(path: str, most: int, progress: ReadOptions) -> FirstRules:
     text, number, count = build_system.part_of_database(path)
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as folder:
+    with temporary_folder() as folder:
         part = os.path.join(folder, compdb.NAME)
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)

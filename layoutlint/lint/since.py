@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from functools import partial
 
@@ -26,6 +25,7 @@ from layoutlint.readers.clang import copied_flags
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
 from layoutlint.readers.processes.child import Lost
 from layoutlint.readers.processes.pool import run_in_child
+from layoutlint.readers.processes.temporary_folder import temporary_folder
 
 _MILDEST_FIRST = (State.KNOWN, State.NOT_COMPARED, State.WORSE, State.NEW)
 
@@ -92,7 +92,7 @@ def find_in_base(commit: Commit, base: BaseRun, number: int = 0) -> BaseFindings
     read = replace(base.options.read, flags=_flags(base), progress=no_progress, cache=False)
     options = replace(base.options, read=read, change=replace(change, required=()))
     own = BaseRun(tuple(inside), packs, kernel_packs, options)
-    with tempfile.TemporaryDirectory(prefix="layoutlint-") as root:
+    with temporary_folder() as root:
         find = partial(_read_base, commit, own, root)
         if not base.options.read.cache:
             return find()

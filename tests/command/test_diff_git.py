@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.harness.command import ROOT, run
+from tests.harness.command import run
 from tests.harness.repository import commit, git
 
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
@@ -102,13 +97,6 @@ def test_ranges(history, text, labels):
 def test_wrong_use(history, words, message):
     done = run("diff", *words, cwd=history)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
-
-
-def state(folder: Path) -> tuple[str, ...]:
-    """All of a repository that must stay: files, index, references, objects."""
-    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-    index = (folder / ".git/index").read_bytes().hex()
-    return (*names, index, git(folder, "stash", "list"), git(folder, "for-each-ref"))
 
 
 HOSTILE = """
@@ -209,18 +197,6 @@ def test_links_that_lead_out_through_others(tmp_path):
     (repository / "out.h").symlink_to("d/a/top/../secret.h")
     commit(repository, "one", {"s.h": "struct s { long a; };\n"})
     assert run("diff", "--git", "HEAD..HEAD", "out.h", cwd=repository).returncode == 3
-
-
-def test_a_killed_run_leaves_the_repository_as_it_was(history):
-    before = state(history)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LAYOUTLINT_NO_CACHE": "1"}
-    words = [sys.executable, "-m", "layoutlint", "diff", "--git", "c0..c12", "include"]
-    for delay in (0.05, 0.3):
-        process = subprocess.Popen(words, cwd=history, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert state(history) == before
 
 
 class TestPatch:

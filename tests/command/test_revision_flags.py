@@ -46,7 +46,7 @@ def compared(top: Path, *words: str, cwd: Path | None = None) -> tuple[int, dict
     "-ITOP/include -I../made -DPAD=56", "-I ../include -isystem TOP/made -D PAD=56", "-Wp,-ITOP/include,-I../made -DPAD=56",
     "-include TOP/include/inner.h -I../src/../include -I../made -DPAD=56",
 ])  # fmt: skip
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_diff(tmp_path, flags):
     """The folder of the repository is that of the revision, one that git does not track stays."""
     top = repository(tmp_path, flags)
@@ -57,12 +57,14 @@ def test_diff(tmp_path, flags):
     assert compared(top, "--git", "HEAD~2..HEAD", "src/s.h")[:2] == (0, {})
 
 
+@pytest.mark.exhaustive
 def test_without_them_nothing_is_found(tmp_path):
     top = repository(tmp_path)
     code, _, notes = compared(top, "--git", "HEAD~2..HEAD~1", "src/s.h", "--no-compile-commands")
     assert (code, any("'inner.h' file not found" in note for note in notes)) == (3, True), notes
 
 
+@pytest.mark.exhaustive
 def test_a_named_database(tmp_path):
     top = repository(tmp_path, place="out/flags.json")
     code, sizes, notes = compared(top, "--git", "HEAD~2..HEAD~1", "s.h", "--compile-commands", "../out/flags.json", cwd=top / "src")
@@ -80,6 +82,7 @@ def test_a_database_of_the_revision_comes_first(tmp_path):
     assert {"HEAD~1: flags from compile_commands.json", "HEAD: flags from compile_commands.json"} <= set(notes)
 
 
+@pytest.mark.exhaustive
 def test_the_whole_tree_and_the_database_as_input(tmp_path):
     top = repository(tmp_path)
     for words in ((), ("src",), ("build/compile_commands.json",)):
@@ -95,7 +98,8 @@ def test_bisect(tmp_path):
     assert "flags from build/compile_commands.json" in run("bisect", "apart", "HEAD~2..HEAD~1", "src/s.h", cwd=top).stdout
 
 
-@pytest.mark.parametrize("unstaged", [None, INNER % "PAD"])
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("unstaged", [INNER % "PAD", None])
 def test_since_and_staged(tmp_path, unstaged):
     """The base, and files that the working tree has otherwise, are read with these flags too."""
     top = repository(tmp_path)
@@ -110,6 +114,7 @@ def test_since_and_staged(tmp_path, unstaged):
         assert [each["compile_commands"] for each in found["inputs"]] == ["build/compile_commands.json"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("word", "status"), [("-fplugin=TOP/evil.so", 3), ("@TOP/gone", 3), ("-include-pch TOP/x.pch", 3)])
 def test_flags_of_a_revision_load_nothing(tmp_path, word, status):
     top = repository(tmp_path, f"-ITOP/include -I../made -DPAD=56 {word}")

@@ -59,7 +59,7 @@ def staged(folder: Path, *words: str, **environment: str):
     return done.returncode, [each["state"] for each in report["findings"] if each["severity"] != "note"], done.stderr
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_staged_changes_are_compared_with_the_last_commit(tmp_path, name):
     before, change, status, states = CASES[name]
@@ -90,6 +90,7 @@ MERGES = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MERGES)
 def test_a_merge_makes_nothing_new_that_one_side_has(tmp_path, name):
     before, ours, theirs, status, states = MERGES[name]

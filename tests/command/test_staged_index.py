@@ -43,7 +43,7 @@ CASES: dict[str, tuple[dict[str, str | None], dict[str, str | None], dict[str, s
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_the_index_is_judged(tmp_path, name):
     before, change, unstaged, status, findings = CASES[name]
@@ -56,6 +56,7 @@ def test_the_index_is_judged(tmp_path, name):
     assert "layoutlint-" not in text
 
 
+@pytest.mark.exhaustive
 def test_from_a_folder_below_and_with_names(tmp_path):
     commit(tmp_path, "before", {"layoutlint.toml": RULES, "sub/pad.h": FAR, "sub/q.h": Q, "sub/r.h": "\n"})
     write(tmp_path, {"sub/pad.h": NEAR})
@@ -74,6 +75,7 @@ def test_the_lines_of_a_file_may_end_otherwise(tmp_path):
     assert staged(tmp_path)[:2] == (1, ["q-apart new"])
 
 
+@pytest.mark.exhaustive
 def test_a_sparse_checkout(tmp_path):
     commit(tmp_path, "before", {**BASE, "far/away.h": "struct far { int x; };\n"})
     git(tmp_path, "sparse-checkout", "set", "--no-cone", "/*.h", "/*.toml")
@@ -84,6 +86,7 @@ def test_a_sparse_checkout(tmp_path):
     assert staged(tmp_path)[:2] == (1, ["q-apart new"])
 
 
+@pytest.mark.exhaustive
 def test_a_worktree_and_a_submodule(tmp_path):
     inner, outer, tree = tmp_path / "inner", tmp_path / "outer", tmp_path / "tree"
     for folder in (inner, outer):
@@ -100,6 +103,7 @@ def test_a_worktree_and_a_submodule(tmp_path):
         assert staged(folder)[:2] == (1, ["q-apart new"]), folder
 
 
+@pytest.mark.exhaustive
 def test_a_repository_without_files(tmp_path):
     (tmp_path / "made").mkdir()
     commit(tmp_path / "made", "x", {})
