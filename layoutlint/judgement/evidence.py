@@ -34,6 +34,8 @@ class FieldTouch(Record, frozen=True):
     records: int | None
     has_stores: bool
     has_snoops: bool
+    cpus: int
+    """The most CPUs on which one place in the code touched it."""
     codes: tuple[Code, ...]
     lines: tuple[int, ...]
     """Lines of the report."""

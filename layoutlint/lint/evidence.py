@@ -72,7 +72,9 @@ def collect(
     judged, findings, unread = _judge(request, profiles, packs, kernel_packs, options)
     reading = judged.reading
     failures += unread
-    kinds = [kind for kind in object_types(reading.structs) if _is_wanted(kind.struct, request)]
+    kinds = [
+        kind for kind in object_types(reading.structs, reading.is_kernel) if _is_wanted(kind.struct, request)
+    ]
     failures += _struct_failures(request, reading, kinds, options)
     lines, types = LineResult(), TypeResult()
     summaries = []

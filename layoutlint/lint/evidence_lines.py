@@ -35,6 +35,8 @@ class ObjectType(Record, frozen=True, dict=True):
     """A struct whose objects are looked for."""
 
     struct: Struct
+    is_kernel: bool = False
+    """Whether it is one of Linux itself, as the input states."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -112,6 +114,10 @@ def place_by_address(
                 result.placed.append((kind, line))
 
 
+_HIGH_KERNELS = ("x86_64", "aarch64", "riscv64", "powerpc64", "powerpc64le")
+"""Targets whose kernels have the upper half of the addresses (Documentation/arch of Linux)."""
+
+
 def place_by_offsets(
     profile: Profile, line_size: int, kinds: Sequence[ObjectType], result: LineResult, names_only: bool
 ) -> None:
@@ -124,6 +130,12 @@ def place_by_offsets(
         every = len(profile.blocks)
         result.notes.append(f"{profile.path}: only the first {limit:,} of {every:,} lines are searched")
     for block in profile.blocks[:limit]:
+        if _is_outside(block, kinds):
+            reason = "the address is one of a program, and the input is a kernel"
+            result.unplaced.append(
+                UnplacedLine(profile.path, block.line, block.address, block.counts, reason)
+            )
+            continue
         found: list[tuple[ObjectType, Candidate, int]] = []
         objections: list[tuple[ObjectType, Candidate, tuple[Code, ...]]] = []
         for kind in kinds:
@@ -142,6 +154,12 @@ def place_by_offsets(
             result.placed.append((kind, replace(line, others=number - 1)))
         elif block.touches:
             result.unplaced.append(_unplaced(profile.path, block, line_size, found, objections, names_only))
+
+
+def _is_outside(block: LineBlock, kinds: Sequence[ObjectType]) -> bool:
+    """Return whether the objects are a kernel's, and the address is not."""
+    is_low = block.address < 1 << 63
+    return is_low and any(k.is_kernel and k.struct.target.name in _HIGH_KERNELS for k in kinds[:1])
 
 
 def _search(
@@ -225,7 +243,8 @@ def _field_touch(kind: ObjectType, touch: Touch, byte: int) -> FieldTouch | Refu
         return RefusedTouch(byte, reason or "in padding", touch.records, None, touch.lines[0])
     return FieldTouch(
         place.path, place.offset, place.size, byte, touch.counts, touch.records, touch.has_stores,
-        touch.has_snoops, touch.codes, touch.lines,
+        touch.has_snoops,
+        touch.cpus, touch.codes, touch.lines,
     )  # fmt: skip
 
 
@@ -264,8 +283,8 @@ def _why_open(number: int, names_only: bool) -> str:
     return f"{number:,} places explain the offsets; {remedy}"
 
 
-def object_types(structs: Sequence[Struct]) -> Iterator[ObjectType]:
+def object_types(structs: Sequence[Struct], is_kernel: bool) -> Iterator[ObjectType]:
     """Yield the structs whose objects can be looked for: those with a layout that is known."""
     for struct in structs:
         if struct.problem is None and struct.bit_size and struct.address is None:
-            yield ObjectType(struct)
+            yield ObjectType(struct, is_kernel)

@@ -69,8 +69,11 @@ def _place_event(
             continue
         reason, chosen = _choose(own, event, [(n, kinds[n]) for n in numbers])
         placed_rows: dict[tuple[str, int], list[tuple[TypeRow, Place]]] = defaultdict(list)
+        is_other = any(row.path and _check(kinds[chosen], row)[0] for row in own)
         for row in own:
             wrong, place = (reason, None) if reason else _check(kinds[chosen], row)
+            if is_other and not row.path and place is not None:
+                wrong, place = "perf names no field, and others contradict the input: another build", None
             if place is None:
                 sums["refused"] += row.share or 0
                 refused = RefusedTouch(row.offset, wrong or "in padding", row.samples, row.share, row.line)
@@ -141,22 +144,29 @@ def _check(kind: ObjectType, row: TypeRow) -> tuple[str | None, Place | None]:
             if place is None
             else f"the profile has no field there, and the input has `{place.path}`"
         ), None
-    if not _agrees(kind, row, place):
-        return _differs(kind, row), None
-    return None, place
-
-
-def _agrees(kind: ObjectType, row: TypeRow, place: Place) -> bool:
-    """Return whether the field that perf names is at the offset in the input too."""
     if not row.path:
-        return True  # perf names some members of anonymous structs without a name
-    paths = [_INDICES.sub("", each.path) for each in kind.layout.innermost_fields(row.offset)]
-    if row.is_cut:
-        return any(path.startswith(row.path) for path in paths)
-    if any(path == row.path or path.startswith(f"{row.path}.") for path in paths):
-        return True
-    stated = kind.layout.find(row.path)
-    return stated is not None and stated.bit_size is not None and stated.offset <= row.offset < stated.end
+        return None, place  # perf names some members of anonymous structs without a name
+    named = _named_place(kind, row)
+    return (None, named) if named is not None else (_differs(kind, row), None)
+
+
+def _named_place(kind: ObjectType, row: TypeRow) -> Place | None:
+    """Return the field that perf names, if the input has it at the offset too; the innermost one there."""
+    path = row.path or ""
+    places = [
+        place
+        for place in kind.layout.innermost_fields(row.offset)
+        if _is_named(_INDICES.sub("", place.path), path, row)
+    ]
+    if places:
+        return next((place for place in places if not place.field.members), None)
+    stated = None if row.is_cut else kind.layout.find(path)
+    covers = stated is not None and stated.bit_size is not None and stated.offset <= row.offset < stated.end
+    return field_at(kind.layout, row.offset) if covers else None
+
+
+def _is_named(own: str, path: str, row: TypeRow) -> bool:
+    return own.startswith(path) if row.is_cut else own == path or own.startswith(f"{path}.")
 
 
 def _differs(kind: ObjectType, row: TypeRow) -> str:

@@ -125,6 +125,39 @@ def test_offsets_that_contradict_the_input_are_refused(row, reason, tmp_path):
     assert (event["counts"], event["placed"], event["refused"]) == ("stores", 2 - bool(reason), bool(reason))
 
 
+NAMED = [
+    # the field that perf names, and the one that is reported
+    ("struct page +0x30 (_mapcount.counter)", "_mapcount.counter"),
+    ("struct page +0x30 (page_type)", "page_type"),
+    ("struct page +0x30 ()", "page_type"),
+    ("struct page +0x8 (lru.next)", "lru.next"),
+    ("struct page +0x8 (lru)", "lru.next"),
+]
+PAGE = """
+typedef struct { int counter; } atomic_t;
+struct list_head { struct list_head *next, *prev; };
+struct page {
+	unsigned long flags;
+	union { struct { union { struct list_head lru; void *pool; }; void *mapping; long index; long private; }; };
+	union { unsigned int page_type; atomic_t _mapcount; };
+};
+"""
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(("row", "path"), NAMED, ids=[row[0] for row in NAMED])
+def test_the_member_of_a_union_is_the_one_that_perf_names(row, path, tmp_path):
+    (tmp_path / "page.h").write_text(PAGE)
+    (tmp_path / "types.txt").write_text(types(row))
+    status, document = evidence("types.txt", "--in", "page.h", cwd=tmp_path)
+    assert (status, [each["path"] for each in document["structs"][0]["samples"]]) == (0, [path])
+
+
+def test_a_kernel_has_no_objects_at_addresses_of_programs():
+    _, document = evidence(f"{P}/c2c-hitm.txt", *BOX)
+    assert "of a program" not in document["unplaced"][0]["reason"]
+
+
 def test_stores_and_loads_of_two_events_profile_a_rule(tmp_path):
     (tmp_path / "types.txt").write_text(
         types("struct box +0x8 (head)") + "\n" + types("struct box +0x10 (tail)", "(unknown)", event="cpu/mem-loads/P")

@@ -41,6 +41,7 @@ class _OpenTouch(Record):
     records: int | None = 0
     has_stores: bool = False
     has_snoops: bool = False
+    cpus: int = 0
     codes: dict[Code, None] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
 
@@ -149,6 +150,7 @@ class Parser(Record):
         touch = block.touches.setdefault(row.offset, _OpenTouch())
         touch.counts = add(touch.counts, counts)
         touch.records = None if row.records is None or touch.records is None else touch.records + row.records
+        touch.cpus = max(touch.cpus, row.cpus)
         shares = dict(zip(block.columns.names, row.shares, strict=True))
         touch.has_stores |= any(shares.get(name) for name in ("hits", "misses", "unplaced"))
         touch.has_snoops |= any(shares.get(name) for name in ("remote", "local", "peer"))
@@ -205,6 +207,7 @@ def _close(offset: int, touch: _OpenTouch) -> Touch:
         touch.records,
         touch.has_stores,
         touch.has_snoops,
+        touch.cpus,
         tuple(touch.codes),
         tuple(touch.lines),
     )

@@ -50,6 +50,7 @@ class Row(Record, frozen=True):
     """Percent of the block's counts, by column; each column of a whole block adds up to 100."""
     offset: int
     records: int | None
+    cpus: int
     code: Code
 
 
@@ -115,13 +116,21 @@ def parse_row(text: str, columns: Columns, place: str) -> Row:
     offset = int(match[2], 16)
     if offset > _LARGEST_OFFSET:
         raise ReadError(place, f"the offset {match[2]} is outside of every cache line")
-    return Row(shares, offset, _records(match[4], columns), _code(match[6] or "", match[5] == "[k]"))
+    return Row(
+        shares, offset, _records(match[4], columns), _cpus(match[4]), _code(match[6] or "", match[5] == "[k]")
+    )
 
 
 def _records(numbers: str, columns: Columns) -> int | None:
     """Return the loads and stores of a row: the number before the CPUs."""
     words = numbers.split()
     return int(words[-2]) if columns.has_records and len(words) >= 5 and len(words[-2]) < 19 else None
+
+
+def _cpus(numbers: str) -> int:
+    """Return the number of CPUs: the last number before the symbol."""
+    word = numbers.split()[-1]
+    return int(word) if word.isdecimal() and len(word) < 10 else 0
 
 
 def _code(text: str, is_kernel: bool) -> Code:

@@ -76,6 +76,8 @@ class Touch(Record, frozen=True):
     """Whether a row has a share of the stores, even if it rounds to no store."""
     has_snoops: bool
     """Whether a row has a share of the contended loads."""
+    cpus: int
+    """The most CPUs on which one place in the code touched it."""
     codes: tuple[Code, ...]
     """The first different ones."""
     lines: tuple[int, ...]

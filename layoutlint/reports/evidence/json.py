@@ -131,6 +131,7 @@ def _touch(touch: FieldTouch) -> dict[str, Any]:
         "records": touch.records,
         "written": touch.has_stores,
         "read_modified": touch.has_snoops,
+        "cpus": touch.cpus,
         "code": [{"symbol": code.symbol, "source": code.source or None} for code in touch.codes],
         "report_lines": list(touch.lines),
     }

@@ -16,7 +16,7 @@ from layoutlint.judgement.evidence import (
     TypedCount,
     UnplacedLine,
 )
-from layoutlint.phrases import part_of, quantity
+from layoutlint.phrases import quantity
 from layoutlint.reports import styled
 from layoutlint.reports.styled import Line, line, paragraph
 
@@ -105,7 +105,7 @@ def _placed(placed: PlacedLine, is_peer: bool, width: int) -> Iterator[Line]:
     place = f"bytes {placed.shift}..{last} of an object at base {placed.base}: {_certainty(placed)}"
     identity = "" if placed.certainty == "given" else f"; {_identity(placed)}"
     yield from paragraph("  ", place + identity, width)
-    names = f"    {'offset':>6}  {'size':>4}  {snoops + 's':>11}  {'stores':>7}  {'records':>7}  field"
+    names = f"    {'offset':>6}  {'size':>4}  {snoops + 's':>11}  {'stores':>7}  {'records':>7}  CPUs  field"
     yield line((names, "dim"))
     for touch in placed.fields:
         yield _touch_row(touch, placed.report)
@@ -153,7 +153,8 @@ def _touch_row(touch: FieldTouch, report: str) -> Line:
     places = f"{report}:{touch.lines[0]}" + (f"..{touch.lines[-1]}" if touch.lines[1:] else "")
     return line(
         f"    {touch.offset:>6}  {size:>4}  {_about(touch.counts.contended, touch.has_snoops):>11}  "
-        f"{_about(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.path}{at}",
+        f"{_about(touch.counts.stores, touch.has_stores):>7}  {records:>7}  {touch.cpus:>4}  "
+        f"{touch.path}{at}",
         (codes, "dim"),
         (f"  {places}", "cyan"),
     )
@@ -255,4 +256,4 @@ def _summary(event: EventSummary) -> str:
             f", without members {event.scalars:.2f} %, of other types {event.elsewhere:.2f} %, "
             f"refused {event.refused:.2f} %, placed {event.placed:.2f} %"
         )
-    return f"{text}; {part_of(event.rows, event.rows, 'row', 'its only') if event.rows else 'no row'} placed"
+    return f"{text}; {quantity(event.rows, 'row')} placed"
