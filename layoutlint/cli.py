@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from layoutlint import __version__, escapes
+from layoutlint.commands.accesses import accesses
 from layoutlint.commands.allocations import allocations
 from layoutlint.commands.baseline import baseline_group
 from layoutlint.commands.bisect import bisect
@@ -24,6 +25,7 @@ from layoutlint.commands.containers import containers
 from layoutlint.commands.diff import diff
 from layoutlint.commands.evidence import evidence
 from layoutlint.commands.explain import explain
+from layoutlint.commands.infer import infer
 from layoutlint.commands.init import init
 from layoutlint.commands.measure import measure
 from layoutlint.commands.rules import rules_group
@@ -64,6 +66,8 @@ _EXAMPLES = {
     "containers": "vmlinux list_head",
     "measure": "ring.h ring --write head --read tail",
     "allocations": "src",
+    "accesses": "src --struct ring",
+    "infer": "compile_commands.json",
     "explain": "separate",
     "baseline write": "layoutlint-baseline.toml ring.h",
     "baseline update": "layoutlint-baseline.toml ring.h",
@@ -146,8 +150,8 @@ def app() -> None:
 
 
 _COMMANDS = (
-    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, explain, schema,
-    rules_group, init, completion, cache_group, baseline_group,
+    check, diff, bisect, snapshot, evidence, show, containers, measure, allocations, accesses, infer, explain,
+    schema, rules_group, init, completion, cache_group, baseline_group,
 )  # fmt: skip
 for command in _COMMANDS:
     app.add_command(command)

@@ -9,7 +9,10 @@ import click
 import layoutlint
 from layoutlint.errors import did_you_mean
 
-NAMES = ("allocations", "bisect", "containers", "diff", "evidence", "measure", "report", "rules-test", "show")
+NAMES = (
+    "accesses", "allocations", "bisect", "containers", "diff", "evidence", "infer", "measure", "report",
+    "rules-test", "show",
+)  # fmt: skip
 """The names of the formats, as in the key `schema` of an output: `layoutlint/NAME/1`."""
 
 FILES = ("snapshot",)

@@ -17,6 +17,7 @@ from layoutlint.model.reading import Reading
 from layoutlint.model.record import Record, replace
 from layoutlint.model.storage import Allocator, Storage
 from layoutlint.model.structs import Source, Struct
+from layoutlint.model.uses import FunctionEffect
 
 VARIABLES = "(variables)"
 """Used as the struct of a rule on variables."""
@@ -222,6 +223,10 @@ class Pack(Record, frozen=True, dict=True):
     """The accesses of variables; the paths begin with their names."""
     allocators: tuple[Allocator, ...] = ()
     """The functions of the project that allocate."""
+    known_functions: tuple[FunctionEffect, ...] = ()
+    """What functions of the project do to what they are given."""
+    entries: tuple[tuple[str, float], ...] = ()
+    """Functions at which work arrives, as names or patterns, with weights."""
     description: str = ""
     kernel: bool = False
     """Whether it is about Linux, and so active by default for a kernel input."""

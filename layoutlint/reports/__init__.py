@@ -54,6 +54,19 @@ ALLOCATIONS_FORMATS: dict[str, Callable[[Listing], Iterator[str]]] = {
 }
 """Formats of `layoutlint allocations`."""
 
+ACCESSES_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("accesses.text"),
+    "json": _render("accesses.json"),
+}
+"""Formats of `layoutlint accesses`."""
+
+INFER_FORMATS: dict[str, Callable[..., str]] = {
+    "text": _render("infer.text"),
+    "toml": _render("infer.toml"),
+    "json": _render("infer.json"),
+}
+"""Formats of `layoutlint infer`."""
+
 TRIAL_FORMATS: dict[str, Callable[[Sequence[Trial]], str]] = {
     "text": _render("cases.text"),
     "json": _render("cases.json"),

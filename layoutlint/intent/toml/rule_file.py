@@ -14,6 +14,7 @@ from layoutlint.geometry.field_types import TYPE
 from layoutlint.intent.toml import converters, document
 from layoutlint.intent.toml.conditions import when_of
 from layoutlint.intent.toml.converters import Misfit
+from layoutlint.intent.toml.functions import read_entries, read_functions
 from layoutlint.intent.toml.storage import STORAGE_KEYS, read_allocator, read_storage
 from layoutlint.intent.toml.surroundings import around_of
 from layoutlint.intent.toml.table import Notes, Table
@@ -251,7 +252,10 @@ class _Reader:
 
     def pack(self) -> Pack:
         """Return the pack of the whole file."""
-        keys = ("pack", "struct", "variables", "allocators", "rule", "override", COMPILE_COMMANDS)
+        keys = (
+            "pack", "struct", "variables", "allocators", "functions", "entries", "rule", "override",
+            COMPILE_COMMANDS,
+        )  # fmt: skip
         self._top.allow_only(keys, _top_key)
         self._top.get(COMPILE_COMMANDS, converters.text)
         self._header.allow_only(PACK_KEYS)
@@ -262,6 +266,8 @@ class _Reader:
             structs=tuple(self._structs()),
             variables=tuple(self._variables()),
             allocators=tuple(self._allocators()),
+            known_functions=tuple(read_functions(self._top)),
+            entries=tuple(read_entries(self._top)),
             description=self._header.get("description", converters.text) or "",
             kernel=self._header.get("for", converters.choice(("linux",))) == "linux",
             guesses=self._guesses,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import zlib
 
 from layoutlint import accesses
 from layoutlint.readers.cache import answers, folder
 from layoutlint.readers.cache.folder import Folder
 
 _LENGTH = 4
-_DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError)
+_MOST_BYTES = 1 << 28
+"""The most bytes of answers."""
+_DAMAGE = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError, zlib.error,
+)  # fmt: skip
 """What content of another form raises; checksums make it improbable."""
 
 
@@ -28,7 +33,7 @@ class Memory:
             return None
         try:
             end = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
-            kept = json.loads(content[_LENGTH:end])
+            kept = json.loads(_decompress(content[_LENGTH:end]))
             check = answers.Check(kept)
             if not check.holds():
                 return None
@@ -44,12 +49,24 @@ class Memory:
     def keep(self, log: accesses.Log, result: bytes) -> None:
         """Keep a result that comes from the answers in a log, if nothing else decided about it."""
         settled = answers.settle(log)
-        if settled is None:
-            return
+        if settled is not None:
+            self.keep_settled(settled, result)
+
+    def keep_settled(self, settled: answers.Answers, result: bytes) -> None:
+        """Keep a result that depends on some answers."""
         self._folder = self._folder or folder.open_folder(create=True)
         self._write(settled, result)
 
     def _write(self, settled: answers.Answers, result: bytes) -> None:
         if self._folder is not None:
-            encoded = json.dumps(settled, separators=(",", ":")).encode()
+            encoded = zlib.compress(json.dumps(settled, separators=(",", ":")).encode(), 1)
             self._folder.write(self._key, len(encoded).to_bytes(_LENGTH, "little") + encoded + result)
+
+
+def _decompress(data: bytes) -> bytes:
+    """Return what was compressed; raises zlib.error, and ValueError if it is too long."""
+    stream = zlib.decompressobj()
+    content = stream.decompress(data, _MOST_BYTES)
+    if not stream.eof:
+        raise ValueError("too long")
+    return content

@@ -74,6 +74,16 @@ def run(units: Sequence[Unit], wanted: Wanted, options: ReadOptions) -> Outcome:
 
 def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUnit | Unread:
     printed = Messages() if accesses.active() is not None else None
+    confine()
+    try:
+        return parse.read(unit, wanted, looks_for_hidden, printed)
+    except ReadError as error:
+        accesses.refuse(error.reason)
+        return Unread(error.path, error.reason)
+
+
+def confine() -> None:
+    """Prepare a process for libclang: without variables that it reads, and calls that it does not need."""
     if HAS_PROCESSES:
         # After some crashes libclang would continue without the declaration that crashed it.
         os.putenv("LIBCLANG_DISABLE_CRASH_RECOVERY", "1")
@@ -81,11 +91,6 @@ def _parse_unit(unit: Unit, wanted: Wanted, looks_for_hidden: bool) -> ParsedUni
         for name in _DRIVER_VARIABLES:
             os.unsetenv(name)
         confinement.refuse_calls()
-    try:
-        return parse.read(unit, wanted, looks_for_hidden, printed)
-    except ReadError as error:
-        accesses.refuse(error.reason)
-        return Unread(error.path, error.reason)
 
 
 def distinct_definitions(structs: Iterable[Struct]) -> tuple[Struct, ...]:

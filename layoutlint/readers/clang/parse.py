@@ -117,9 +117,9 @@ def read(
     `printed` collects what libclang prints, if answers of the file system are logged.
     """
     if unit.text is None:
-        _refuse_endless(unit)
+        refuse_endless(unit)
     lib = libclang.library()
-    with _parse(lib, unit, printed) as handle:
+    with parsed(lib, unit, printed, libclang.PREFERRED_OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
         renamed = {unit.main: unit.reported_main} if unit.reported_main is not None else {}
@@ -132,16 +132,11 @@ def read(
             *errors,
             *compiler_macros.find_doubtful_mentions(lib, handle, unit.main, unit.flags, unit.doubts, places),
         )
-        target = _target(lib, handle, unit)
         is_annotated = wanted.annotated and mentions_annotations(lib, handle, scope.main)
         annotations = Annotations(lib, handle, places) if is_annotated else None
         listing = _Listing(lib, wanted, annotations, scope)
-        libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
-        types = Types(lib, handle, places, unit.with_marks, bool(found_diagnostics))
-        problems = Problems(
-            lib, handle, places, types, found_diagnostics, tuple(listing.variables), unit.shuffled_by
-        )
-        taker = _Taker(listing, types, problems, unit, target)
+        taker = _taker(lib, handle, unit, listing, places, found_diagnostics)
+        types, problems, target = taker.types, taker.problems, taker.target
         structs = tuple(taker.structs())
         arrays = tuple(taker.arrays()) if wanted.arrays is not None else ()
         externs = frozenset(taker.externs)
@@ -169,6 +164,25 @@ def read(
     )  # fmt: skip
 
 
+def structs_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> tuple[Struct, ...]:
+    """Return the requested structs of a parsed unit that have a reliable layout, without annotations."""
+    places = Places(lib, unit.directory, unit.roots, {})
+    errors = diagnostics.read_diagnostics(lib, handle, places, None)
+    scope = _Scope(lib, handle, unit, places)
+    taker = _taker(lib, handle, unit, _Listing(lib, wanted, None, scope), places, errors)
+    return tuple(struct for struct in taker.structs() if struct.bit_size is not None and not struct.problem)
+
+
+def _taker(
+    lib: Any, handle: int, unit: Unit, listing: _Listing, places: Places, found: tuple[Diagnostic, ...]
+) -> _Taker:
+    """Return what makes the structs of a unit, with its declarations listed."""
+    libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
+    types = Types(lib, handle, places, unit.with_marks, bool(found))
+    problems = Problems(lib, handle, places, types, found, tuple(listing.variables), unit.shuffled_by)
+    return _Taker(listing, types, problems, unit, _target(lib, handle, unit))
+
+
 def _without_consequences(
     losses: tuple[str, ...], errors: tuple[str, ...], cause: str | None
 ) -> tuple[str, ...]:
@@ -179,7 +193,7 @@ def _without_consequences(
     return tuple(dict.fromkeys(loss if loss in earlier else cause for loss in losses))
 
 
-def _refuse_endless(unit: Unit) -> None:
+def refuse_endless(unit: Unit) -> None:
     """Raise ReadError for a pipe, on which libclang would wait, and for a file too large for memory."""
     try:
         files.open_file(unit.main, _LARGEST).close()
@@ -223,17 +237,22 @@ def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> 
 
 
 @contextmanager
-def _parse(lib: Any, unit: Unit, printed: Messages | None) -> Iterator[int]:
+def parsed(lib: Any, unit: Unit, printed: Messages | None, parse_options: int) -> Iterator[int]:
+    """Parse a unit, and yield its handle for the body of a `with`. Raises ReadError.
+
+    `parse_options` are flags of CXTranslationUnit_Flags. `printed` collects what libclang prints.
+    """
     index = lib.clang_createIndex(0, 0)
     handle = ctypes.c_void_p()
     text = None if unit.text is None else unit.text.encode(errors="surrogateescape")
     words = (*flags.for_driver(unit.flags), f"-working-directory={unit.directory}")
     try:
         if printed is None:
-            failed = _translate(lib, index, unit.main, words, text, handle)
+            failed = _translate(lib, index, unit.main, words, text, handle, parse_options)
         else:
             with printed.captured():
-                failed = _translate(lib, index, unit.main, (*lookups.FLAGS, *words), text, handle)
+                all_words = (*lookups.FLAGS, *words)
+                failed = _translate(lib, index, unit.main, all_words, text, handle, parse_options)
         if failed or handle.value is None:
             raise ReadError(unit.origin, _why(lib, index, failed, words))
         yield handle.value
@@ -244,7 +263,13 @@ def _parse(lib: Any, unit: Unit, printed: Messages | None) -> Iterator[int]:
 
 
 def _translate(
-    lib: Any, index: int, main: str, words: tuple[str, ...], text: bytes | None, handle: ctypes.c_void_p
+    lib: Any,
+    index: int,
+    main: str,
+    words: tuple[str, ...],
+    text: bytes | None,
+    handle: ctypes.c_void_p,
+    parse_options: int = libclang.PREFERRED_OPTIONS,
 ) -> int:
     """Parse a file, or a text in its place, with some flags; return 0, or a key of `_FAILURES`."""
     words_of_driver = (libclang.driver(lib), *diagnostics.FLAGS, *words)
@@ -253,7 +278,7 @@ def _translate(
     status: int = lib.clang_parseTranslationUnit2FullArgv(
         index, os.fsencode(main), arguments, len(words_of_driver),
         None if unsaved is None else ctypes.byref(unsaved), 0 if unsaved is None else 1,
-        libclang.PREFERRED_OPTIONS, ctypes.byref(handle),
+        parse_options, ctypes.byref(handle),
     )  # fmt: skip
     return status
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,7 @@ def trace(project: Path, command: str) -> tuple[set[str], dict | None]:
         content = entry.read_bytes()[19 + 32 :]
         end = 4 + int.from_bytes(content[:4], "little")
         if content[end : end + 1] in b"013":  # an output begins with its exit status
-            kept = json.loads(content[4:end])
+            kept = json.loads(zlib.decompress(content[4:end]))
     return {name for call, name in calls[started:] if call != "execve"}, kept
 
 

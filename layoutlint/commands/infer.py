@@ -1,0 +1,113 @@
+"""`layoutlint infer`: guess from sources which fields disturb each other, best guess first."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from layoutlint import reports
+from layoutlint.commands.accesses import exit_status, print_failures
+from layoutlint.commands.options import (
+    ReadingOptions,
+    format_option,
+    read_options,
+    reading_options,
+    rule_options,
+)
+from layoutlint.errors import EXIT_UNKNOWN
+
+if TYPE_CHECKING:
+    from layoutlint.judgement.rule import Pack
+    from layoutlint.model.reading import ReadOptions
+    from layoutlint.model.structs import Struct
+
+_DEFAULT_MOST = 150
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--struct", "only", metavar="GLOB", help="Consider only structs with a matching name.")
+@click.option(
+    "--profile",
+    "profile_path",
+    metavar="FILE",
+    help="Weigh functions by a profile: the text of `perf report --stdio --sort symbol`.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1, 1_000_000),
+    default=_DEFAULT_MOST,
+    show_default=True,
+    help="Print at most N notes.",
+)
+@rule_options
+@format_option(reports.INFER_FORMATS, "; toml is a draft of a rule file")
+@reading_options
+@click.pass_obj
+def infer(
+    flags: tuple[str, ...],
+    /,
+    inputs: tuple[str, ...],
+    only: str | None,
+    profile_path: str | None,
+    most: int,
+    rule_paths: tuple[str, ...],
+    pack_names: tuple[str, ...],
+    no_packs: bool,
+    no_annotations: bool,
+    format_: str,
+    reading: ReadingOptions,
+) -> NoReturn:
+    """Guess which written fields share a cache line with fields that others read.
+
+    INPUT are C sources, as for `accesses`. Layouts come from them, or from compiled files and snapshots if
+    any are given as well. Notes are guesses, best first, and the exit status is 0. Contradictions are
+    declared accesses that the source denies.
+    """
+    from layoutlint.commands import terminal
+    from layoutlint.inference import profile
+    from layoutlint.inference.infer import analyse
+    from layoutlint.inference.infer import infer as infer_notes
+    from layoutlint.readers import bodies, dispatch
+
+    compiled = tuple(path for path in inputs if dispatch.sniff(path) != "clang")
+    sources = tuple(path for path in inputs if path not in compiled)
+    if not sources:
+        raise click.UsageError("the uses of fields are in sources: name some")
+    options = read_options(flags, reading)
+    weights = None if profile_path is None else profile.read(profile_path)
+    read_bodies = bodies.read(sources, options)
+    packs = _packs(rule_paths, pack_names, no_packs, read_bodies.is_kernel)
+    analysis = analyse(read_bodies, packs, weights)
+    structs = _layouts(compiled, tuple(analysis.uses), options) if compiled else read_bodies.structs
+    inferred = infer_notes(analysis, structs, () if no_annotations else packs, only, most)
+    terminal.write(reports.INFER_FORMATS[format_](inferred))
+    print_failures(read_bodies)
+    if only is not None and not inferred.fields:
+        terminal.complain(f"layoutlint: no function of these sources uses a field of a struct {only}")
+        sys.exit(EXIT_UNKNOWN)
+    sys.exit(exit_status(analysis, reading.allow_unknown))
+
+
+def _packs(
+    rule_paths: tuple[str, ...], pack_names: tuple[str, ...], no_packs: bool, is_kernel: bool
+) -> tuple[Pack, ...]:
+    from layoutlint.commands.packs import discover_rule_file, load_packs
+    from layoutlint.intent.toml import rule_file
+
+    packs = load_packs(rule_paths or discover_rule_file(), pack_names)
+    return (*packs, *rule_file.kernel_packs_beside(packs)) if is_kernel and not no_packs else packs
+
+
+def _layouts(paths: tuple[str, ...], names: tuple[str, ...], options: ReadOptions) -> tuple[Struct, ...]:
+    """Return the structs of compiled inputs; raises ReadError."""
+    from layoutlint.listing.structs import list_structs
+
+    return tuple(
+        struct
+        for path in paths
+        for struct in list_structs(path, names, options).structs
+        if struct.bit_size is not None
+    )

@@ -1,0 +1,42 @@
+"""The uses of fields, by struct and path, for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from layoutlint.inference.program import FieldUse
+from layoutlint.model.record import Record
+from layoutlint.model.uses import Effect
+
+
+class FieldUses(Record, frozen=True):
+    """The uses of a field, the hottest first."""
+
+    struct: str
+    path: str
+    uses: tuple[FieldUse, ...]
+
+    def count(self, *effects: Effect) -> int:
+        """Return the number of functions that do any of these with it."""
+        return len({use.function for use in self.uses if use.effect in effects})
+
+
+def fields_of(
+    uses: Mapping[str, Mapping[str, Sequence[FieldUse]]], heat: Mapping[str, float], only: str | None
+) -> Iterator[FieldUses]:
+    """Yield the uses of the fields of structs whose name matches a pattern, sorted by struct and path."""
+    for struct in sorted(uses):
+        if only is None or fnmatchcase(struct, only):
+            for path in sorted(uses[struct]):
+                yield FieldUses(struct, path, tuple(sorted(uses[struct][path], key=_hottest_first(heat))))
+
+
+def hottest(uses: Iterable[FieldUse], heat: Mapping[str, float], most: int) -> list[FieldUse]:
+    """Return the uses in the hottest functions, one for each function."""
+    by_function = {use.function: use for use in sorted(uses, key=_hottest_first(heat), reverse=True)}
+    return sorted(by_function.values(), key=_hottest_first(heat))[:most]
+
+
+def _hottest_first(heat: Mapping[str, float]) -> Callable[[FieldUse], tuple[float, str, str]]:
+    return lambda use: (-heat.get(use.function, 0.0) * use.weight, use.function, use.effect.value)

@@ -1,0 +1,183 @@
+"""All functions of an input: whom each calls, and what it does to fields through those that it calls."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from layoutlint.inference.known_functions import KnownFunctions
+from layoutlint.model.uses import Call, Effect, Function, Spot
+
+_DEEPEST = 12
+"""The most calls through which an argument is followed."""
+_LONGEST_PATH = 5
+_MOST_EFFECTS = 200
+"""The most places of one argument that are followed."""
+
+_ALLOCATES = re.compile(
+    r"(?:^|_)(?:[kvdmz]*alloc\w*|calloc|malloc|kzalloc\w*|kmem_cache_alloc\w*|zalloc\w*|k?memdup\w*)(?:$|_)"
+)
+"""In the name of a function that returns a new object."""
+
+_Uses = dict[tuple[str, str, Effect], list[float]]
+"""By struct, path and effect: the weight, whether in a loop, and the line."""
+_Effects = Mapping[tuple[int, str, Effect], float]
+
+
+class FieldUse(NamedTuple):
+    """What a function does with a field, also through functions that it gives the field's address to."""
+
+    function: str
+    effect: Effect
+    weight: float
+    in_loop: bool
+    line: int
+
+
+class Program:
+    """The functions of all units, each once, with the calls between them."""
+
+    def __init__(
+        self,
+        functions: Iterable[Function],
+        stored: Iterable[tuple[str, Spot | None]],
+        known: KnownFunctions,
+    ) -> None:
+        self.functions: dict[str, Function] = {}
+        for function in functions:
+            self.functions.setdefault(function.key, function)
+        self._known = known
+        self._effects: dict[str, _Effects] = {}
+        self._running: set[str] = set()
+        self._makers: dict[str, bool] = {}
+        self._expanded: dict[str, _Uses] = {}
+        self.stored = self._find_stored(stored)
+        """The functions that each field can hold."""
+        self.on_stack = {name for function in self.functions.values() for name in function.locals}
+        """The structs of which functions have variables."""
+        self.allocated = {
+            struct for each in self.functions.values() for maker, struct in each.made if self.is_new(maker)
+        }
+        """The structs of objects that functions allocate."""
+
+    def _find_stored(self, stored: Iterable[tuple[str, Spot | None]]) -> dict[Spot, tuple[str, ...]]:
+        """Return the functions that each field can hold."""
+        holds: dict[Spot, dict[str, None]] = defaultdict(dict)
+        pairs = [*stored, *(pair for function in self.functions.values() for pair in function.targets)]
+        for key, spot in pairs:
+            if spot is not None and key in self.functions:
+                holds[spot][key] = None
+        return {spot: tuple(keys) for spot, keys in holds.items()}
+
+    def targets(self, call: Call) -> tuple[str, ...]:
+        """Return the functions that a call can reach; none of them if their bodies are not known."""
+        if call.callee:
+            return (call.callee,) if call.callee in self.functions else ()
+        return () if call.through is None else self.stored.get(call.through, ())
+
+    def uses(self) -> dict[str, dict[str, list[FieldUse]]]:
+        """Return the uses of fields, by struct and path, without objects that the user has just made.
+
+        What functions of headers do counts for those that call them.
+        """
+        result: dict[str, dict[str, list[FieldUse]]] = defaultdict(lambda: defaultdict(list))
+        for key, function in self.functions.items():
+            if not self._is_in_header(key):
+                for (struct, path, effect), (weight, in_loop, line) in self._own_uses(function).items():
+                    entry = FieldUse(key, effect, weight, in_loop > 0, int(line))
+                    result[struct][path].append(entry)
+        return result
+
+    def _is_in_header(self, key: str) -> bool:
+        return key.endswith(".h") and "@" in key
+
+    def _own_uses(self, function: Function) -> _Uses:
+        """Return what a function does to fields, itself and through header functions and arguments."""
+        if function.key in self._expanded:
+            return self._expanded[function.key]
+        self._expanded[function.key] = {}  # of functions that call one another
+        found: _Uses = defaultdict(lambda: [0.0, 0, 0])
+        for use in function.uses:
+            if isinstance(use.spot.root, str) and use.spot.path and not self.is_new(use.maker):
+                _add(found, (use.spot.root, use.spot.path, use.effect), use.weight, use.in_loop, use.line)
+        for call in function.calls:
+            self._add_call(found, function, call)
+        if self._is_in_header(function.key) and len(found) > _MOST_EFFECTS:
+            found = dict(sorted(found.items(), key=lambda item: -item[1][0])[:_MOST_EFFECTS])
+        self._expanded[function.key] = found
+        return found
+
+    def _add_call(self, found: _Uses, function: Function, call: Call) -> None:
+        name = call.callee.partition("@")[0]
+        if self._is_in_header(call.callee) and call.callee in self.functions and not self._known.find(name):
+            inner = self._own_uses(self.functions[call.callee])
+            for place, (weight, in_loop, _) in inner.items():
+                _add(found, place, weight * call.weight, in_loop, function.line)
+        for position, spot, maker in call.arguments:
+            if isinstance(spot.root, str) and spot.path and not self.is_new(maker):
+                for (path, effect), weight in self._effects_on(call, position).items():
+                    if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
+                        joined = f"{spot.path}.{path}" if path else spot.path
+                        _add(found, (spot.root, joined, effect), weight, 0, function.line)
+
+    def is_new(self, maker: str) -> bool:
+        """Return whether a function returns an object that nobody else sees yet."""
+        if not maker:
+            return False
+        if maker not in self._makers:
+            self._makers[maker] = bool(_ALLOCATES.search(maker.partition("@")[0]))
+            function = self.functions.get(maker)
+            if function is not None and not self._makers[maker]:
+                self._makers[maker] = any(map(self.is_new, function.makers))
+        return self._makers[maker]
+
+    def _effects_on(self, call: Call, position: int) -> dict[tuple[str, Effect], float]:
+        """Return what a call does to what an argument points to."""
+        if call.callee:
+            known = self._known.find(call.callee.partition("@")[0])
+            if known is not None:
+                if known.effect is None or (known.arguments and position not in known.arguments):
+                    return {}
+                return {("", known.effect): call.weight}
+        targets = self.targets(call)
+        if not targets:
+            return {("", Effect.ADDRESS): call.weight}
+        found: dict[tuple[str, Effect], float] = defaultdict(float)
+        for target in targets[:8]:
+            for (parameter, path, effect), weight in self.parameter_effects(target).items():
+                if parameter == position:
+                    found[path, effect] += weight * call.weight / len(targets)
+        return found
+
+    def parameter_effects(self, key: str) -> _Effects:
+        """Return what a function does to what its parameters point to, by position, path and effect."""
+        if key in self._effects:
+            return self._effects[key]
+        if key in self._running or len(self._running) >= _DEEPEST:
+            return {}
+        self._running.add(key)
+        function = self.functions[key]
+        found: dict[tuple[int, str, Effect], float] = defaultdict(float)
+        for use in function.uses:
+            if isinstance(use.spot.root, int):
+                found[use.spot.root, use.spot.path, use.effect] += use.weight
+        for call in function.calls:
+            for position, spot, _ in call.arguments:
+                if isinstance(spot.root, int):
+                    for (path, effect), weight in self._effects_on(call, position).items():
+                        if spot.path.count(".") + path.count(".") < _LONGEST_PATH:
+                            joined = ".".join(part for part in (spot.path, path) if part)
+                            found[spot.root, joined, effect] += weight
+        self._running.discard(key)
+        kept = dict(sorted(found.items(), key=lambda item: -item[1])[:_MOST_EFFECTS])
+        self._effects[key] = kept
+        return kept
+
+
+def _add(found: _Uses, spot: tuple[str, str, Effect], weight: float, in_loop: float, line: int) -> None:
+    entry = found[spot]
+    entry[0] += weight
+    entry[1] += in_loop
+    entry[2] = entry[2] or line

@@ -1,0 +1,202 @@
+"""Ranked guesses: which written field of a struct disturbs the readers of which others, best first.
+
+The score of a pair is the share of the placements in which both are on one line, times the root of the heat
+of the writes, times the root of the heat of the reads, times the share of reading in the uses of the second
+field, squared. A lock or an atomic counts twice: its line is taken from others even if nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from typing import NamedTuple
+
+from layoutlint.geometry.placement import Placements
+from layoutlint.inference.phases import Phase, phase_of
+from layoutlint.inference.program import FieldUse
+from layoutlint.model.record import Record, field
+from layoutlint.model.structs import Field, Struct
+from layoutlint.model.uses import Effect
+
+PHASE_SHARES = {
+    Phase.SETUP: 0.02, Phase.TEARDOWN: 0.1, Phase.SHOWING: 0.02, Phase.SETTING: 0.1, Phase.FAILING: 0.02,
+    Phase.NORMAL: 1.0,
+}  # fmt: skip
+_KINDS = {Effect.LOCK: 2.0, Effect.ATOMIC: 2.0, Effect.WRITE: 1.0}
+_READ_MOSTLY = 2.0
+_OWN_SHARE = 0.5
+"""How much a read counts in a function that writes the other field as well: it may own the line already."""
+_MOST_VICTIMS = 3
+_LINE_BITS = 512
+_FEW_VIEWS = 2
+"""A member of a union that overlaps more fields than this is another view of them."""
+
+
+class Part(NamedTuple):
+    """A field that counts as one: a struct that is larger than a line is divided into its own."""
+
+    path: str
+    bit_offset: int
+    bit_size: int
+
+    def overlaps(self, other: Part) -> bool:
+        """Return whether two parts have bits in common."""
+        return (
+            self.bit_offset < other.bit_offset + other.bit_size
+            and other.bit_offset < self.bit_offset + self.bit_size
+        )
+
+
+class Traffic(Record):
+    """How hot the uses of a field are, by function."""
+
+    part: Part
+    writes: dict[str, float] = field(default_factory=dict)
+    reads: dict[str, float] = field(default_factory=dict)
+    kind: Effect = Effect.WRITE
+    """How it is written, apart from setting up."""
+
+    @property
+    def written(self) -> float:
+        """The heat of all writes."""
+        return sum(self.writes.values())
+
+    @property
+    def read(self) -> float:
+        """The heat of all reads."""
+        return sum(self.reads.values())
+
+
+class Pair(Record, frozen=True):
+    """A written field, and a field whose readers it disturbs."""
+
+    struct: str
+    writer: Traffic
+    reader: Traffic
+    score: float
+    bases: tuple[int, ...]
+    """The bases at which both are on one line."""
+
+
+class Note(Record, frozen=True):
+    """A written field and the fields that it disturbs most."""
+
+    struct: Struct
+    writer: Traffic
+    pairs: tuple[Pair, ...]
+    """Its first victims, best first."""
+    score: float
+    placements: Placements
+    rank_in_struct: int
+    writers: int
+    """The number of fields of the struct that disturb another one."""
+
+    @property
+    def chance(self) -> float:
+        """The probability with which a random order has this note among the first three of its struct."""
+        return min(1.0, 3 / self.writers)
+
+
+def parts(fields: Iterable[Field], prefix: str = "", start: int = 0) -> Iterator[Part]:
+    """Yield the fields of a struct that count as one."""
+    for each in fields:
+        offset = start + each.bit_offset
+        path = f"{prefix}{each.name}" if each.name else prefix
+        is_large = (each.bit_size or 0) > _LINE_BITS and each.members and not each.dims
+        if each.name is None or is_large:
+            yield from parts(each.members, f"{path}." if each.name else prefix, offset)
+        elif each.bit_size:
+            yield Part(path, offset, each.bit_size)
+
+
+def traffic(
+    struct: Struct, uses: Mapping[str, Sequence[FieldUse]], heat: Mapping[str, float]
+) -> list[Traffic]:
+    """Return how hot the uses of each field of a struct are, in the order of the fields."""
+    found = {part.path: Traffic(part) for part in parts(struct.fields)}
+    for path, some in uses.items():
+        target = found.get(part_path(path, found))
+        if target is not None:
+            for use in some:
+                _count(target, use, heat.get(use.function, 0.0))
+    return [each for each in found.values() if not _is_view(each.part, found)]
+
+
+def _count(target: Traffic, use: FieldUse, heat: float) -> None:
+    share = PHASE_SHARES[phase_of(use.function.partition("@")[0])]
+    amount = heat * use.weight * share
+    if use.effect.writes:
+        target.writes[use.function] = target.writes.get(use.function, 0.0) + amount
+        if share == 1.0 and target.kind is Effect.WRITE:
+            target.kind = use.effect
+    elif use.effect is Effect.READ:
+        target.reads[use.function] = target.reads.get(use.function, 0.0) + amount
+
+
+def _is_view(part: Part, found: Mapping[str, Traffic]) -> bool:
+    return sum(part.overlaps(other.part) for other in found.values()) > _FEW_VIEWS + 1 and part.bit_size > 64
+
+
+def part_path(path: str, known: Mapping[str, object]) -> str:
+    """Return the longest beginning of a path that is known; empty if none is."""
+    while path and path not in known:
+        path = path.rpartition(".")[0]
+    return path
+
+
+def pairs(struct: Struct, fields: Sequence[Traffic], placements: Placements) -> list[Pair]:
+    """Return the pairs of fields of a struct that can share a line, best first."""
+    result = []
+    for writer in fields:
+        for reader in fields if writer.written > 0 else ():
+            bases = () if reader is writer else _shared_bases(writer.part, reader.part, placements)
+            score = len(bases) / len(placements.bases) * _disturbance(writer, reader) if bases else 0.0
+            if score > 0:
+                result.append(Pair(struct.name, writer, reader, score, bases))
+    return sorted(result, key=lambda pair: (-pair.score, pair.writer.part.path, pair.reader.part.path))
+
+
+def _disturbance(writer: Traffic, reader: Traffic) -> float:
+    """Return how much writes of one field disturb reads of another one on the same line."""
+    reads = sum(
+        amount * (_OWN_SHARE if function in writer.writes else 1.0)
+        for function, amount in reader.reads.items()
+    )
+    if reads <= 0:
+        return 0.0
+    read_mostly = reader.read / (reader.read + reader.written)
+    return sqrt(writer.written * reads) * float(read_mostly**_READ_MOSTLY) * _KINDS[writer.kind]
+
+
+def _shared_bases(first: Part, second: Part, placements: Placements) -> tuple[int, ...]:
+    """Return the bases at which two fields share a line; none if they overlap, as members of a union."""
+    if first.overlaps(second):
+        return ()
+    line = placements.line_size
+
+    def lines(part: Part, base: int) -> tuple[int, int]:
+        start, end = part.bit_offset // 8, (part.bit_offset + part.bit_size - 1) // 8
+        return (base + start) // line, (base + end) // line
+
+    def meet(base: int) -> bool:
+        one, other = lines(first, base), lines(second, base)
+        return one[1] >= other[0] and other[1] >= one[0]
+
+    return placements.violating_bases(meet)
+
+
+def notes(struct: Struct, found: Iterable[Pair], placements: Placements, share: float = 1.0) -> list[Note]:
+    """Return one note for each writer of a struct, with its first victims, best first.
+
+    `share` is the share of the score that is left, for structs whose objects are seldom shared.
+    """
+    by_writer: dict[str, list[Pair]] = defaultdict(list)
+    for pair in found:
+        by_writer[pair.writer.part.path].append(pair)
+    scored = [(share * sum(pair.score for pair in some[:_MOST_VICTIMS]), some) for some in by_writer.values()]
+    scored.sort(key=lambda item: (-item[0], item[1][0].writer.part.path))
+    return [
+        Note(struct, some[0].writer, tuple(some[:_MOST_VICTIMS]), score, placements, rank, len(scored))
+        for rank, (score, some) in enumerate(scored, 1)
+    ]

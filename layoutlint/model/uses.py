@@ -1,0 +1,96 @@
+"""What functions do with the fields of structs, as their bodies say it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from layoutlint.model.record import Record
+
+
+class Effect(Enum):
+    """What code does with a field."""
+
+    READ = "read"
+    WRITE = "write"
+    ATOMIC = "atomic"
+    """A read-modify-write that is atomic."""
+    LOCK = "lock"
+    """Taking or releasing a lock, which writes it."""
+    ADDRESS = "address"
+    """The address goes where the body does not show what is done with it."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether the line of the field must be owned by the processor."""
+        return self in (Effect.WRITE, Effect.ATOMIC, Effect.LOCK)
+
+
+class Spot(NamedTuple):
+    """A field, or what a pointer parameter points to."""
+
+    root: str | int
+    """The name of a struct, or the position of a parameter (from 0)."""
+    path: str
+    """The path of the field in it, dotted and without indices; empty for all of it."""
+
+
+class Use(NamedTuple):
+    """What a function does with a field, all places together."""
+
+    spot: Spot
+    effect: Effect
+    weight: float
+    """How often, for each call of the function: a branch counts half, a loop four times."""
+    in_loop: bool
+    maker: str
+    """The function that returned the object; nobody else sees it yet if that is an allocator."""
+    line: int
+    """Of the first such place."""
+
+
+class Call(NamedTuple):
+    """A call in a function."""
+
+    callee: str
+    """The key of a function; empty for a call through a pointer."""
+    through: Spot | None
+    """The field whose value is called; None for a function, or an unknown pointer."""
+    weight: float
+    arguments: tuple[tuple[int, Spot, str], ...]
+    """The positions of arguments that are addresses of known places, the place, and its maker."""
+
+
+class Function(Record, frozen=True):
+    """What the body of a function says."""
+
+    key: str
+    """Its name; of a static function `name@file`."""
+    file: str
+    line: int
+    uses: tuple[Use, ...]
+    calls: tuple[Call, ...]
+    targets: tuple[tuple[str, Spot | None], ...]
+    """Functions whose address is taken, with the field that they are stored in (None: elsewhere)."""
+    makers: tuple[str, ...] = ()
+    """The functions that made what it returns."""
+    locals: tuple[str, ...] = ()
+    """The structs of its variables: objects on its stack."""
+    made: tuple[tuple[str, str], ...] = ()
+    """The structs that it gets pointers to from functions, with these functions."""
+
+    @property
+    def name(self) -> str:
+        """The name as it is written."""
+        return self.key.partition("@")[0]
+
+
+class FunctionEffect(Record, frozen=True):
+    """What a function does to objects whose addresses it is given."""
+
+    name: str
+    """Its name, or a pattern (fnmatch)."""
+    effect: Effect | None
+    """None for setting up: nobody else sees the object yet."""
+    arguments: tuple[int, ...] = (0,)
+    """The positions of the addresses, from 0; none for all arguments."""

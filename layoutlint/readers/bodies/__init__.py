@@ -1,0 +1,167 @@
+"""Reading function bodies through libclang: which fields they read, write and lock, and whom they call."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from layoutlint import accesses
+from layoutlint.errors import ReadError
+from layoutlint.model.reading import ReadOptions, Unread
+from layoutlint.model.record import Record
+from layoutlint.model.structs import Struct
+from layoutlint.model.uses import Function, Spot
+from layoutlint.readers.bodies import sources, syntax, unit
+from layoutlint.readers.bodies.unit import UnitFunctions
+from layoutlint.readers.cache import answers, keys
+from layoutlint.readers.cache.memory import Memory
+from layoutlint.readers.clang import parallel
+from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.parse import Unit
+from layoutlint.readers.processes import sandbox
+from layoutlint.readers.processes.pool import number_for
+
+_LARGEST = 1 << 28
+"""The most bytes of a kept result, uncompressed."""
+_BYTES_EACH = 1 << 23
+"""How much reading a unit counts as, when the number of processes is chosen."""
+
+
+class Bodies(Record, frozen=True):
+    """The functions of all units of some inputs, each once."""
+
+    functions: tuple[Function, ...]
+    stored: tuple[tuple[str, Spot | None], ...]
+    """The functions in initialisers of variables, with the fields."""
+    structs: tuple[Struct, ...]
+    """The structs whose fields they use, each definition once."""
+    variables: frozenset[str]
+    """The structs of variables outside of functions."""
+    per_cpu: frozenset[str]
+    """The structs of which each processor or thread has its own object."""
+    units: int
+    """The number of units that were read."""
+    recalled: int
+    """The number of those that were in the cache."""
+    unread: tuple[Unread, ...]
+    notes: tuple[str, ...]
+    is_kernel: bool
+
+
+def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
+    """Return the functions of C sources; raises ReadError if an input has none, or without libclang.
+
+    Units are read in processes with limits of time and memory; those that fail are in `unread`. Results of
+    units are kept in the cache, so a run that was ended goes on where it was.
+    """
+    syntax.library()
+    found = sources.find(paths, options)
+    results: dict[int, _Outcome] = {}
+    recalled = 0
+    for number, result, is_recalled in _read_units(found.units, options):
+        recalled += is_recalled
+        results[number] = result
+        options.progress("reading functions", len(results), len(found.units))
+    in_order = [results[number] for number in range(len(found.units))]
+    unread = (*found.unread, *(result for result in in_order if isinstance(result, Unread)))
+    return _merge([each for each in in_order if isinstance(each, UnitFunctions)], found, recalled, unread)
+
+
+def _merge(
+    units: list[UnitFunctions], found: sources.Sources, recalled: int, unread: tuple[Unread, ...]
+) -> Bodies:
+    functions: dict[str, Function] = {}
+    structs: dict[tuple[str, str], Struct] = {}
+    for each in units:
+        for function in each.functions:
+            functions.setdefault(function.key, function)
+        for struct in each.structs:
+            file = "" if struct.source is None else struct.source.file
+            structs.setdefault((struct.name, file), struct)
+    return Bodies(
+        tuple(functions.values()),
+        tuple(dict.fromkeys(pair for each in units for pair in each.stored)),
+        tuple(structs.values()),
+        frozenset(name for each in units for name in each.variables),
+        frozenset(name for each in units for name in each.per_cpu),
+        len(units),
+        recalled,
+        unread,
+        tuple(found.notes),
+        found.is_kernel,
+    )
+
+
+_Outcome = UnitFunctions | Unread
+
+
+class _Read(Record, frozen=True):
+    """A result of a process, with the answers of the file system that it depends on."""
+
+    outcome: _Outcome
+    answers: dict[str, Any] | None
+
+
+def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, _Outcome, bool]]:
+    """Yield the results of units, and whether the cache had them; these come first."""
+    memories = {number: _memory(each) for number, each in enumerate(units)} if options.cache else {}
+    missing: list[int] = []
+    for number in range(len(units)):
+        kept = _recall(memories.get(number))
+        if kept is None:
+            missing.append(number)
+        else:
+            yield number, kept, True
+    jobs = options.jobs or number_for(len(missing) * _BYTES_EACH, 0)
+    work = partial(_read_unit, keeps=options.cache)
+    pending = [units[number] for number in missing]
+    for position, result in sandbox.run_each(work, pending, jobs, parallel.LIMITS, sandbox.Patience(600)):
+        number = missing[position]
+        if isinstance(result, sandbox.Failure):
+            yield number, Unread(units[number].origin, f"libclang {result.how}"), False
+            continue
+        if isinstance(result.outcome, UnitFunctions):
+            unit.remember(units[number], result.outcome)
+            memory = memories.get(number)
+            if memory is not None and result.answers is not None:
+                memory.keep_settled(result.answers, _encode(result.outcome))
+        yield number, result.outcome, False
+
+
+def _memory(each: Unit) -> Memory | None:
+    try:
+        return Memory(keys.key_of("bodies", each))
+    except (keys.Unknown, OSError):
+        return None
+
+
+def _recall(memory: Memory | None) -> UnitFunctions | None:
+    kept = None if memory is None else memory.recall()
+    if kept is None:
+        return None
+    try:
+        stream = zlib.decompressobj()
+        return msgspec.msgpack.decode(stream.decompress(kept, _LARGEST), type=UnitFunctions)
+    except (msgspec.MsgspecError, ValueError, zlib.error):
+        return None
+
+
+def _encode(result: UnitFunctions) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(result), 1)
+
+
+def _read_unit(each: Unit, keeps: bool) -> _Read:
+    printed = Messages() if keeps else None
+    parallel.confine()
+    try:
+        if printed is None:
+            return _Read(unit.read(each), None)
+        with accesses.recording() as log:
+            outcome = unit.read(each, printed)
+        return _Read(outcome, answers.settle(log))
+    except ReadError as error:
+        return _Read(Unread(error.path, error.reason), None)

@@ -1,0 +1,626 @@
+"""One function body: which fields it reads, writes and locks, and what it hands to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from layoutlint.model.uses import Call, Effect, Function, Spot, Use
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor, Type
+
+_LOOP = 4.0
+_MOST_LOOPS = 16.0
+_BRANCH, _UNLIKELY, _CASE = 0.5, 0.02, 0.3
+_DEEPEST = 200
+"""The most nested expressions that are followed; the stack of Python ends at about a thousand calls."""
+_LONGEST_PATH = 6
+_MOST_SPOTS = 4
+
+
+class Place(NamedTuple):
+    """What an expression denotes: the same bytes as a field of each struct around them."""
+
+    spots: tuple[Spot, ...]
+    maker: str = ""
+    """The function that returned the object."""
+    is_local: bool = False
+
+
+NOWHERE = Place(())
+
+
+class Names(NamedTuple):
+    """What the declarations of a unit are called, by the identity of the declaration."""
+
+    fields: dict[int, tuple[str, str]]
+    functions: dict[int, tuple[str, bool]]
+    file: Callable[[Cursor], tuple[str, int]]
+
+
+class Walker:
+    """Collects the uses, calls and function addresses of one body."""
+
+    def __init__(self, lib: Any, names: Names) -> None:
+        self._lib, self._names = lib, names
+        self._uses: dict[tuple[Spot, Effect, str], list[float]] = {}
+        self._makers: dict[str, None] = {}
+        self._locals: dict[str, None] = {}
+        self._made: dict[tuple[str, str], None] = {}
+        self._calls: list[Call] = []
+        self._targets: dict[tuple[str, Spot | None], None] = {}
+        self._parameters: dict[int, int] = {}
+        self._pointees: dict[int, Place] = {}
+        self._depth = 0
+        self._loops = 0
+        self._line = 0
+        self._callees: dict[int, Cursor] = {}
+
+    def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
+        """Return what the body of a function definition says."""
+        body = syntax.tree(self._lib, cursor)
+        self._line = line
+        for node in body.children:
+            if node.kind == syntax.PARAMETER:
+                self._parameters[node.cursor.data[0]] = len(self._parameters)
+            elif node.kind == syntax.COMPOUND:
+                self._statement(node, 1.0)
+        return self._result(key, file, line)
+
+    def initializer(self, cursor: Cursor) -> dict[tuple[str, Spot | None], None]:
+        """Return the functions that the initialiser of a variable stores, with the fields."""
+        for node in syntax.tree(self._lib, cursor).children:
+            self._value(node, 1.0)
+        return self._targets
+
+    @property
+    def callees(self) -> dict[int, Cursor]:
+        """The declarations of functions that are called or whose address is taken, by identity."""
+        return self._callees
+
+    def _result(self, key: str, file: str, line: int) -> Function:
+        uses = tuple(
+            Use(spot, effect, weight, in_loop > 0, maker, int(first))
+            for (spot, effect, maker), (weight, in_loop, first) in self._uses.items()
+        )
+        targets = tuple(self._targets)
+        return Function(
+            key, file, line, uses, tuple(self._calls), targets, tuple(self._makers), tuple(self._locals),
+            tuple(self._made),
+        )  # fmt: skip
+
+    # -- statements
+
+    def _statement(self, node: Node, weight: float) -> None:
+        walk = _STATEMENTS.get(node.kind)
+        if walk is not None:
+            walk(self, node, weight)
+        elif _is_statement(node):
+            self._each(node, weight)
+        else:
+            self._line = self._names.file(node.cursor)[1] or self._line
+            self._value(node, weight)
+
+    def _each(self, node: Node, weight: float) -> None:
+        for child in node.children:
+            self._statement(child, weight)
+
+    def _switch(self, node: Node, weight: float) -> None:
+        for child in node.children[:1]:
+            self._value(child, weight)
+        for child in node.children[1:]:
+            self._statement(child, weight)
+
+    def _case(self, node: Node, weight: float) -> None:
+        for child in node.children[-1:]:
+            self._statement(child, weight * _CASE)
+
+    def _declarations(self, node: Node, weight: float) -> None:
+        for child in node.children:
+            if child.kind == syntax.VARIABLE:
+                self._declare(child, weight)
+
+    def _assembler(self, node: Node, weight: float) -> None:
+        for child in node.children:
+            self._operand(child, weight)
+
+    def _return(self, node: Node, weight: float) -> None:
+        for child in node.children:
+            if self._is_pointer(child.cursor):
+                place = self._pointer(child, weight)
+                if place.maker:
+                    self._makers[place.maker] = None
+            else:
+                self._value(child, weight)
+
+    def _branch(self, node: Node, weight: float) -> None:
+        if not node.children:
+            return
+        condition, *branches = node.children
+        self._value(condition, weight)
+        likely = self._likelihood(condition)
+        for child, share in zip(branches, (likely, 1 - likely), strict=False):
+            self._statement(child, weight * share)
+
+    def _likelihood(self, condition: Node) -> float:
+        """Return how often a condition holds, from __builtin_expect around it."""
+        node = condition
+        for _ in range(12):
+            if node.kind == syntax.CALL and len(node.children) == 3:
+                name = libclang.spelling(self._lib, node.cursor)
+                if name == "__builtin_expect":
+                    return 1 - _UNLIKELY if self._integer(node.children[2]) else _UNLIKELY
+            if node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
+                node = node.children[0].children[-1]
+            elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
+                node = node.children[-1]
+            elif node.kind == syntax.UNARY and node.children:
+                is_not = self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == 10
+                inner = self._likelihood(node.children[0])
+                return 1 - inner if is_not else inner
+            else:
+                break
+        return _BRANCH
+
+    def _integer(self, node: Node) -> int:
+        while node.children and node.kind != syntax.INTEGER:
+            node = node.children[-1]
+        if node.kind != syntax.INTEGER:
+            return 0
+        result = self._lib.clang_Cursor_Evaluate(node.cursor)
+        if not result:
+            return 0
+        value: int = self._lib.clang_EvalResult_getAsLongLong(result)
+        self._lib.clang_EvalResult_dispose(result)
+        return value
+
+    def _loop(self, node: Node, weight: float) -> None:
+        # `do { } while (0)` is how macros are written, and runs once.
+        if node.kind == syntax.DO and len(node.children) == 2 and self._is_zero(node.children[1]):
+            self._statement(node.children[0], weight)
+            return
+        self._loops += 1
+        inner = min(weight * _LOOP, _MOST_LOOPS)
+        for child in node.children:
+            self._statement(child, inner)
+        self._loops -= 1
+
+    def _is_zero(self, node: Node) -> bool:
+        while len(node.children) == 1:
+            node = node.children[0]
+        return node.kind == syntax.INTEGER and self._integer(node) == 0
+
+    def _declare(self, variable: Node, weight: float) -> None:
+        struct = record_name(self._lib, self._lib.clang_getCursorType(variable.cursor))
+        if struct and self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
+            self._locals[struct] = None
+        initial = self._initial_value(variable)
+        if initial is None:
+            return
+        if self._is_pointer(variable.cursor):
+            place = self._pointer(initial, weight)
+            self._pointees[variable.cursor.data[0]] = place
+            self._note_made(variable.cursor, place)
+        else:
+            self._value(initial, weight)
+
+    def _note_made(self, pointer: Cursor, place: Place) -> None:
+        if place.maker:
+            type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(pointer))
+            struct = record_name(self._lib, self._lib.clang_getPointeeType(type_))
+            if struct:
+                self._made[place.maker, struct] = None
+
+    def _initial_value(self, variable: Node) -> Node | None:
+        """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
+        if not variable.children:
+            return None
+        initial = self._lib.clang_Cursor_getVarDeclInitializer(variable.cursor)
+        last = variable.children[-1]
+        return last if initial.data[1] == last.cursor.data[1] else None
+
+    # -- values
+
+    def _value(self, node: Node, weight: float) -> None:
+        """Walk an expression whose value is used, or dropped."""
+        self._depth += 1
+        if self._depth <= _DEEPEST:
+            self._walk_value(node, weight)
+        self._depth -= 1
+
+    def _walk_value(self, node: Node, weight: float) -> None:
+        walk = _VALUES.get(node.kind)
+        if node.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._is_dereference(node):
+            place = self._lvalue(node, weight)
+            if not self._is_array(node.cursor):
+                self._record(place, Effect.READ, weight)
+        elif walk is not None:
+            walk(self, node, weight)
+        elif node.kind == syntax.UNEXPOSED and len(node.children) > 1:
+            self._builtin(node, weight)
+        else:
+            for child in node.children:
+                self._statement(child, weight) if _is_statement(child) else self._value(child, weight)
+
+    def _compound_assignment(self, node: Node, weight: float) -> None:
+        place = self._lvalue(node.children[0], weight)
+        self._record(place, Effect.READ, weight)
+        self._record(place, Effect.WRITE, weight)
+        for child in node.children[1:]:
+            self._value(child, weight)
+
+    def _cast(self, node: Node, weight: float) -> None:
+        for child in node.children[-1:]:
+            self._value(child, weight)
+
+    def _choose(self, node: Node, weight: float) -> None:
+        self._conditional(node, weight, self._value)
+
+    def _name(self, node: Node, weight: float) -> None:
+        self._refer(node, None)
+
+    def _conditional(self, node: Node, weight: float, walk: Callable[[Node, float], object]) -> None:
+        if node.children:
+            self._value(node.children[0], weight)
+            likely = self._likelihood(node.children[0])
+            for child, share in zip(node.children[1:], (likely, 1 - likely), strict=False):
+                walk(child, weight * share)
+
+    def _binary(self, node: Node, weight: float) -> None:
+        if len(node.children) != 2:
+            return
+        left, right = node.children
+        if self._lib.clang_getCursorBinaryOperatorKind(node.cursor) != syntax.ASSIGN:
+            self._value(left, weight)
+            self._value(right, weight)
+            return
+        variable = self._variable(left)
+        if variable is not None and self._is_pointer(left.cursor):
+            pointee = self._pointer(right, weight)
+            self._note_made(left.cursor, pointee)
+            if pointee.spots or pointee.maker or variable not in self._pointees:
+                self._pointees[variable] = _union(self._pointees.get(variable, NOWHERE), pointee)
+            return
+        place = self._lvalue(left, weight)
+        self._record(place, Effect.WRITE, weight)
+        target = self._function_in(right)
+        if target is not None:
+            self._refer(target, place.spots[0] if place.spots else None)
+        elif self._is_pointer(left.cursor):
+            stored = self._pointer(right, weight)
+            self._note_made(left.cursor, stored)
+            self._record(stored, Effect.ADDRESS, weight)
+        else:
+            self._value(right, weight)
+
+    def _unary(self, node: Node, weight: float) -> None:
+        operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+        if operator in syntax.INCREMENTS:
+            place = self._lvalue(node.children[0], weight)
+            self._record(place, Effect.READ, weight)
+            self._record(place, Effect.WRITE, weight)
+        elif operator == syntax.ADDRESS_OF:
+            self._lvalue(node.children[0], weight)
+        else:
+            for child in node.children:
+                self._value(child, weight)
+
+    def _builtin(self, node: Node, weight: float) -> None:
+        """Walk an atomic operation: libclang shows its operands alone, the address first."""
+        place = self._pointer(node.children[0], weight)
+        is_pair = len(node.children) == 2  # a load: the address and the order
+        self._record(place, Effect.READ if is_pair else Effect.ATOMIC, weight)
+        for child in node.children[1:]:
+            self._value(child, weight)
+
+    def _operand(self, node: Node, weight: float) -> None:
+        """Walk an operand of `asm`: one that is an lvalue can be written."""
+        inner = node
+        while inner.kind == syntax.PAREN and inner.children:
+            inner = inner.children[0]
+        if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._is_dereference(inner):
+            self._record(self._lvalue(inner, weight), Effect.ATOMIC, weight)
+        else:
+            self._value(inner, weight)
+
+    def _fill(self, node: Node, weight: float) -> None:
+        """Walk a list of initial values: `.field = function` stores the function."""
+        for child in node.children:
+            name = child.children[0] if child.children and child.kind == syntax.UNEXPOSED else None
+            if name is not None and name.kind == syntax.MEMBER_NAME:
+                field = self._field(self._lib.clang_getCursorReferenced(name.cursor))
+                for value in child.children[1:]:
+                    target = self._function_in(value)
+                    if target is not None and field is not None:
+                        self._refer(target, Spot(*field))
+                    else:
+                        self._value(value, weight)
+            else:
+                self._value(child, weight)
+
+    # -- places
+
+    def _lvalue(self, node: Node, weight: float) -> Place:
+        """Return what an lvalue denotes; walk the expressions that its address needs."""
+        self._depth += 1
+        try:
+            return self._walk_lvalue(node, weight) if self._depth <= _DEEPEST else NOWHERE
+        finally:
+            self._depth -= 1
+
+    def _walk_lvalue(self, node: Node, weight: float) -> Place:
+        kind = node.kind
+        if kind == syntax.MEMBER:
+            return self._member(node, weight)
+        if kind == syntax.SUBSCRIPT and len(node.children) == 2:
+            self._value(node.children[1], weight)
+            return self._pointer(node.children[0], weight)
+        if self._is_dereference(node):
+            return self._pointer(node.children[0], weight)
+        if kind in (syntax.PAREN, syntax.UNEXPOSED) and node.children:
+            return self._lvalue(node.children[-1], weight)
+        if kind == syntax.DECL_REF:
+            variable = self._variable(node)
+            return Place((), "", variable is not None)
+        if kind == syntax.CONDITIONAL and len(node.children) == 3:
+            self._value(node.children[0], weight)
+            return _union(self._lvalue(node.children[1], weight), self._lvalue(node.children[2], weight))
+        if kind == syntax.STATEMENT_EXPRESSION:
+            return self._last(node, weight, self._lvalue)
+        self._value(node, weight)
+        return NOWHERE
+
+    def _last(self, node: Node, weight: float, walk: Callable[[Node, float], Place]) -> Place:
+        """Walk a statement expression; its value is that of its last statement."""
+        statements = node.children[0].children if node.children else []
+        for child in statements[:-1]:
+            self._statement(child, weight)
+        return walk(statements[-1], weight) if statements else NOWHERE
+
+    def _member(self, node: Node, weight: float) -> Place:
+        if not node.children:
+            return NOWHERE
+        base = node.children[0]
+        field = self._field(self._lib.clang_getCursorReferenced(node.cursor))
+        is_arrow = self._is_pointer(base.cursor)
+        around = self._pointer(base, weight) if is_arrow else self._lvalue(base, weight)
+        if field is None:
+            return around
+        struct, name = field
+        spots = [*around.spots]
+        if name:
+            spots = [Spot(spot.root, _join(spot.path, name)) for spot in spots]
+        own = Spot(struct, name)
+        if struct and own not in spots and not around.is_local:
+            spots.insert(0, own)
+        kept = tuple(spot for spot in spots if spot.path.count(".") < _LONGEST_PATH)[:_MOST_SPOTS]
+        return Place(kept, around.maker, around.is_local and not is_arrow)
+
+    def _field(self, cursor: Cursor) -> tuple[str, str] | None:
+        """Return the struct and name of a field; an anonymous member is named by neither."""
+        key = cursor.data[0]
+        if key not in self._names.fields:
+            parent = self._lib.clang_getCursorSemanticParent(cursor)
+            while self._lib.clang_Cursor_isAnonymousRecordDecl(parent):
+                parent = self._lib.clang_getCursorSemanticParent(parent)
+            is_record = parent.kind in (libclang.STRUCT, libclang.UNION)
+            struct = libclang.spelling(self._lib, parent) if is_record else ""
+            if " " in struct:  # `struct (unnamed at ...)`: the member that has this type names its fields
+                struct = ""
+            name = libclang.spelling(self._lib, cursor)
+            self._names.fields[key] = struct, "" if "(" in name else name
+        return self._names.fields[key]
+
+    def _pointer(self, node: Node, weight: float) -> Place:
+        """Return what the value of a pointer expression points to; walk the expression."""
+        self._depth += 1
+        try:
+            return self._walk_pointer(node, weight) if self._depth <= _DEEPEST else NOWHERE
+        finally:
+            self._depth -= 1
+
+    def _walk_pointer(self, node: Node, weight: float) -> Place:
+        kind = node.kind
+        if kind == syntax.UNARY:
+            operator = self._lib.clang_getCursorUnaryOperatorKind(node.cursor)
+            if operator == syntax.ADDRESS_OF:
+                return self._lvalue(node.children[0], weight)
+        if kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST) and node.children:
+            if kind == syntax.UNEXPOSED and len(node.children) > 1:
+                self._builtin(node, weight)
+                return NOWHERE
+            inner = node.children[-1]
+            is_array = self._is_array(inner.cursor)
+            return self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
+        if kind == syntax.DECL_REF:
+            return self._pointee(node)
+        if kind == syntax.CONDITIONAL and len(node.children) == 3:
+            self._value(node.children[0], weight)
+            return _union(self._pointer(node.children[1], weight), self._pointer(node.children[2], weight))
+        if kind == syntax.STATEMENT_EXPRESSION:
+            return self._last(node, weight, self._pointer)
+        if kind == syntax.BINARY and len(node.children) == 2:
+            return self._arithmetic(node, weight)
+        if kind == syntax.CALL:
+            return Place((), self._call(node, weight))
+        self._value(node, weight)
+        return NOWHERE
+
+    def _arithmetic(self, node: Node, weight: float) -> Place:
+        operator = self._lib.clang_getCursorBinaryOperatorKind(node.cursor)
+        left, right = node.children
+        if operator == syntax.ASSIGN:
+            self._binary(node, weight)
+            variable = self._variable(left)
+            return self._pointees.get(variable, NOWHERE) if variable is not None else NOWHERE
+        if operator == syntax.COMMA:
+            self._value(left, weight)
+            return self._pointer(right, weight)
+        self._value(right, weight)
+        # container_of subtracts: what is around a field is not known by it.
+        place = self._pointer(left, weight)
+        return place if self._is_plain(right) else Place((), place.maker)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Return whether an index does not come from offsetof."""
+        return node.kind != syntax.UNEXPOSED or bool(node.children)
+
+    def _pointee(self, node: Node) -> Place:
+        self._refer(node, None)
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        identity = declaration.data[0]
+        if identity in self._pointees:
+            return self._pointees[identity]
+        if identity in self._parameters:
+            return Place((Spot(self._parameters[identity], ""),))
+        return NOWHERE
+
+    def _variable(self, node: Node) -> int | None:
+        """Return the identity of a variable of the function that an expression is; None for others."""
+        while node.kind == syntax.PAREN and node.children:
+            node = node.children[0]
+        if node.kind != syntax.DECL_REF:
+            return None
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        if declaration.kind == syntax.PARAMETER:
+            return int(declaration.data[0])
+        if declaration.kind != syntax.VARIABLE:
+            return None
+        parent = self._lib.clang_getCursorSemanticParent(declaration)
+        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+        return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
+
+    # -- calls
+
+    def _call(self, node: Node, weight: float) -> str:
+        """Walk a call; return the key of the function, empty for one through a pointer."""
+        if not node.children:
+            return ""
+        callee, *arguments = node.children
+        name, through = self._callee(callee, weight)
+        places: list[tuple[int, Spot, str]] = []
+        for position, argument in enumerate(arguments):
+            target = self._function_in(argument)
+            if target is not None:
+                self._refer(target, None)
+            elif self._is_pointer(argument.cursor) or self._is_array(argument.cursor):
+                place = self._pointer(argument, weight)
+                places += [(position, spot, place.maker) for spot in place.spots]
+            else:
+                self._value(argument, weight)
+        if not name.startswith("__builtin_"):
+            self._calls.append(Call(name, through, weight, tuple(places)))
+        return name
+
+    def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
+        target = self._function_in(node)
+        if target is not None:
+            return self._key(self._lib.clang_getCursorReferenced(target.cursor)), None
+        inner = node
+        while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
+            inner = inner.children[-1]
+        if inner.kind == syntax.MEMBER:
+            place = self._lvalue(inner, weight)
+            self._record(place, Effect.READ, weight)
+            return "", place.spots[0] if place.spots else None
+        self._value(inner, weight)
+        return "", None
+
+    def _function_in(self, node: Node) -> Node | None:
+        """Return the reference to a function that an expression is; None for other expressions."""
+        while node.children and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY):
+            node = node.children[-1]
+        if node.kind != syntax.DECL_REF:
+            return None
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        return node if declaration.kind == syntax.FUNCTION else None
+
+    def _refer(self, node: Node, stored_in: Spot | None) -> None:
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        if declaration.kind == syntax.FUNCTION:
+            self._targets[self._key(declaration), stored_in] = None
+
+    def _key(self, declaration: Cursor) -> str:
+        identity = declaration.data[0]
+        if identity not in self._names.functions:
+            name = libclang.spelling(self._lib, declaration)
+            is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+            key = f"{name}@{self._names.file(declaration)[0]}" if is_static else name
+            self._names.functions[identity] = key, is_static
+        key = self._names.functions[identity][0]
+        self._callees.setdefault(identity, declaration)
+        return key
+
+    # -- records
+
+    def _record(self, place: Place, effect: Effect, weight: float) -> None:
+        for spot in place.spots:
+            entry = self._uses.setdefault((spot, effect, place.maker), [0.0, 0, self._line])
+            entry[0] += weight
+            entry[1] += self._loops > 0
+
+    def _is_pointer(self, cursor: Cursor) -> bool:
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
+        return bool(type_.kind == syntax.POINTER)
+
+    def _is_array(self, cursor: Cursor) -> bool:
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
+        return type_.kind in syntax.ARRAYS
+
+    def _is_dereference(self, node: Node) -> bool:
+        return node.kind == syntax.UNARY and (
+            self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == syntax.DEREFERENCE
+        )
+
+
+_Walk = Callable[[Walker, Node, float], object]
+_STATEMENTS: dict[int, _Walk] = {
+    syntax.IF: Walker._branch,
+    syntax.FOR: Walker._loop,
+    syntax.WHILE: Walker._loop,
+    syntax.DO: Walker._loop,
+    syntax.SWITCH: Walker._switch,
+    syntax.CASE: Walker._case,
+    syntax.DEFAULT: Walker._case,
+    syntax.DECLARATION: Walker._declarations,
+    syntax.ASM: Walker._assembler,
+    syntax.RETURN: Walker._return,
+}
+_VALUES: dict[int, _Walk] = {
+    syntax.BINARY: Walker._binary,
+    syntax.COMPOUND_ASSIGNMENT: Walker._compound_assignment,
+    syntax.UNARY: Walker._unary,
+    syntax.CALL: Walker._call,
+    syntax.CONDITIONAL: Walker._choose,
+    syntax.DECL_REF: Walker._name,
+    syntax.STATEMENT_EXPRESSION: Walker._each,
+    syntax.INIT_LIST: Walker._fill,
+    syntax.COMPOUND_LITERAL: Walker._fill,
+    syntax.CAST: Walker._cast,
+}
+
+
+def _is_statement(node: Node) -> bool:
+    return syntax.FIRST_STATEMENT <= node.kind <= syntax.LAST_STATEMENT
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _union(first: Place, second: Place) -> Place:
+    spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:_MOST_SPOTS]
+    return Place(spots, first.maker or second.maker, first.is_local and second.is_local)
+
+
+def record_name(lib: Any, type_: Type) -> str:
+    """Return the name of a struct type, or of that of an array's elements; empty for other types."""
+    canonical = lib.clang_getCanonicalType(type_)
+    while canonical.kind in syntax.ARRAYS:
+        canonical = lib.clang_getCanonicalType(lib.clang_getElementType(canonical))
+    if canonical.kind != syntax.RECORD:
+        return ""
+    name = libclang.spelling(lib, lib.clang_getTypeDeclaration(canonical))
+    return "" if " " in name else name

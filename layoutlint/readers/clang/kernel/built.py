@@ -1,0 +1,69 @@
+"""The sources of a kernel that its configuration builds (Documentation/kbuild/makefiles.rst)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from layoutlint.readers.clang import text_search
+from layoutlint.readers.clang.kernel.tree import Tree
+
+_CONTINUED = re.compile(rb"\\\n\s*")
+_ASSIGNMENT = re.compile(
+    r"^[ \t]*([\w.-]+?)-(y|m|objs|\$\((?:subst m,y,)?\$?\(?CONFIG_(\w+)\)+)[ \t]*[:+]?=[ \t]*(.*)$",
+    re.MULTILINE,
+)
+_PREFIXED = re.compile(r"\$\(addprefix\s+([^,\s]+)\s*,([^)]*)\)")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_DEEPEST = 20
+
+
+def sources(tree: Tree, folder: str) -> list[str]:
+    """Return the C files that are built in a folder of a kernel and in folders that it names, sorted.
+
+    Conditional parts of a Makefile count as if they were taken: the result can have a file too many.
+    """
+    return sorted(set(_sources(tree, os.path.normpath(os.path.join(tree.source, folder)), 0)))
+
+
+def _sources(tree: Tree, folder: str, depth: int) -> Iterator[str]:
+    objects = _objects(tree, folder)
+    if depth > _DEEPEST:
+        return
+    for word in (*objects.get("obj", ()), *objects.get("lib", ())):
+        if word.endswith("/"):
+            yield from _sources(tree, os.path.normpath(os.path.join(folder, word)), depth + 1)
+        else:
+            yield from _parts(objects, folder, word.removesuffix(".o"), 0)
+
+
+def _parts(objects: dict[str, list[str]], folder: str, name: str, depth: int) -> Iterator[str]:
+    """Yield the source of an object, or those of the objects that it consists of."""
+    parts = objects.get(name, ()) if depth < _DEEPEST else ()
+    for part in parts:
+        if part.endswith(".o") and part != f"{name}.o":
+            yield from _parts(objects, folder, part.removesuffix(".o"), depth + 1)
+    file = os.path.normpath(os.path.join(folder, f"{name}.c"))
+    if (not parts or f"{name}.o" in parts) and os.path.isfile(file):
+        yield file
+
+
+def _objects(tree: Tree, folder: str) -> dict[str, list[str]]:
+    """Return the words of each variable of a Makefile that the configuration leaves."""
+    names = (os.path.join(folder, name) for name in ("Kbuild", "Makefile"))
+    text = next((text for text in map(text_search.content, names) if text), b"")
+    objects: dict[str, list[str]] = {}
+    for variable, suffix, option, value in _ASSIGNMENT.findall(
+        _CONTINUED.sub(b" ", text).decode("utf-8", "replace")
+    ):
+        if suffix in ("y", "m", "objs") or option in tree.config:
+            objects.setdefault(variable, []).extend(_words(value))
+    return objects
+
+
+def _words(value: str) -> list[str]:
+    value = _COMMENT.sub("", value)
+    prefixed = [prefix + word for prefix, words in _PREFIXED.findall(value) for word in words.split()]
+    plain = _PREFIXED.sub(" ", value).split()
+    return [word for word in (*plain, *prefixed) if "$" not in word and word.endswith((".o", "/"))]

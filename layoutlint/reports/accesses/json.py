@@ -1,0 +1,42 @@
+"""Format `json` of `accesses`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from layoutlint import escapes
+from layoutlint.inference.fields import FieldUses
+from layoutlint.inference.infer import Analysis
+from layoutlint.inference.phases import phase_of
+
+
+def render(fields: Sequence[FieldUses], analysis: Analysis) -> str:
+    """Return one JSON object."""
+    document = {
+        "schema": "layoutlint/accesses/1",
+        "units": analysis.bodies.units,
+        "functions": len(analysis.program.functions),
+        "fields": [
+            {"struct": each.struct, "path": each.path, "uses": [_use(use, analysis) for use in each.uses]}
+            for each in fields
+        ],
+        "unread": [{"path": each.origin, "reason": each.reason} for each in analysis.bodies.unread],
+    }
+    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _use(use: Any, analysis: Analysis) -> dict[str, Any]:
+    name, place = use.function.partition("@")[0], analysis.place(use.function)
+    return {
+        "effect": use.effect.value,
+        "function": name,
+        "file": place.file,
+        "line": place.line,
+        "use_line": use.line,
+        "in_loop": use.in_loop,
+        "weight": round(use.weight, 4),
+        "heat": round(analysis.heat.get(use.function, 0.0), 4),
+        "phase": phase_of(name).value,
+    }

@@ -1,0 +1,48 @@
+"""Why a note is made, in words: who writes, who reads, and how the fields fall on lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from layoutlint.inference.ranking import Note, Pair, Traffic
+from layoutlint.model.uses import Effect
+from layoutlint.phrases import quantity
+
+_FEW = 3
+_KINDS = {Effect.WRITE: "written", Effect.ATOMIC: "changed atomically", Effect.LOCK: "locked"}
+
+
+def reasons(note: Note) -> Iterator[str]:
+    """Yield sentences about the writer, then about each victim."""
+    yield f"`{note.writer.part.path}` is {_KINDS[note.writer.kind]} in {_functions(note.writer.writes)}"
+    yield from (reader_reason(pair) for pair in note.pairs)
+
+
+def reader_reason(pair: Pair) -> str:
+    """Return the sentence about a victim: who reads it, who writes it."""
+    reader = pair.reader
+    written = f", written in {_functions(reader.writes)}" if _count(reader.writes) else ", never written"
+    return f"`{reader.part.path}` is read in {_functions(reader.reads)}{written}"
+
+
+def placed(pair: Pair, note: Note) -> str:
+    """Return in how many placements a pair shares a line."""
+    total = len(note.placements.bases)
+    return f"{len(pair.bases)} of {quantity(total, 'placement')}"
+
+
+def _functions(some: Mapping[str, float]) -> str:
+    hot = sorted((key for key in some if some[key] > 0), key=lambda key: (-some[key], key))
+    names = [key.partition("@")[0] for key in hot[:_FEW]]
+    more = f" and {len(hot) - len(names)} more" if len(hot) > len(names) else ""
+    return f"{quantity(len(hot), 'function')} ({', '.join(names)}{more})"
+
+
+def _count(some: Mapping[str, float]) -> int:
+    return sum(amount > 0 for amount in some.values())
+
+
+def read_share(traffic: Traffic) -> float:
+    """Return the share of the uses of a field that only read it."""
+    total = traffic.read + traffic.written
+    return traffic.read / total if total else 0.0
