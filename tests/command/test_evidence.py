@@ -153,11 +153,6 @@ def test_the_member_of_a_union_is_the_one_that_perf_names(row, path, tmp_path):
     assert (status, [each["path"] for each in document["structs"][0]["samples"]]) == (0, [path])
 
 
-def test_a_kernel_has_no_objects_at_addresses_of_programs():
-    _, document = evidence(f"{P}/c2c-hitm.txt", *BOX)
-    assert "of a program" not in document["unplaced"][0]["reason"]
-
-
 def test_stores_and_loads_of_two_events_profile_a_rule(tmp_path):
     (tmp_path / "types.txt").write_text(
         types("struct box +0x8 (head)") + "\n" + types("struct box +0x10 (tail)", "(unknown)", event="cpu/mem-loads/P")
