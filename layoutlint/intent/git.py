@@ -39,6 +39,7 @@ _ENVIRONMENT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "",
@@ -50,6 +51,7 @@ _INDEX: Final = "GIT_INDEX_FILE"
 _NAMES_ONLY: Final = ("--name-only", "--no-renames", "--ignore-submodules=all", "-z")
 _NO_CHECKOUT: Final = ("bare repository", "must be run in a work tree")
 """What git says where there is no working tree; its messages are those of the C locale."""
+_TRUST: Final = "; if you trust it, run `git config --global --add safe.directory` with this folder"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE, _PROGRAM, _LINK = "100644", "100755", "120000"
 
@@ -187,18 +189,21 @@ def contents(
     try:
         with program.stream(command, commit.top, _environment(), words, _SECONDS_OF_STREAM) as output:
             for name, _ in blobs:
-                yield name, _next_content(output, most)
+                yield name, _next_content(output, most, commit)
     except OSError as error:
         raise UsageError(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     except program.LimitExceeded as error:
         raise UsageError(f"git cat-file {error}") from error
 
 
-def _next_content(output: IO[bytes], most: int) -> bytes | None:
+def _next_content(output: IO[bytes], most: int, commit: Commit) -> bytes | None:
     """Return the next file of `cat-file --batch`; raises UsageError if it is missing."""
     head = output.readline(1 << 12).split()
     if len(head) != 3 or head[1] != b"blob":
-        raise UsageError("git cat-file failed: an object of the commit is missing")
+        raise UsageError(
+            f"{commit.name}: this repository lacks one of its files; in a partial clone, fetch them first "
+            "(`git fetch --refetch --no-filter`)"
+        )
     size = int(head[2])
     if size <= most:
         content = output.read(size)
@@ -362,7 +367,8 @@ def _run(folder: str, *words: str, limits: program.Limits | None = None, with_in
         raise UsageError(f"git {words[0]} {error}") from error
     if result.status:
         message = result.messages.decode(errors="replace").strip().partition("\n")[0]
-        raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}")
+        remedy = _TRUST if "dubious ownership" in message else ""
+        raise UsageError(f"git {words[0]} failed: {message or f'status {result.status}'}{remedy}")
     return result.output
 
 

@@ -66,6 +66,40 @@ def test_a_merge(tmp_path):
     assert search(tmp_path, f"{start}..HEAD", "s.h")[1]["first_bad"]["id"] == culprit
 
 
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize(("name", "status", "said"), [
+    ("flips twice", 0, ["1: risk", "3: risk"]), ("good is bad already", 2, "apart is at-risk at HEAD and at-risk at "),
+    ("bad is good", 2, "nothing got worse"), ("unknown in the middle", 3, ["1: error", "2: error", "3: risk"]),
+    ("the file is renamed", 0, ["risk in a renamed file"]), ("the rule is new", 0, ["1: risk"]),
+    ("not ancestors", 0, ["theirs"]), ("since both parted", 0, ["theirs"]),
+])  # fmt: skip
+def test_histories(tmp_path, name, status, said):
+    states = {"flips twice": "kept risk kept risk", "good is bad already": "risk risk", "bad is good": "risk kept",
+              "unknown in the middle": "kept error error risk", "the rule is new": "kept risk"}.get(name, "kept note")  # fmt: skip
+    ids = history(tmp_path, states)
+    start, end = ids["0"], "HEAD"
+    if name == "the file is renamed":
+        git(tmp_path, "mv", "s.h", "t.h")
+        commit(tmp_path, "renamed", {})
+        commit(tmp_path, "risk in a renamed file", {"inner.h": CHANGES["risk"]})
+    elif name == "the rule is new":
+        (tmp_path / "layoutlint.toml").rename(tmp_path / "mine.toml")
+    elif name in ("not ancestors", "since both parted"):
+        git(tmp_path, "checkout", "-q", "-b", "theirs", start)
+        commit(tmp_path, "theirs", {"inner.h": CHANGES["risk"]})
+        start = "main"
+    dots = "..." if name == "since both parted" else ".."
+    words = ("--rules", "mine.toml") if name == "the rule is new" else ()
+    done = run("bisect", "apart", f"{start}{dots}{end}", "--format", "json", *words, cwd=tmp_path)
+    if isinstance(said, str):
+        assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+        return
+    found = json.loads(done.stdout)
+    suspects = [each["subject"] for each in found["suspects"]]
+    assert done.returncode == status
+    assert suspects == said if status == 3 else suspects[-1] in said, suspects
+
+
 def test_the_report(tmp_path):
     ids = history(tmp_path, "kept note risk")
     done = run("bisect", "apart", f"{ids['0']}..HEAD", "s.h", cwd=tmp_path)
