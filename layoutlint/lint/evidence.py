@@ -237,6 +237,9 @@ def _place_lines(
         return
     line_size = line_size_of(profile, judged.reading.target.line_size, options.line_size)
     if request.bases:
+        if len(kinds) > 1:
+            number = f"{len(kinds)} structs of the input are called {request.struct}"
+            raise ReadError(request.input, f"{number}: it is unknown which is at --base")
         for kind in kinds:
             _refuse_misaligned(kind, request.bases)
             place_by_address(profile, line_size, kind, request.bases, result)
