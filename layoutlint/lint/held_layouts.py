@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from layoutlint.comparison.edits import Edits
 from layoutlint.comparison.layouts import LayoutChange, Presence, compare_layouts
+from layoutlint.errors import UsageError
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.context import CannotTell, Context
 from layoutlint.judgement.finding import Finding, Report
@@ -68,7 +69,9 @@ class HeldLayout(Record, frozen=True):
 
 
 def wanted_with_held(wanted: Wanted, held: Held, options: Options) -> Wanted:
-    """Return a request that has the structs of a snapshot too."""
+    """Return a request that has the structs of a snapshot too. Raises UsageError for unknown orders."""
+    if options.randomised is not None and options.randomised.seed is None:
+        raise UsageError("--snapshot needs the seed of a build that randomises layouts: --seed FILE|HEX")
     names = frozenset(struct.name for struct in _held_structs(held, options))
     return replace(
         wanted,

@@ -335,6 +335,7 @@ class TestHolding:
         "missing ones": (("--struct", "gone", "--ignore-missing", "--allow-unknown"), 0),
         "a baseline": (("--baseline", "all.toml"), 1),
         "rules too": (("--rules", "rules.toml"), 1),
+        "any order of fields": (("--randstruct", "clang", "--randomized", "ring"), 2),
         "a matrix": (("--matrix", "m.toml"), 2),
         "staged": (("--staged",), 2),
         "since": (("--since", "HEAD"), 2),

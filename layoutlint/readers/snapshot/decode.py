@@ -112,6 +112,8 @@ class _Structs:
         if overlap is not None:
             raise _Wrong(overlap.removesuffix(" in the debug information"))
         is_tagged = record.name.startswith(f"{record.aggregate} ")
+        if not is_tagged and record.name.startswith(("struct ", "union ")):
+            raise _Wrong(f"its `aggregate` is {record.aggregate}")
         source = None if record.file is None else Source(record.file)
         return Struct(
             record.name.removeprefix(f"{record.aggregate} ") if is_tagged else record.name,

@@ -57,10 +57,10 @@ def encode(reading: Reading, chosen: Chosen | None, file_name: FileName) -> str:
     for struct in sorted(structs, key=lambda struct: _order(struct, file_name)):
         bodies.add(struct)
     try:
-        lines = [*_head_lines(document), *bodies.lines()]
+        lines = [*_head_lines(document), *bodies.lines(), *_config_lines(document.config)]
     except UnicodeEncodeError as error:
         raise ReadError(reading.path, f"has a name that is no text in UTF-8: {error.object!a}") from error
-    return escapes.json_text("\n".join(lines)) + "\n]}\n"
+    return escapes.json_text("\n".join(lines)) + "\n"
 
 
 def _order(struct: Struct, file_name: FileName) -> tuple[str, str, bool, str, int]:
@@ -258,7 +258,7 @@ def _without_line(member: Field) -> Field:
 
 def _head_lines(document: Document) -> Iterator[str]:
     """Yield the facts on the whole input, one value a line, up to the list of structs."""
-    keys = msgspec.to_builtins(replace(document, structs=()))
+    keys = msgspec.to_builtins(replace(document, structs=(), config=None))
     yield "{"
     for key, value in keys.items():
         if isinstance(value, (list, tuple)) and value:
@@ -270,10 +270,21 @@ def _head_lines(document: Document) -> Iterator[str]:
     yield '"structs": ['
 
 
+def _config_lines(config: tuple[str, ...] | None) -> Iterator[str]:
+    """Yield the end of a snapshot: a configuration can be longer than all structs."""
+    if config is None:
+        yield "]}"
+        return
+    yield "],"
+    yield '"config": ['
+    yield from _listed(config)
+    yield "]}"
+
+
 def _listed(values: Iterable[object]) -> Iterator[str]:
     texts = [f"  {_json(value)}" for value in values]
     yield from (f"{text}," for text in texts[:-1])
-    yield texts[-1]
+    yield from texts[-1:]
 
 
 def _lines(record: StructRecord | FieldRecord, indent: str) -> Iterator[str]:

@@ -20,6 +20,8 @@ from layoutlint.model.structs import Aggregate
 SCHEMA: Literal["layoutlint/snapshot/1"] = "layoutlint/snapshot/1"
 LARGEST = 1 << 26
 """The most bytes of a snapshot: a whole kernel has a sixth of it."""
+_MOST = 500_000
+"""The most structs and fields: a whole kernel has a sixth of it."""
 _READER = "^(clang|dwarf|btf|symbols)(?: and (?:clang|dwarf|btf|symbols))*$"
 _HEAD = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"layoutlint/([\w-]{1,40})/(\d{1,9})"')
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -176,6 +178,8 @@ def parse(data: bytes, path: str) -> tuple[Document, list[tuple[int, StructRecor
     """
     if len(data) > LARGEST:
         raise ReadError(path, f"is a snapshot of more than the {LARGEST:,} bytes that are read")
+    if data.count(b"{") > _MOST:
+        raise ReadError(path, f"is a snapshot of more than the {_MOST:,} structs and fields that are read")
     data = data.removeprefix(b"\xef\xbb\xbf")
     match = _HEAD.match(data)
     if match is not None and match[1] == b"snapshot" and match[2] != b"1":

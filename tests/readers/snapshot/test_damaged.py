@@ -36,6 +36,7 @@ DAMAGES = {
     "two sizes": ('"size": 8,', '"size": 8, "bits": 3,', 9, "field `head` has both `size` and `bits`"),
     "an odd alignment": ('"align": 8,', '"align": 12,', 9, "the alignment 12 is no power of two"),
     "twice": (INNER, INNER * 2, 9, "`struct inner`: another struct of the snapshot has this name and number"),
+    "another kind": (RING[:50], RING[:50].replace('": "struct"', '": "union"'), 9, "`struct ring`: its `aggregate` is union"),
     "no target": ("x86_64", "x86-64", None, "the target 'x86-64' of the snapshot is not known (did you mean `x86_64`?)"),
     "another reader": ("dwarf", "\\u001b[31m", 1, "`reader`: expected `str` matching regex"),
     "what is not stated": ('"align": 8,', '"unstated": ["packd"],', 9, "`unstated` has 'packd' (did you mean `packed`?)"),
@@ -77,6 +78,13 @@ def chain(length: int, width: int) -> str:
 def test_depth_has_a_bound():
     with pytest.raises(ReadError, match="more than 100 structs are embedded in each other"):
         decode(chain(200, 1).encode(), "f")
+
+
+def test_length_has_a_bound():
+    row = '{"at":0,"type":"x"},'
+    text = HEAD + RING + row * 600_000 + '{"at":0,"type":"x"}]}]}'
+    with pytest.raises(ReadError, match="is a snapshot of more than the 500,000 structs and fields that are read"):
+        decode(text.encode(), "f")
 
 
 COMMANDS = {
