@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
@@ -292,13 +293,27 @@ def _request(name: str, own: MeasureOptions, line_size: int) -> Request:
     from layoutlint.measurement.arrange import Uses
 
     named = (*own.reads, *own.writes, *own.locks)
-    twice = [path for path in dict.fromkeys(named) if named.count(path) > 1]
-    if twice:
-        raise click.UsageError(f"`{twice[0]}` is given twice; choose one of --read, --write and --lock")
+    _refuse_ambiguous(named)
     uses = Uses(own.reads, own.writes, own.locks, own.stores)
     if own.rule is None and len(named) == 1 and not own.sweep:
         raise click.UsageError("two cores need two fields: add a --read, --write or --lock (or --sweep)")
     return Request(name, own.rule, uses, line_size)
+
+
+def _refuse_ambiguous(named: tuple[str, ...]) -> None:
+    """Raise UsageError for patterns, and for fields of which one is the other or a part of it."""
+    from itertools import combinations
+
+    from layoutlint.model.paths import is_pattern, overlap
+
+    for path in named:
+        if is_pattern(path):
+            raise click.UsageError(f"{path!r} is a pattern; name each field")
+    for path, other in combinations(named, 2):
+        if path == other:
+            raise click.UsageError(f"`{path}` is given twice; choose one of --read, --write and --lock")
+        if overlap(path, other):
+            raise click.UsageError(f"`{path}` and `{other}` are the same field, or parts of one another")
 
 
 def _plan(found: Subjects, request: Request, own: MeasureOptions, second: int | None) -> Plan:
@@ -325,7 +340,7 @@ def _plan(found: Subjects, request: Request, own: MeasureOptions, second: int | 
     if own.seconds is not None and own.seconds < least:
         raise click.UsageError(
             f"--seconds {own.seconds:g} is too short for {len(plan.cells)} situations in {own.rounds} "
-            f"rounds: give at least {least:.1f}, or less --rounds or --intervals"
+            f"rounds: give at least {ceil(10 * least) / 10}, or less --rounds or --intervals"
         )
     seconds = max(plan.timing.seconds, least)
     return replace(plan, timing=replace(plan.timing, seconds=seconds))

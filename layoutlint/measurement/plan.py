@@ -34,7 +34,7 @@ class Timing(Record, frozen=True):
 
     seconds: float
     rounds: int
-    window: int = 2_000_000
+    window: int = 1_000_000
     """Nanoseconds of one sample: less than schedulers let a thread run, so that many are undisturbed."""
 
     @property

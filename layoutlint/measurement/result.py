@@ -172,7 +172,7 @@ class Measurement(Record, frozen=True, dict=True):
         if self.valid < self.samples * _LEAST_VALID:
             share = self.valid / max(self.samples, 1)
             return (
-                f"{share:.0%} of {self.samples:,} samples were undisturbed by other work, and at least "
+                f"{share:.1%} of {self.samples:,} samples were undisturbed by other work, and at least "
                 f"{_LEAST_VALID:.0%} are needed; end other work"
             )
         missing = sum(_lacks_rounds(cores, self.plan) for cores in self.series)

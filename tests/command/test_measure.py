@@ -45,11 +45,23 @@ kind = "separate"
 fields = [["a"], ["b"]]
 why = "w"
 """
+ROW = """
+[struct.el]
+array = 8
+
+[[rule]]
+id = "row"
+struct = "el"
+kind = "separate"
+fields = [["tx"], ["rx"]]
+why = "elements share lines only with the next one"
+"""
 FILES = {
     "s.h": "struct s { long hits, limit, rare; struct { int on, off; } pair; };\nstruct t { long a, b; };\n"
     "struct many { long a, b, c; }; struct flex { long n; long tail[]; }; struct none; struct e {}; struct odd { struct e e; long a; };\n"
     "struct large { long a; char gap[1 << 30]; long b; };\n",
     "apart.h": "struct s { long hits; char gap[64]; long limit, rare; struct { int on, off; } pair; };\n",
+    "row.h": "struct el { long tx; char gap[56]; long rx; };\n", "row.toml": ROW,
     "two.c": "struct s { long hits, limit; };\n", "rules.toml": RULES,
 }  # fmt: skip
 
@@ -73,11 +85,13 @@ MISTAKES = [
     (("s.h", "t"), 2, "no rule on it can be measured; or name fields with --write, --read, --lock"),
     (("s.h", "s", *W), 2, "two cores need two fields"),
     (("s.h", "s", *W, "--read", "hits"), 2, "`hits` is given twice"),
+    (("s.h", "s", *W, "--read", "l*"), 2, "'l*' is a pattern; name each field"),
+    (("s.h", "s", "--write", "pair", "--read", "pair.on"), 2, "`pair.on` and `pair` are the same field, or parts of one another"),
     (("s.h", "s", "--rule", "small", "--rules", "rules.toml"), 2, "rules of the kind size do not say which fields are accessed"),
     (("s.h", "s", "--rule", "other", "--rules", "rules.toml"), 2, "the rule other is about struct t, and not struct s"),
     (("s.h", "s", "--rule", "aprt", "--rules", "rules.toml"), 2, "no rule is called 'aprt' (did you mean `apart`?)"),
     (("s.h", "s", "--rule", "apart", "--rules", "rules.toml", "--write", "pair"), 2, "`pair` is no field of the rule"),
-    (("s.h", "s", *W, *R, "--seconds", "0.5"), 2, "--seconds 0.5 is too short for 38 situations in 7 rounds: give at least 0.7"),
+    (("s.h", "s", *W, *R, "--seconds", "0.2"), 2, "--seconds 0.2 is too short for 38 situations in 7 rounds: give at least 0.4"),
     (("s.h", "s", *W, *R, "--intervals", "5x"), 2, "'5x': expected numbers separated by commas"),
     (("s.h", "s", *W, *R, "--intervals", "2000000"), 2, "at most 8 numbers up to 1000000"),
     (("s.h", "s", *W, *R, "--output", "png=x"), 2, "F is one of json, svg, text (for example svg=rates.svg)"),
@@ -126,6 +140,7 @@ ACCESSES = [
     (("s.h", "--after", "apart.h", "s", *W, *R), [[("ADD", 64, 0)], [("LOAD", 64, 8)], [("ADD", 64, 0)], [("LOAD", 64, 72)]]),
     (("s.h", "--before", "apart.h", "s", *W, *R), [[("ADD", 64, 0)], [("LOAD", 64, 72)], [("ADD", 64, 0)], [("LOAD", 64, 8)]]),
     (("s.h", "s", *W, *R, "--sweep"), [[("ADD", 64, 0), ("LOAD", 64, 8)], [("ADD", 64, 0), ("LOAD", 64, 8)]]),
+    (("row.h", "el", "--rules", "row.toml"), [[("ADD", 64, 72)], [("ADD", 64, 64)]]),
     (("apart.h", "s", *W, *R, "--sweep"), [[("ADD", 64, 0), ("LOAD", 64, 72)], [("ADD", 64, 0), ("LOAD", 64, 8)]]),
 ]  # fmt: skip
 

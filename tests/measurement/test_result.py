@@ -63,8 +63,8 @@ REFUSALS = [
     (rate(slow=100.0, fast=100.0), 1.0, 0, "1.00 times as fast, and at least 2.0 times is needed to tell"),
     (rate(slow=(20.0, 20.0, 90.0), fast=(90.0, 100.0, 80.0)), 1.0, 0, "the rounds disagree on which is faster"),
     (rate(slow=20.0, fast=(60.0, 100.0, 120.0)), 1.0, 0, "differ by 60%, and at most 50% are allowed"),
-    (rate(slow=20.0, fast=100.0), 0.9, 0, "0% of 60 samples were undisturbed by other work, and at least 10% are needed"),
-    (rate(slow=20.0, fast=100.0), 1.0, sample.WINDOW // 10, "0% of 60 samples were undisturbed"),
+    (rate(slow=20.0, fast=100.0), 0.9, 0, "0.0% of 60 samples were undisturbed by other work, and at least 10% are needed"),
+    (rate(slow=20.0, fast=100.0), 1.0, sample.WINDOW // 10, "0.0% of 60 samples were undisturbed"),
     (rate(slow=20.0, fast=100.0), 1.0, sample.WINDOW // 100, None),
 ]
 
