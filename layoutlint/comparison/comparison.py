@@ -157,7 +157,8 @@ def compare(
     ]
     has_variables = variables is not None and bool(variables.compared)
     if not (layouts.compared or layouts.changes or not_compared or has_variables):
-        not_compared.append(NotCompared(new.label, "neither input defines a struct to compare"))
+        subject = "a struct" if variables is None else "a struct or variable"
+        not_compared.append(NotCompared(new.label, f"neither input defines {subject} to compare"))
     failures = tuple(name for name in dict.fromkeys(fail_on) if _is_met(name, layouts.changes, rules))
     notes = (
         *scope_notes,

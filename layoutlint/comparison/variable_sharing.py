@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from math import gcd
 
 from layoutlint.comparison.variable_pairs import Node, Pairing, regions
@@ -25,26 +24,37 @@ class Sharing:
         self._count = len(pairing.nodes)
         self.steps: tuple[dict[str, int], dict[str, int]] = (_steps(tables[0], line), _steps(tables[1], line))
         numbers = pairing.old, pairing.new
-        before, after = (
-            self._pairs(tables[side], numbers[side], self.steps[side], pairing.nodes) for side in (0, 1)
+        self._companions = bytearray(self._count), bytearray(self._count)
+        self._pairs = (
+            self._find_pairs(tables[0], numbers[0], 0, pairing.nodes),
+            self._find_pairs(tables[1], numbers[1], 1, pairing.nodes),
         )
-        self._companions = self._nodes_in_pairs(before), self._nodes_in_pairs(after)
-        self.neighbours: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        """For each node the others with which it shares other placements: node, bytes before and now."""
-        for key in {key for key, _ in before.items() ^ after.items()}:
+        self._changed = {key for key, _ in self._pairs[0].items() ^ self._pairs[1].items()}
+        self._touched = {node for key in self._changed for node in divmod(key, self._count)}
+        self.regrouped = {n for n in self._touched if pairing.nodes[n].old and pairing.nodes[n].new}
+
+    def neighbours(self, nodes: set[int]) -> dict[int, list[tuple[int, int, int]]]:
+        """Return for each of some nodes the others with which it shares other placements than before.
+
+        Each has the bytes of a line at which they shared one, and at which they do now.
+        """
+        found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        before, after = self._pairs
+        for key in self._changed if nodes else ():
             first, second = divmod(key, self._count)
-            shares = before.get(key, 0), after.get(key, 0)
-            self.neighbours[first].append((second, *shares))
-            self.neighbours[second].append((first, *shares))
-        self.regrouped = {n for n in self.neighbours if pairing.nodes[n].old and pairing.nodes[n].new}
+            if first in nodes:
+                found[first].append((second, before.get(key, 0), after.get(key, 0)))
+            if second in nodes:
+                found[second].append((first, before.get(key, 0), after.get(key, 0)))
+        return found
 
     def is_alone(self, node: int, side: int) -> bool:
         """Return whether no other variable is on the lines of one."""
-        return node not in self._companions[side]
+        return not self._companions[side][node]
 
     def is_unchanged(self, number: int, node: Node) -> bool:
         """Return whether a variable is as before, among the same ones."""
-        if node.old is None or node.new is None or number in self.neighbours:
+        if node.old is None or node.new is None or number in self._touched:
             return False
         if (node.old.size, node.old.section) != (node.new.size, node.new.section):
             return False
@@ -69,11 +79,8 @@ class Sharing:
         step = self.step(variable, side)
         return (variable.last // step - variable.address // step) * step
 
-    def _nodes_in_pairs(self, pairs: Iterable[int]) -> set[int]:
-        return {node for key in pairs for node in divmod(key, self._count)}
-
-    def _pairs(
-        self, table: VariableTable, numbers: list[int], steps: dict[str, int], nodes: list[Node]
+    def _find_pairs(
+        self, table: VariableTable, numbers: list[int], side: int, nodes: list[Node]
     ) -> dict[int, int]:
         """Return the pairs that share a line, by their nodes, with the bytes of a line at which they do.
 
@@ -81,26 +88,30 @@ class Sharing:
         starts in e + 1 ... s. Raises TooClose.
         """
         pairs: dict[int, int] = {}
+        count, companions, comparisons = self._count, self._companions[side], 0
+        groups = {number for number, node in enumerate(nodes) if node.is_group}
         for region, row in regions(table).items():
-            step = steps[region]
+            step = self.steps[side][region]
             total = self.line // step
             places = [
-                (v.address // step, v.last // step, numbers[i])
-                for i, v in ((i, table.variables[i]) for i in row)
+                (table.variables[i].address // step, table.variables[i].last // step, numbers[i]) for i in row
             ]
-            for index, (_, end, node) in enumerate(places):
-                for other in range(index + 1, len(places)):
+            for index, (_, end, node) in enumerate(places, 1):
+                reach = end + total
+                for other in range(index, len(places)):
                     start, _, second = places[other]
-                    if start - end >= total:
+                    if start >= reach:
                         break
-                    if node == second or (nodes[node].is_group and nodes[second].is_group):
+                    comparisons += 1
+                    if node == second or (node in groups and second in groups):
                         continue
-                    key = node * self._count + second if node < second else second * self._count + node
-                    shared = (total - max(start - end, 0)) * step
-                    if pairs.get(key, 0) < shared:
+                    companions[node] = companions[second] = 1
+                    key = node * count + second if node < second else second * count + node
+                    shared = total * step if start <= end else (reach - start) * step
+                    if key not in pairs or pairs[key] < shared:
                         pairs[key] = shared
-                        if len(pairs) > _MOST_PAIRS:
-                            raise TooClose(f"more than {_MOST_PAIRS:,} pairs of variables share a line")
+                if comparisons > _MOST_PAIRS:
+                    raise TooClose(f"more than {_MOST_PAIRS:,} pairs of variables can share a line")
         return pairs
 
 

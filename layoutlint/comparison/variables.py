@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from layoutlint.comparison.layouts import NotCompared, Presence
 from layoutlint.comparison.variable_causes import Cause, find_causes
@@ -38,8 +39,8 @@ class VariableQuery(Record, frozen=True):
     """Returns whether a variable is compared at all."""
     line_size: int | None = None
     """In bytes; None for the target's."""
-    selection: str = ""
-    """The names and patterns that select variables, for messages; empty for all."""
+    patterns: tuple[str, ...] = ()
+    """The names and patterns that select variables; empty for all."""
 
 
 class Neighbour(Record, frozen=True, order=True):
@@ -159,15 +160,13 @@ def compare_variables(
             not_compared.append(NotCompared(label or pair[1].path, result))
         else:
             tables.append(result)
-    if query.selection and tables and not any(_mentions(table, query) for table in (*befores, *afters)):
-        not_compared.append(NotCompared(query.selection, "no variable of this name is in either input"))
+    if tables and query.patterns:
+        names = {plain_name(each.name) for table in (*befores, *afters) for each in table.variables}
+        unmatched = (p for p in query.patterns if not any(fnmatchcase(name, p) for name in names))
+        not_compared += (NotCompared(p, "no variable of this name in either input") for p in unmatched)
     for table in tables:
         not_compared += _refused(table, query)
     return VariableComparison(tuple(tables), tuple(not_compared), (*notes, *_ambiguity_notes(tables, query)))
-
-
-def _mentions(table: VariableTable, query: VariableQuery) -> bool:
-    return any(query.is_selected(plain_name(variable.name)) for variable in table.variables)
 
 
 def _paired_tables(
@@ -190,7 +189,7 @@ def _paired_tables(
             not_compared.append(NotCompared(label, reason))
     for side, other, word in ((0, 1, "before"), (1, 0, "now")):
         lacking = sorted(sides[side].keys() - sides[other].keys())
-        if lacking:
+        if lacking and sides[other]:
             notes.append(f"variables not compared: {first_few(lacking)} only {word}")
 
 
@@ -279,6 +278,7 @@ def _changes(
 ) -> Iterator[VariableChange]:
     """Yield the variables to describe, by name."""
     are_few = len(sharing.regrouped & selected) <= _FEW
+    described: dict[int, bool] = {}
     for number in sorted(selected, key=lambda number: (pairing.nodes[number].name, number)):
         node = pairing.nodes[number]
         if node.is_group or node.old is node.new is None or sharing.is_unchanged(number, node):
@@ -286,8 +286,12 @@ def _changes(
         is_named = query.is_named(plain_name(node.name))
         is_regrouped = number in sharing.regrouped and (is_named or are_few)
         if is_regrouped or _is_edited(node) or sharing.is_placed_otherwise(number, node):
-            change = _change(number, node, pairing, sharing)
-            yield replace(change, is_named=is_named, constant_section=_constant_section(node, tables))
+            described[number] = is_named
+    neighbours = sharing.neighbours(set(described))
+    for number, is_named in described.items():
+        node = pairing.nodes[number]
+        change = _change(number, pairing, sharing, neighbours.get(number, []))
+        yield replace(change, is_named=is_named, constant_section=_constant_section(node, tables))
 
 
 def _constant_section(node: Node, tables: _Tables) -> str:
@@ -305,11 +309,14 @@ def _is_edited(node: Node) -> bool:
     return (node.old.size, node.old.section) != (node.new.size, node.new.section)
 
 
-def _change(number: int, node: Node, pairing: Pairing, sharing: Sharing) -> VariableChange:
+def _change(
+    number: int, pairing: Pairing, sharing: Sharing, neighbours: list[tuple[int, int, int]]
+) -> VariableChange:
+    node = pairing.nodes[number]
     steps = sharing.step(node.old, 0), sharing.step(node.new, 1)
     gained: list[Neighbour] = []
     ceased: list[Neighbour] = []
-    for other, before, after in sharing.neighbours.get(number, ()):
+    for other, before, after in neighbours:
         neighbour = Neighbour(pairing.nodes[other].name, before // steps[0], after // steps[1])
         (gained if before < after else ceased).append(neighbour)
     crossings = sharing.crossings(node.old, 0), sharing.crossings(node.new, 1)

@@ -22,7 +22,7 @@ def variable_query(
     paths = add_variables(Wanted(), packs).variables
     named = patterns or tuple(path.partition(".")[0].partition("[")[0] for path in paths)
     selects = _matcher(patterns) if patterns else _accept_all
-    return VariableQuery(_matcher(named), selects, line_size, ", ".join(patterns))
+    return VariableQuery(_matcher(named), selects, line_size, patterns)
 
 
 def _accept_all(name: str) -> bool:

@@ -164,6 +164,8 @@ def test_statics_of_one_name_in_several_units(tmp_path):
     assert any("not told apart: n" in note for note in found["notes"])
     named = diff(tmp_path, "--variable", "n")
     assert (named["exit"], [each["name"] for each in named["not_compared"]]) == (3, ["variable n"])
+    absent = diff(tmp_path, "--variable", "count", "--variable", "absent*")
+    assert (absent["exit"], [each["name"] for each in absent["not_compared"]]) == (3, ["absent*"])
     counts = diff(tmp_path, "--variable", "count")["variables"]["files"][0]
     assert (counts["compared"], counts["ambiguous"]) == (2, [])
 
