@@ -135,7 +135,7 @@ COMMITS = [
     ("deletes the struct and its rule", BASE, {"my headers/ring.h": None, "layoutlint.toml": OTHER_RULE}, {}, True, "Passed"),
     ("adds a rule that holds", UNRULED, BASE, {}, True, "Passed"),
     ("touches what is broken already", {**BASE, **FEW}, {"my headers/pad.h": FEW["my headers/pad.h"] + "/* more */\n"}, {}, True, "Passed"),
-    ("makes worse what is broken already", {**BASE, "my headers/pad.h": "struct pad { char bytes[48]; };\n"}, FEW, {}, False,
+    ("makes worse what is broken already", {**BASE, "my headers/pad.h": "struct pad { char bytes[40]; };\n"}, FEW, {}, False,
      "compared with HEAD: worse than there"),
     ("changes no C", UNRULED, {"notes.txt": "more\n"}, {}, True, "Passed"),
     ("mends it unstaged only", BASE, FEW, {"my headers/pad.h": "struct pad { char bytes[64]; }; /* mended */\n"}, False, "ring-sides-apart"),

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from layoutlint import files
+
 _ENDING = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)
 )
@@ -28,7 +30,7 @@ def temporary_folder() -> Iterator[str]:
         with _signals_held():
             folder = tempfile.mkdtemp(prefix="layoutlint-")
         try:
-            yield os.path.realpath(folder)
+            yield files.real_path(folder)
         finally:
             with _signals_held():
                 shutil.rmtree(folder, ignore_errors=True)
