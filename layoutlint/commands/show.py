@@ -24,6 +24,7 @@ from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import refuse_swapped, without_keywords
 
 if TYPE_CHECKING:
+    from layoutlint.judgement.rule import Pack
     from layoutlint.listing.structs import StructListing
     from layoutlint.reports.show.options import ShowOptions
 
@@ -103,13 +104,19 @@ def _with_storages(
     options: ShowOptions, path: str, listing: StructListing, rule_paths: tuple[str, ...]
 ) -> ShowOptions:
     """Add where objects come from: rule files and, for a kernel, the shipped packs state it."""
+    is_text = any(reading.reader == "clang" for reading in listing.inputs)
+    if not (rule_paths or listing.is_kernel or is_text):
+        return options
     from layoutlint.commands.packs import load_packs
-    from layoutlint.intent.toml import rule_file
     from layoutlint.listing.allocators import list_allocators
     from layoutlint.model.record import replace
 
     packs = load_packs(rule_paths, ()) if rule_paths else ()
-    kernel_packs = rule_file.kernel_packs_beside(packs) if listing.is_kernel else ()
+    kernel_packs: tuple[Pack, ...] = ()
+    if listing.is_kernel:
+        from layoutlint.intent.toml import rule_file
+
+        kernel_packs = rule_file.kernel_packs_beside(packs)
     return replace(options, storages=list_allocators(path, listing, (*packs, *kernel_packs)))
 
 
