@@ -1,0 +1,72 @@
+"""`bisect` over a history whose commits are the header packages of Debian's kernels."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.harness.command import run
+from tests.harness.repository import commit, git
+
+pytestmark = [pytest.mark.real, pytest.mark.exhaustive]
+
+VERSIONS = {"6.1": "headers", "6.12": "next-headers", "7.2": "newest-headers"}
+RANK = {"kept": 0, "at-risk": 1, "broken": 2}
+RULES = [
+    # the rule, its struct, the good end
+    ("address-space-i-mmap-apart-from-rwsem", "address_space", "6.12"),
+    ("mm-pgd-with-membarrier-state", "mm_struct", "6.1"),
+    ("tcp-congestion-fast-path-one-line", "tcp_congestion_ops", "6.1"),
+    ("request-queue-usage-with-elevator", "request_queue", "6.1"),
+]
+
+
+def fill(folder: Path, build: Path) -> None:
+    """Put the headers of a package in place, as if the kernel was configured in its source folder."""
+    for name in ("include", "arch"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (common,) = build.parent.glob("linux-headers-*-common")
+    for source in (common, build):
+        for name in ("include", "arch/x86/include"):
+            shutil.copytree(source / name, folder / name, dirs_exist_ok=True, symlinks=True)
+    shutil.copy(common / "Makefile", folder / "Makefile")
+    shutil.copy(build / ".config", folder / ".config")
+
+
+@pytest.fixture(scope="module")
+def history(kernel, tmp_path_factory) -> Path:
+    """A commit for each version, tagged by it; others change another header, or what nothing can be parsed without."""
+    folder = tmp_path_factory.mktemp("kernels")
+    broken = "include/linux/types.h"
+    for version, name in VERSIONS.items():
+        fill(folder, kernel(name))
+        commit(folder, version, {"note": version})
+        git(folder, "tag", version)
+        commit(folder, f"other header after {version}", {"include/linux/of_note.h": f"struct of_note {{ char c[{len(version)}]; }};\n"})
+        if version != "7.2":
+            text = (folder / broken).read_text()
+            commit(folder, f"broken after {version}", {broken: "#error broken\n"})
+            commit(folder, f"mended after {version}", {broken: text})
+    return folder
+
+
+@cache
+def outcomes(tree: Path) -> dict[tuple[str, str], str]:
+    found = json.loads(run("check", tree, "--format", "json", seconds=600).stdout)
+    kept = {(each["rule"], each["struct"]): "kept" for each in found["kept"]}
+    return kept | {(each["rule"], each["struct"]): each["outcome"] for each in found["findings"]}
+
+
+@pytest.mark.parametrize(("rule", "struct", "good"), RULES, ids=[row[0] for row in RULES])
+def test_the_version_in_which_a_rule_got_worse(history, kernel, rule, struct, good):
+    ranks = {version: RANK[outcomes(kernel(name))[rule, struct]] for version, name in VERSIONS.items()}
+    later = list(VERSIONS)[list(VERSIONS).index(good) + 1 :]
+    expected = next(version for version in later if ranks[version] > ranks[good])
+    done = run("bisect", rule, f"{good}..HEAD", "--format", "json", cwd=history, seconds=1200)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["first_bad"]["subject"]) == (0, expected), found
+    assert all(each["trial"] == "skipped" for each in found["tried"] if each["subject"].startswith("broken"))
