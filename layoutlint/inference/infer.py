@@ -18,11 +18,13 @@ from layoutlint.inference.ranking import Note, Pair
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
+from layoutlint.model.uses import Effect
 from layoutlint.readers.bodies import Bodies
 
 MOST_NOTES = 150
-_ONE_PER_PROCESSOR, _ON_STACK = 0.2, 0.02
-"""What is left of a score for objects that others seldom see."""
+_ONE_PER_PROCESSOR, _ON_STACK, _UNGUARDED = 0.02, 0.02, 0.1
+"""What is left of a score for objects that others seldom see: one for each processor; variables of functions;
+objects without a lock or an atomic, which one thread uses at a time."""
 _SMALLEST = 128
 """The bits of a struct whose fields cannot be kept apart: two words that are used together."""
 _MOST_PAIRS = 400
@@ -118,6 +120,8 @@ def _rank(
     traffic = ranking.traffic(struct, uses, analysis.heat)
     pairs = ranking.pairs(struct, traffic, where)[:_MOST_PAIRS]
     share = _shared_share(struct.name, analysis.bodies, analysis.program)
+    if not any(each.written > 0 and each.kind is not Effect.WRITE for each in traffic):
+        share *= _UNGUARDED
     return ranking.notes(struct, pairs, where, share), pairs
 
 

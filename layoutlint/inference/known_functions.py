@@ -68,7 +68,7 @@ _TABLE: tuple[tuple[str, Effect | None, tuple[int, ...]], ...] = (
     (r"_*(?:refcount|kref|lockref|rcuref)_\w+|page_ref_\w+", Effect.ATOMIC, ()),
     (r"(?:arch_|__)?(?:test_and_)?(?:set|clear|change|assign)_bit\w*", Effect.ATOMIC, (1,)),
     (r"_*(?:arch_|raw_|sync_)*(?:try_)?(?:cmp)?xchg\w*", Effect.ATOMIC, ()),
-    (r"percpu_ref_\w+|this_cpu_\w+|__?percpu_\w+", Effect.READ, (0,)),
+    (r"percpu_ref_\w+|this_cpu_\w+|__?percpu_\w+", Effect.READ, ()),
     (r"percpu_counter_(?:add|sub|inc|dec|set)\w*", Effect.WRITE, (0,)),
     (
         r"_*(?:hlist|list|plist|hlist_nulls|hlist_bl)_(?:add|del|move|replace|splice|rotate|swap|"

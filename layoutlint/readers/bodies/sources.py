@@ -59,7 +59,8 @@ def _add(found: Sources, path: str, build: str | None, options: ReadOptions) -> 
             found.is_kernel = True
             _add_kernel(found, kernel_tree, path, options)
             return
-    if path.endswith(".json") or files.is_file(os.path.join(path, compdb.NAME)):
+    has_database = options.finds_flags and files.is_file(os.path.join(path, compdb.NAME))
+    if path.endswith(".json") or has_database:
         database = os.path.join(path, compdb.NAME) if is_folder else path
         _add_database(found, database, options)
         return

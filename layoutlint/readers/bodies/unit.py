@@ -11,7 +11,8 @@ from layoutlint.model.structs import Struct
 from layoutlint.model.uses import Function, Spot
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.walker import Names, Walker, record_name
+from layoutlint.readers.bodies.facts import Names, record_name
+from layoutlint.readers.bodies.walker import Walker
 from layoutlint.readers.clang import libclang, lookups, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
@@ -79,7 +80,7 @@ _PER_CPU = re.compile(
     rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\balloc_percpu\w*\(|\b(?:__thread|_Thread_local|thread_local)\s)"
     rb"\s*(?:static\s+)?(?:struct|union)\s+(\w+)"
 )
-_MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|thread")
+_MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
 _known: dict[tuple[str, int, int], tuple[Function, tuple[str, ...]]] = {}
 """The functions of headers, with the names of what they call."""
 _known_structs: set[str] = set()

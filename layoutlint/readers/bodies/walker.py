@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Call, Effect, Function, Spot, Use
 from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.facts import Facts, Names, record_name
 from layoutlint.readers.bodies.syntax import Node
-from layoutlint.readers.clang import libclang
-from layoutlint.readers.clang.libclang import Cursor, Type
+from layoutlint.readers.clang.libclang import Cursor
 
 _LOOP = 4.0
 _MOST_LOOPS = 16.0
@@ -32,19 +32,12 @@ class Place(NamedTuple):
 NOWHERE = Place(())
 
 
-class Names(NamedTuple):
-    """What the declarations of a unit are called, by the identity of the declaration."""
-
-    fields: dict[int, tuple[str, str]]
-    functions: dict[int, tuple[str, bool]]
-    file: Callable[[Cursor], tuple[str, int]]
-
-
 class Walker:
     """Collects the uses, calls and function addresses of one body."""
 
     def __init__(self, lib: Any, names: Names) -> None:
         self._lib, self._names = lib, names
+        self._facts = Facts(lib, names)
         self._uses: dict[tuple[Spot, Effect, str], list[float]] = {}
         self._makers: dict[str, None] = {}
         self._locals: dict[str, None] = {}
@@ -56,7 +49,6 @@ class Walker:
         self._depth = 0
         self._loops = 0
         self._line = 0
-        self._callees: dict[int, Cursor] = {}
 
     def function(self, cursor: Cursor, key: str, file: str, line: int) -> Function:
         """Return what the body of a function definition says."""
@@ -78,7 +70,7 @@ class Walker:
     @property
     def callees(self) -> dict[int, Cursor]:
         """The declarations of functions that are called or whose address is taken, by identity."""
-        return self._callees
+        return self._facts.callees
 
     def _result(self, key: str, file: str, line: int) -> Function:
         uses = tuple(
@@ -128,7 +120,7 @@ class Walker:
 
     def _return(self, node: Node, weight: float) -> None:
         for child in node.children:
-            if self._is_pointer(child.cursor):
+            if self._facts.is_pointer(child.cursor):
                 place = self._pointer(child, weight)
                 if place.maker:
                     self._makers[place.maker] = None
@@ -140,45 +132,13 @@ class Walker:
             return
         condition, *branches = node.children
         self._value(condition, weight)
-        likely = self._likelihood(condition)
+        likely = self._facts.likelihood(condition)
         for child, share in zip(branches, (likely, 1 - likely), strict=False):
             self._statement(child, weight * share)
 
-    def _likelihood(self, condition: Node) -> float:
-        """Return how often a condition holds, from __builtin_expect around it."""
-        node = condition
-        for _ in range(12):
-            if node.kind == syntax.CALL and len(node.children) == 3:
-                name = libclang.spelling(self._lib, node.cursor)
-                if name == "__builtin_expect":
-                    return 1 - _UNLIKELY if self._integer(node.children[2]) else _UNLIKELY
-            if node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
-                node = node.children[0].children[-1]
-            elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
-                node = node.children[-1]
-            elif node.kind == syntax.UNARY and node.children:
-                is_not = self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == 10
-                inner = self._likelihood(node.children[0])
-                return 1 - inner if is_not else inner
-            else:
-                break
-        return _BRANCH
-
-    def _integer(self, node: Node) -> int:
-        while node.children and node.kind != syntax.INTEGER:
-            node = node.children[-1]
-        if node.kind != syntax.INTEGER:
-            return 0
-        result = self._lib.clang_Cursor_Evaluate(node.cursor)
-        if not result:
-            return 0
-        value: int = self._lib.clang_EvalResult_getAsLongLong(result)
-        self._lib.clang_EvalResult_dispose(result)
-        return value
-
     def _loop(self, node: Node, weight: float) -> None:
         # `do { } while (0)` is how macros are written, and runs once.
-        if node.kind == syntax.DO and len(node.children) == 2 and self._is_zero(node.children[1]):
+        if node.kind == syntax.DO and len(node.children) == 2 and self._facts.is_zero(node.children[1]):
             self._statement(node.children[0], weight)
             return
         self._loops += 1
@@ -187,19 +147,14 @@ class Walker:
             self._statement(child, inner)
         self._loops -= 1
 
-    def _is_zero(self, node: Node) -> bool:
-        while len(node.children) == 1:
-            node = node.children[0]
-        return node.kind == syntax.INTEGER and self._integer(node) == 0
-
     def _declare(self, variable: Node, weight: float) -> None:
         struct = record_name(self._lib, self._lib.clang_getCursorType(variable.cursor))
         if struct and self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
             self._locals[struct] = None
-        initial = self._initial_value(variable)
+        initial = self._facts.initial_value(variable)
         if initial is None:
             return
-        if self._is_pointer(variable.cursor):
+        if self._facts.is_pointer(variable.cursor):
             place = self._pointer(initial, weight)
             self._pointees[variable.cursor.data[0]] = place
             self._note_made(variable.cursor, place)
@@ -213,14 +168,6 @@ class Walker:
             if struct:
                 self._made[place.maker, struct] = None
 
-    def _initial_value(self, variable: Node) -> Node | None:
-        """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
-        if not variable.children:
-            return None
-        initial = self._lib.clang_Cursor_getVarDeclInitializer(variable.cursor)
-        last = variable.children[-1]
-        return last if initial.data[1] == last.cursor.data[1] else None
-
     # -- values
 
     def _value(self, node: Node, weight: float) -> None:
@@ -232,9 +179,9 @@ class Walker:
 
     def _walk_value(self, node: Node, weight: float) -> None:
         walk = _VALUES.get(node.kind)
-        if node.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._is_dereference(node):
+        if node.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(node):
             place = self._lvalue(node, weight)
-            if not self._is_array(node.cursor):
+            if not self._facts.is_array(node.cursor):
                 self._record(place, Effect.READ, weight)
         elif walk is not None:
             walk(self, node, weight)
@@ -264,7 +211,7 @@ class Walker:
     def _conditional(self, node: Node, weight: float, walk: Callable[[Node, float], object]) -> None:
         if node.children:
             self._value(node.children[0], weight)
-            likely = self._likelihood(node.children[0])
+            likely = self._facts.likelihood(node.children[0])
             for child, share in zip(node.children[1:], (likely, 1 - likely), strict=False):
                 walk(child, weight * share)
 
@@ -276,8 +223,8 @@ class Walker:
             self._value(left, weight)
             self._value(right, weight)
             return
-        variable = self._variable(left)
-        if variable is not None and self._is_pointer(left.cursor):
+        variable = self._facts.variable(left)
+        if variable is not None and self._facts.is_pointer(left.cursor):
             pointee = self._pointer(right, weight)
             self._note_made(left.cursor, pointee)
             if pointee.spots or pointee.maker or variable not in self._pointees:
@@ -285,10 +232,10 @@ class Walker:
             return
         place = self._lvalue(left, weight)
         self._record(place, Effect.WRITE, weight)
-        target = self._function_in(right)
+        target = self._facts.function_in(right)
         if target is not None:
             self._refer(target, place.spots[0] if place.spots else None)
-        elif self._is_pointer(left.cursor):
+        elif self._facts.is_pointer(left.cursor):
             stored = self._pointer(right, weight)
             self._note_made(left.cursor, stored)
             self._record(stored, Effect.ADDRESS, weight)
@@ -320,7 +267,7 @@ class Walker:
         inner = node
         while inner.kind == syntax.PAREN and inner.children:
             inner = inner.children[0]
-        if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._is_dereference(inner):
+        if inner.kind in (syntax.MEMBER, syntax.SUBSCRIPT) or self._facts.is_dereference(inner):
             self._record(self._lvalue(inner, weight), Effect.ATOMIC, weight)
         else:
             self._value(inner, weight)
@@ -330,9 +277,9 @@ class Walker:
         for child in node.children:
             name = child.children[0] if child.children and child.kind == syntax.UNEXPOSED else None
             if name is not None and name.kind == syntax.MEMBER_NAME:
-                field = self._field(self._lib.clang_getCursorReferenced(name.cursor))
+                field = self._facts.field(self._lib.clang_getCursorReferenced(name.cursor))
                 for value in child.children[1:]:
-                    target = self._function_in(value)
+                    target = self._facts.function_in(value)
                     if target is not None and field is not None:
                         self._refer(target, Spot(*field))
                     else:
@@ -357,12 +304,12 @@ class Walker:
         if kind == syntax.SUBSCRIPT and len(node.children) == 2:
             self._value(node.children[1], weight)
             return self._pointer(node.children[0], weight)
-        if self._is_dereference(node):
+        if self._facts.is_dereference(node):
             return self._pointer(node.children[0], weight)
         if kind in (syntax.PAREN, syntax.UNEXPOSED) and node.children:
             return self._lvalue(node.children[-1], weight)
         if kind == syntax.DECL_REF:
-            variable = self._variable(node)
+            variable = self._facts.variable(node)
             return Place((), "", variable is not None)
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
             self._value(node.children[0], weight)
@@ -383,8 +330,8 @@ class Walker:
         if not node.children:
             return NOWHERE
         base = node.children[0]
-        field = self._field(self._lib.clang_getCursorReferenced(node.cursor))
-        is_arrow = self._is_pointer(base.cursor)
+        field = self._facts.field(self._lib.clang_getCursorReferenced(node.cursor))
+        is_arrow = self._facts.is_pointer(base.cursor)
         around = self._pointer(base, weight) if is_arrow else self._lvalue(base, weight)
         if field is None:
             return around
@@ -397,21 +344,6 @@ class Walker:
             spots.insert(0, own)
         kept = tuple(spot for spot in spots if spot.path.count(".") < _LONGEST_PATH)[:_MOST_SPOTS]
         return Place(kept, around.maker, around.is_local and not is_arrow)
-
-    def _field(self, cursor: Cursor) -> tuple[str, str] | None:
-        """Return the struct and name of a field; an anonymous member is named by neither."""
-        key = cursor.data[0]
-        if key not in self._names.fields:
-            parent = self._lib.clang_getCursorSemanticParent(cursor)
-            while self._lib.clang_Cursor_isAnonymousRecordDecl(parent):
-                parent = self._lib.clang_getCursorSemanticParent(parent)
-            is_record = parent.kind in (libclang.STRUCT, libclang.UNION)
-            struct = libclang.spelling(self._lib, parent) if is_record else ""
-            if " " in struct:  # `struct (unnamed at ...)`: the member that has this type names its fields
-                struct = ""
-            name = libclang.spelling(self._lib, cursor)
-            self._names.fields[key] = struct, "" if "(" in name else name
-        return self._names.fields[key]
 
     def _pointer(self, node: Node, weight: float) -> Place:
         """Return what the value of a pointer expression points to; walk the expression."""
@@ -432,7 +364,7 @@ class Walker:
                 self._builtin(node, weight)
                 return NOWHERE
             inner = node.children[-1]
-            is_array = self._is_array(inner.cursor)
+            is_array = self._facts.is_array(inner.cursor)
             return self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
         if kind == syntax.DECL_REF:
             return self._pointee(node)
@@ -453,7 +385,7 @@ class Walker:
         left, right = node.children
         if operator == syntax.ASSIGN:
             self._binary(node, weight)
-            variable = self._variable(left)
+            variable = self._facts.variable(left)
             return self._pointees.get(variable, NOWHERE) if variable is not None else NOWHERE
         if operator == syntax.COMMA:
             self._value(left, weight)
@@ -461,11 +393,7 @@ class Walker:
         self._value(right, weight)
         # container_of subtracts: what is around a field is not known by it.
         place = self._pointer(left, weight)
-        return place if self._is_plain(right) else Place((), place.maker)
-
-    def _is_plain(self, node: Node) -> bool:
-        """Return whether an index does not come from offsetof."""
-        return node.kind != syntax.UNEXPOSED or bool(node.children)
+        return place if self._facts.is_plain(right) else Place((), place.maker)
 
     def _pointee(self, node: Node) -> Place:
         self._refer(node, None)
@@ -477,21 +405,6 @@ class Walker:
             return Place((Spot(self._parameters[identity], ""),))
         return NOWHERE
 
-    def _variable(self, node: Node) -> int | None:
-        """Return the identity of a variable of the function that an expression is; None for others."""
-        while node.kind == syntax.PAREN and node.children:
-            node = node.children[0]
-        if node.kind != syntax.DECL_REF:
-            return None
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        if declaration.kind == syntax.PARAMETER:
-            return int(declaration.data[0])
-        if declaration.kind != syntax.VARIABLE:
-            return None
-        parent = self._lib.clang_getCursorSemanticParent(declaration)
-        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
-        return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
-
     # -- calls
 
     def _call(self, node: Node, weight: float) -> str:
@@ -502,10 +415,10 @@ class Walker:
         name, through = self._callee(callee, weight)
         places: list[tuple[int, Spot, str]] = []
         for position, argument in enumerate(arguments):
-            target = self._function_in(argument)
+            target = self._facts.function_in(argument)
             if target is not None:
                 self._refer(target, None)
-            elif self._is_pointer(argument.cursor) or self._is_array(argument.cursor):
+            elif self._facts.is_pointer(argument.cursor) or self._facts.is_array(argument.cursor):
                 place = self._pointer(argument, weight)
                 places += [(position, spot, place.maker) for spot in place.spots]
             else:
@@ -515,9 +428,9 @@ class Walker:
         return name
 
     def _callee(self, node: Node, weight: float) -> tuple[str, Spot | None]:
-        target = self._function_in(node)
+        target = self._facts.function_in(node)
         if target is not None:
-            return self._key(self._lib.clang_getCursorReferenced(target.cursor)), None
+            return self._facts.key(self._lib.clang_getCursorReferenced(target.cursor)), None
         inner = node
         while inner.children and inner.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.UNARY):
             inner = inner.children[-1]
@@ -528,30 +441,10 @@ class Walker:
         self._value(inner, weight)
         return "", None
 
-    def _function_in(self, node: Node) -> Node | None:
-        """Return the reference to a function that an expression is; None for other expressions."""
-        while node.children and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY):
-            node = node.children[-1]
-        if node.kind != syntax.DECL_REF:
-            return None
-        declaration = self._lib.clang_getCursorReferenced(node.cursor)
-        return node if declaration.kind == syntax.FUNCTION else None
-
     def _refer(self, node: Node, stored_in: Spot | None) -> None:
         declaration = self._lib.clang_getCursorReferenced(node.cursor)
         if declaration.kind == syntax.FUNCTION:
-            self._targets[self._key(declaration), stored_in] = None
-
-    def _key(self, declaration: Cursor) -> str:
-        identity = declaration.data[0]
-        if identity not in self._names.functions:
-            name = libclang.spelling(self._lib, declaration)
-            is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
-            key = f"{name}@{self._names.file(declaration)[0]}" if is_static else name
-            self._names.functions[identity] = key, is_static
-        key = self._names.functions[identity][0]
-        self._callees.setdefault(identity, declaration)
-        return key
+            self._targets[self._facts.key(declaration), stored_in] = None
 
     # -- records
 
@@ -560,19 +453,6 @@ class Walker:
             entry = self._uses.setdefault((spot, effect, place.maker), [0.0, 0, self._line])
             entry[0] += weight
             entry[1] += self._loops > 0
-
-    def _is_pointer(self, cursor: Cursor) -> bool:
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
-        return bool(type_.kind == syntax.POINTER)
-
-    def _is_array(self, cursor: Cursor) -> bool:
-        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
-        return type_.kind in syntax.ARRAYS
-
-    def _is_dereference(self, node: Node) -> bool:
-        return node.kind == syntax.UNARY and (
-            self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == syntax.DEREFERENCE
-        )
 
 
 _Walk = Callable[[Walker, Node, float], object]
@@ -613,14 +493,3 @@ def _join(path: str, name: str) -> str:
 def _union(first: Place, second: Place) -> Place:
     spots = tuple(dict.fromkeys((*first.spots, *second.spots)))[:_MOST_SPOTS]
     return Place(spots, first.maker or second.maker, first.is_local and second.is_local)
-
-
-def record_name(lib: Any, type_: Type) -> str:
-    """Return the name of a struct type, or of that of an array's elements; empty for other types."""
-    canonical = lib.clang_getCanonicalType(type_)
-    while canonical.kind in syntax.ARRAYS:
-        canonical = lib.clang_getCanonicalType(lib.clang_getElementType(canonical))
-    if canonical.kind != syntax.RECORD:
-        return ""
-    name = libclang.spelling(lib, lib.clang_getTypeDeclaration(canonical))
-    return "" if " " in name else name

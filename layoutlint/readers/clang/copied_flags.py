@@ -1,4 +1,4 @@
-"""The flags of a compilation database for a copy of its tree: paths of the repository become those of the copy.
+"""The flags of a compilation database for a copy of its tree: paths of the repository become the copy's.
 
 A revision is read from a copy (model.reading.TreeCopy), with the flags that the working tree's database has.
 Its include folders then are those of the copy, and after each the generated headers that the working tree has
@@ -76,7 +76,8 @@ def _shadow(copy: TreeCopy, folder: str) -> str | None:
 
 def _is_generated(copy: TreeCopy, path: str) -> bool:
     is_there = files.exists(_moved(path, copy.top, copy.folder))
-    return not is_there and copy.generated is not None and files.exists(_moved(path, copy.top, copy.generated))
+    generated = copy.generated
+    return not is_there and generated is not None and files.exists(_moved(path, copy.top, generated))
 
 
 def _moved(path: str, top: str, folder: str) -> str:

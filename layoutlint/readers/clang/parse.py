@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -32,9 +32,10 @@ from layoutlint.readers.clang.diagnostics import Diagnostic
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.flags import Doubt
 from layoutlint.readers.clang.libclang import Cursor, Type
+from layoutlint.readers.clang.listing import Listing, Scope, TypedefsByStruct, identity_of
 from layoutlint.readers.clang.lookups import Messages
 from layoutlint.readers.clang.missing_headers import Remedies
-from layoutlint.readers.clang.omissions import FUNCTION, HiddenStruct, find_hidden, find_lost_members
+from layoutlint.readers.clang.omissions import HiddenStruct, find_hidden, find_lost_members
 from layoutlint.readers.clang.trust import Problems
 from layoutlint.readers.clang.types import (
     ATOMIC,
@@ -126,7 +127,7 @@ def read(
         places = Places(lib, unit.directory, unit.roots, renamed)
         remedies = Remedies(unit.main, unit.flags) if unit.has_given_flags else None
         errors = diagnostics.read_diagnostics(lib, handle, places, remedies)
-        scope = _Scope(lib, handle, unit, places)
+        scope = Scope(lib, handle, unit, places)
         _refuse_cplusplus(unit, scope.main, errors)
         found_diagnostics = (
             *errors,
@@ -134,7 +135,7 @@ def read(
         )
         is_annotated = wanted.annotated and mentions_annotations(lib, handle, scope.main)
         annotations = Annotations(lib, handle, places) if is_annotated else None
-        listing = _Listing(lib, wanted, annotations, scope)
+        listing = Listing(lib, wanted, annotations, scope)
         taker = _taker(lib, handle, unit, listing, places, found_diagnostics)
         types, problems, target = taker.types, taker.problems, taker.target
         structs = tuple(taker.structs())
@@ -168,13 +169,13 @@ def structs_in(lib: Any, handle: int, unit: Unit, wanted: Wanted) -> tuple[Struc
     """Return the requested structs of a parsed unit that have a reliable layout, without annotations."""
     places = Places(lib, unit.directory, unit.roots, {})
     errors = diagnostics.read_diagnostics(lib, handle, places, None)
-    scope = _Scope(lib, handle, unit, places)
-    taker = _taker(lib, handle, unit, _Listing(lib, wanted, None, scope), places, errors)
+    scope = Scope(lib, handle, unit, places)
+    taker = _taker(lib, handle, unit, Listing(lib, wanted, None, scope), places, errors)
     return tuple(struct for struct in taker.structs() if struct.bit_size is not None and not struct.problem)
 
 
 def _taker(
-    lib: Any, handle: int, unit: Unit, listing: _Listing, places: Places, found: tuple[Diagnostic, ...]
+    lib: Any, handle: int, unit: Unit, listing: Listing, places: Places, found: tuple[Diagnostic, ...]
 ) -> _Taker:
     """Return what makes the structs of a unit, with its declarations listed."""
     libclang.visit(lib, lib.clang_getTranslationUnitCursor(handle), listing.take)
@@ -199,33 +200,6 @@ def refuse_endless(unit: Unit) -> None:
         files.open_file(unit.main, _LARGEST).close()
     except OSError as error:
         raise ReadError(unit.origin, files.error_reason(error)) from error
-
-
-class _Scope:
-    """The files of a unit whose structs and errors count: all, or those of the header it is read for."""
-
-    def __init__(self, lib: Any, handle: int, unit: Unit, places: Places) -> None:
-        self._only, self._places = unit.only, places
-        self._has: dict[int | None, bool] = {}
-        self.has_all = not unit.only
-        self.main: int = lib.clang_getFile(handle, os.fsencode(unit.main))
-        """The file of the unit, or the header it is read for."""
-        if unit.subject is not None:
-            self.main = self._find(unit.subject, dict(libclang.inclusions(lib, handle)), unit)
-
-    def _find(self, subject: str, inclusions: Iterable[int], unit: Unit) -> int:
-        for file in inclusions:
-            if self._places.real_path(file) == subject:
-                return file
-        raise ReadError(unit.origin, f"does not include {subject}")
-
-    def has(self, file: int | None) -> bool:
-        """Return whether the structs and errors of a file count."""
-        if self.has_all:
-            return True
-        if file not in self._has:
-            self._has[file] = file is not None and self._places.real_path(file) in self._only
-        return self._has[file]
 
 
 def _refuse_cplusplus(unit: Unit, main: int, errors: tuple[Diagnostic, ...]) -> None:
@@ -318,83 +292,10 @@ def _target(lib: Any, handle: int, unit: Unit) -> Target:
         raise ReadError(unit.origin, f"the target {triple} is not known here") from None
 
 
-_TypedefsByStruct = dict[int | None, list[Cursor]]
-
-
-class _Listing:
-    """The declarations of a unit, sorted by kind while they are visited."""
-
-    def __init__(self, lib: Any, wanted: Wanted, annotations: Annotations | None, scope: _Scope) -> None:
-        self.lib, self.wanted, self.annotations, self._scope = lib, wanted, annotations, scope
-        self.records: list[Cursor] = []
-        self.typedefs: list[Cursor] = []
-        self.variables: list[Cursor] = []
-        self.functions: list[Cursor] = []
-
-    def take(self, child: Cursor, parent: Cursor) -> int:
-        """Record a declaration; descend into structs, since C gives nested tags file scope."""
-        kind = child.kind
-        if self.annotations is not None:
-            self.annotations.take(child, parent)
-            if parent.kind == libclang.FIELD:
-                return libclang.CONTINUE  # its struct was visited before
-            if kind == libclang.FIELD:
-                return libclang.RECURSE
-        if kind in (libclang.STRUCT, libclang.UNION):
-            self.records.append(child)
-            return libclang.RECURSE
-        if kind == libclang.TYPEDEF:
-            self.typedefs.append(child)
-        elif kind == libclang.VARIABLE:
-            self.variables.append(child)
-        elif kind == FUNCTION:
-            self.functions.append(child)
-        return libclang.CONTINUE
-
-    def requested_typedefs(self) -> _TypedefsByStruct:
-        """Return the requested typedefs of structs, by the identity of the struct, in text order."""
-        lib, by_struct = self.lib, dict[int | None, list[Cursor]]()
-        for typedef in self.typedefs:
-            name = libclang.spelling(lib, typedef)
-            is_wanted = self.wanted.matches(name)
-            if not is_wanted and self.annotations is None:
-                continue
-            canonical = lib.clang_getCanonicalType(lib.clang_getCursorType(typedef))
-            if canonical.kind == ATOMIC:
-                canonical = lib.clang_getCanonicalType(lib.clang_Type_getValueType(canonical))
-            if canonical.kind == RECORD:
-                record = lib.clang_getTypeDeclaration(canonical)
-                if is_wanted or self.may_be_annotated(record):
-                    by_struct.setdefault(record.data[0], []).append(typedef)
-        return by_struct
-
-    def names(self) -> Iterator[str]:
-        """Yield the tags of structs that are defined, and the typedefs that refer to a struct."""
-        lib = self.lib
-        for record in self.records:
-            if not self.is_in_scope(record):
-                continue
-            if lib.clang_isCursorDefinition(record) and not lib.clang_Cursor_isAnonymous(record):
-                yield libclang.spelling(lib, record)
-        for typedef in self.typedefs:
-            if lib.clang_getCanonicalType(lib.clang_getCursorType(typedef)).kind == RECORD:
-                yield libclang.spelling(lib, typedef)
-
-    def is_in_scope(self, record: Cursor) -> bool:
-        """Return whether a struct is in a file that counts."""
-        return self._scope.has_all or self._scope.has(
-            libclang.Spot(self.lib, self.lib.clang_getCursorLocation(record)).file
-        )
-
-    def may_be_annotated(self, record: Cursor) -> bool:
-        """Return whether a struct may have annotations that are requested."""
-        return self.annotations is not None and self.annotations.may_be_at(record)
-
-
 class _Taker(Record):
     """Makes Structs of the requested records."""
 
-    listing: _Listing
+    listing: Listing
     types: Types
     problems: Problems
     unit: Unit
@@ -462,10 +363,10 @@ class _Taker(Record):
             self.unit.origin, problem=problem, label=f"variable {name}",
         )  # fmt: skip
 
-    def _name(self, record: Cursor, typedefs_of: _TypedefsByStruct) -> tuple[str, tuple[str, ...]] | None:
+    def _name(self, record: Cursor, typedefs_of: TypedefsByStruct) -> tuple[str, tuple[str, ...]] | None:
         """Return the name of a requested struct and its requested typedefs; None for others."""
         lib, wanted = self.listing.lib, self.listing.wanted
-        typedefs = typedefs_of.get(_identity(lib, record), ()) if typedefs_of else ()
+        typedefs = typedefs_of.get(identity_of(lib, record), ()) if typedefs_of else ()
         names = tuple(dict.fromkeys(libclang.spelling(lib, typedef) for typedef in typedefs))
         is_wanted = wanted.matches(libclang.spelling(lib, record)) or self.listing.may_be_annotated(record)
         if not names and not is_wanted:
@@ -538,13 +439,13 @@ class _Taker(Record):
         return bool(by_gcc.possible) or by_clang != by_gcc[:2]
 
     def _with_typedefs(
-        self, struct: Struct, record: Cursor, typedefs_of: _TypedefsByStruct
+        self, struct: Struct, record: Cursor, typedefs_of: TypedefsByStruct
     ) -> Iterator[Struct]:
         """Yield a definition, and the types of typedefs that give it their own alignment or size."""
         lib = self.types.lib
         typedefs = {
             libclang.spelling(lib, typedef): typedef
-            for typedef in typedefs_of.get(_identity(lib, record), ())
+            for typedef in typedefs_of.get(identity_of(lib, record), ())
         }
         shapes = {
             name: self.types.shape(lib.clang_getCursorType(typedef)) for name, typedef in typedefs.items()
@@ -596,9 +497,3 @@ def _element(lib: Any, ctype: Type) -> Type:
                 return ctype
         ctype = inner
     return ctype
-
-
-def _identity(lib: Any, record: Cursor) -> int | None:
-    """Return the identity of a struct, wherever it is declared."""
-    identity: int | None = lib.clang_getTypeDeclaration(lib.clang_getCursorType(record)).data[0]
-    return identity

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from layoutlint import files
 from layoutlint.readers.clang import text_search
 from layoutlint.readers.clang.kernel.tree import Tree
 
@@ -45,7 +46,7 @@ def _parts(objects: dict[str, list[str]], folder: str, name: str, depth: int) ->
         if part.endswith(".o") and part != f"{name}.o":
             yield from _parts(objects, folder, part.removesuffix(".o"), depth + 1)
     file = os.path.normpath(os.path.join(folder, f"{name}.c"))
-    if (not parts or f"{name}.o" in parts) and os.path.isfile(file):
+    if (not parts or f"{name}.o" in parts) and files.is_file(file):
         yield file
 
 

@@ -1,0 +1,163 @@
+"""Facts about the expressions of a function body: their types, what they name, and how likely they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from layoutlint.readers.bodies import syntax
+from layoutlint.readers.bodies.syntax import Node
+from layoutlint.readers.clang import libclang
+from layoutlint.readers.clang.libclang import Cursor, Type
+
+BRANCH, _UNLIKELY = 0.5, 0.02
+"""How often a condition holds, of which nothing is known, and one that is marked as unlikely."""
+_NOT = 10
+"""CXUnaryOperator_LNot."""
+_MOST_LAYERS = 12
+
+
+class Names(NamedTuple):
+    """What the declarations of a unit are called, by the identity of the declaration."""
+
+    fields: dict[int, tuple[str, str]]
+    functions: dict[int, tuple[str, bool]]
+    file: Callable[[Cursor], tuple[str, int]]
+
+
+class Facts:
+    """What is known of the expressions of one body."""
+
+    def __init__(self, lib: Any, names: Names) -> None:
+        self._lib, self._names = lib, names
+        self.callees: dict[int, Cursor] = {}
+        """The declarations of functions that are named, by identity."""
+
+    def likelihood(self, condition: Node) -> float:
+        """Return how often a condition holds, from __builtin_expect around it."""
+        node = condition
+        for _ in range(_MOST_LAYERS):
+            if node.kind == syntax.CALL and len(node.children) == 3:
+                name = libclang.spelling(self._lib, node.cursor)
+                if name == "__builtin_expect":
+                    return 1 - _UNLIKELY if self.integer(node.children[2]) else _UNLIKELY
+            if node.kind == syntax.STATEMENT_EXPRESSION and node.children and node.children[0].children:
+                node = node.children[0].children[-1]
+            elif node.children and node.kind in (syntax.UNEXPOSED, syntax.PAREN):
+                node = node.children[-1]
+            elif node.kind == syntax.UNARY and node.children:
+                is_not = self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == _NOT
+                inner = self.likelihood(node.children[0])
+                return 1 - inner if is_not else inner
+            else:
+                break
+        return BRANCH
+
+    def integer(self, node: Node) -> int:
+        """Return the value of an integer literal in an expression; 0 for others."""
+        while node.children and node.kind != syntax.INTEGER:
+            node = node.children[-1]
+        if node.kind != syntax.INTEGER:
+            return 0
+        result = self._lib.clang_Cursor_Evaluate(node.cursor)
+        if not result:
+            return 0
+        value: int = self._lib.clang_EvalResult_getAsLongLong(result)
+        self._lib.clang_EvalResult_dispose(result)
+        return value
+
+    def is_zero(self, node: Node) -> bool:
+        """Return whether an expression is the literal 0."""
+        while len(node.children) == 1:
+            node = node.children[0]
+        return node.kind == syntax.INTEGER and self.integer(node) == 0
+
+    def initial_value(self, variable: Node) -> Node | None:
+        """Return the initialiser; the expressions before it are in the declared type (`typeof`)."""
+        if not variable.children:
+            return None
+        initial = self._lib.clang_Cursor_getVarDeclInitializer(variable.cursor)
+        last = variable.children[-1]
+        return last if initial.data[1] == last.cursor.data[1] else None
+
+    def field(self, cursor: Cursor) -> tuple[str, str] | None:
+        """Return the struct and name of a field; an anonymous member is named by neither."""
+        key = cursor.data[0]
+        if key not in self._names.fields:
+            parent = self._lib.clang_getCursorSemanticParent(cursor)
+            while self._lib.clang_Cursor_isAnonymousRecordDecl(parent):
+                parent = self._lib.clang_getCursorSemanticParent(parent)
+            is_record = parent.kind in (libclang.STRUCT, libclang.UNION)
+            struct = libclang.spelling(self._lib, parent) if is_record else ""
+            if " " in struct:  # `struct (unnamed at ...)`: the member that has this type names its fields
+                struct = ""
+            name = libclang.spelling(self._lib, cursor)
+            self._names.fields[key] = struct, "" if "(" in name else name
+        return self._names.fields[key]
+
+    def is_plain(self, node: Node) -> bool:
+        """Return whether an index does not come from offsetof."""
+        return node.kind != syntax.UNEXPOSED or bool(node.children)
+
+    def variable(self, node: Node) -> int | None:
+        """Return the identity of a variable of the function that an expression is; None for others."""
+        while node.kind == syntax.PAREN and node.children:
+            node = node.children[0]
+        if node.kind != syntax.DECL_REF:
+            return None
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        if declaration.kind == syntax.PARAMETER:
+            return int(declaration.data[0])
+        if declaration.kind != syntax.VARIABLE:
+            return None
+        parent = self._lib.clang_getCursorSemanticParent(declaration)
+        is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+        return int(declaration.data[0]) if parent.kind == syntax.FUNCTION and not is_static else None
+
+    def function_in(self, node: Node) -> Node | None:
+        """Return the reference to a function that an expression is; None for other expressions."""
+        while node.children and node.kind in (syntax.PAREN, syntax.UNEXPOSED, syntax.CAST, syntax.UNARY):
+            node = node.children[-1]
+        if node.kind != syntax.DECL_REF:
+            return None
+        declaration = self._lib.clang_getCursorReferenced(node.cursor)
+        return node if declaration.kind == syntax.FUNCTION else None
+
+    def key(self, declaration: Cursor) -> str:
+        """Return the key of a function, and record that it is named."""
+        identity = declaration.data[0]
+        if identity not in self._names.functions:
+            name = libclang.spelling(self._lib, declaration)
+            is_static = self._lib.clang_Cursor_getStorageClass(declaration) == syntax.STATIC
+            key = f"{name}@{self._names.file(declaration)[0]}" if is_static else name
+            self._names.functions[identity] = key, is_static
+        key = self._names.functions[identity][0]
+        self.callees.setdefault(identity, declaration)
+        return key
+
+    def is_pointer(self, cursor: Cursor) -> bool:
+        """Return whether an expression is a pointer."""
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
+        return bool(type_.kind == syntax.POINTER)
+
+    def is_array(self, cursor: Cursor) -> bool:
+        """Return whether an expression is an array."""
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
+        return type_.kind in syntax.ARRAYS
+
+    def is_dereference(self, node: Node) -> bool:
+        """Return whether an expression is `*pointer`."""
+        return node.kind == syntax.UNARY and (
+            self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == syntax.DEREFERENCE
+        )
+
+
+def record_name(lib: Any, type_: Type) -> str:
+    """Return the name of a struct type, or of that of an array's elements; empty for other types."""
+    canonical = lib.clang_getCanonicalType(type_)
+    while canonical.kind in syntax.ARRAYS:
+        canonical = lib.clang_getCanonicalType(lib.clang_getElementType(canonical))
+    if canonical.kind != syntax.RECORD:
+        return ""
+    name = libclang.spelling(lib, lib.clang_getTypeDeclaration(canonical))
+    return "" if " " in name else name

@@ -1,0 +1,178 @@
+"""Programs, heat, ranks and contradictions of functions that are read from small sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint.errors import ReadError
+from layoutlint.inference import profile
+from layoutlint.inference.heat import EntryPoints, heat_of_functions
+from layoutlint.inference.infer import analyse, infer
+from layoutlint.inference.known_functions import KnownFunctions
+from layoutlint.inference.phases import Phase, phase_of
+from layoutlint.inference.program import Program
+from layoutlint.intent.toml import rule_file
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.uses import Effect, FunctionEffect
+from layoutlint.readers import bodies
+
+HEAD = """
+typedef struct { int v; } lock_t; void spin_lock(lock_t *); void spin_unlock(lock_t *); void *malloc(unsigned long);
+void unknown(int *); void my_take(int *);
+struct s { long a; lock_t lock; long c; long pad[20]; long far; };
+struct ops { long (*get)(struct s *); };
+"""
+
+
+def analysis(tmp_path, text: str, rules: str = ""):
+    (tmp_path / "t.c").write_text(HEAD + text)
+    packs = rule_file.parse_all([("rules.toml", rules)]) if rules else ()
+    return analyse(bodies.read((str(tmp_path / "t.c"),), ReadOptions(cache=False)), packs), packs
+
+
+def effects(tmp_path, text: str, rules: str = "") -> set[tuple[str, str, str]]:
+    uses = analysis(tmp_path, text, rules)[0].uses["s"]
+    return {(use.function.partition("@")[0], path, use.effect.value) for path, some in uses.items() for use in some}
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    # what a function does through those that it calls
+    ("void f(struct s *x) { spin_lock(&x->lock); }", {("f", "lock", "lock")}),
+    ("static void set(long *p) { *p = 1; } void f(struct s *x) { set(&x->a); }", {("f", "a", "write")}),
+    ("static void in(long *p) { *p = 1; } static void out(long *p) { in(p); } void f(struct s *x) { out(&x->a); }", {("f", "a", "write")}),
+    ("static void own(lock_t *l) { l->v = 1; } void f(struct s *x) { own(&x->lock); }", {("f", "lock.v", "write")}),
+    ("void f(struct s *x) { unknown((int *)&x->a); }", {("f", "a", "address")}),
+    ("static void g(long *p, int n) { if (n) g(p, n - 1); *p = n; } void f(struct s *x) { g(&x->c, 3); }", {("f", "c", "write")}),
+    ("void f(void) { struct s *x = malloc(9); x->a = 1; }", set()),  # nobody else sees it yet
+    ("struct s *make(void) { struct s *x = malloc(9); x->a = 1; return x; } void f(void) { make()->c = 1; }", set()),
+])  # fmt: skip
+def test_uses_through_calls(tmp_path, text, expected):
+    assert effects(tmp_path, text) == expected
+
+
+def test_what_a_rule_file_says_of_functions(tmp_path):
+    rules = '[functions.my_take]\neffect = "lock"\n[functions."my_*"]\neffect = "write"\n'
+    assert effects(tmp_path, "void f(struct s *x) { my_take((int *)&x->a); }", rules) == {("f", "a", "lock")}
+
+
+@pytest.mark.parametrize(("name", "effect", "arguments"), [
+    ("_raw_spin_lock_irqsave", Effect.LOCK, (0,)), ("down_write_killable", Effect.LOCK, (0,)), ("up_read", Effect.LOCK, (0,)),
+    ("mutex_trylock", Effect.LOCK, (0,)), ("pthread_mutex_lock", Effect.LOCK, (0,)), ("mutex_init", None, (0,)),
+    ("atomic_long_add_return", Effect.ATOMIC, ()), ("atomic_read", Effect.READ, (0,)), ("refcount_inc_not_zero", Effect.ATOMIC, ()),
+    ("list_add_tail", Effect.WRITE, (0, 1)), ("list_empty", Effect.READ, (0,)), ("set_bit", Effect.ATOMIC, (1,)),
+    ("test_bit", Effect.READ, (0, 1)), ("rte_spinlock_lock", Effect.LOCK, (0,)), ("wake_up", Effect.LOCK, (0,)),
+    ("vma_interval_tree_insert", Effect.WRITE, (0, 1)),
+])  # fmt: skip
+def test_known_functions(name, effect, arguments):
+    known = KnownFunctions().find(name)
+    assert known == (effect, arguments)
+
+
+@pytest.mark.parametrize("name", ["update_block", "lockdown", "reads", "upload", "download_file", "memory"])
+def test_names_that_only_look_like_it(name):
+    assert KnownFunctions().find(name) is None
+
+
+def test_own_rows_come_first():
+    own = KnownFunctions([FunctionEffect("mutex_lock", Effect.READ, (1,))])
+    assert own.find("mutex_lock") == (Effect.READ, (1,))
+
+
+@pytest.mark.parametrize(("name", "phase"), [
+    ("ring_init", Phase.SETUP), ("destroy_ring", Phase.TEARDOWN), ("ring_show", Phase.SHOWING), ("ring_ioctl", Phase.SETTING),
+    ("handle_error", Phase.FAILING), ("push", Phase.NORMAL), ("initial_window", Phase.NORMAL), ("seqcount", Phase.NORMAL),
+])  # fmt: skip
+def test_phases(name, phase):
+    assert phase_of(name) is phase
+
+
+HEAT = """
+long hot(struct s *x) { return x->a; }
+long cold(struct s *x) { return x->c; }
+static struct ops table = { .get = cold };
+long through(struct ops *o, struct s *x) { return o->get(x); }
+int main(void) { for (int i = 0; i < 9; i++) hot(0); if (__builtin_expect(0, 0)) through(&table, 0); return 0; }
+void nobody(struct s *x) { x->a = 1; }
+"""
+
+
+@pytest.mark.parametrize(("entries", "profile", "order"), [
+    # the hotter function comes first
+    ({}, {}, ("hot", "main", "cold")),
+    ({"cold": 50.0}, {}, ("cold", "hot")),
+    ({"main": 0.0, "nobody": 3.0}, {}, ("nobody", "hot")),
+    ({}, {"cold": 0.9}, ("cold", "hot")),
+])  # fmt: skip
+def test_heat(tmp_path, entries, profile, order):
+    found, _ = analysis(tmp_path, HEAT)
+    heat = heat_of_functions(found.program, EntryPoints(False, entries, profile))
+    values = [heat[name] for name in order]
+    assert values == sorted(set(values), reverse=True)
+
+
+def test_calls_through_fields_reach_what_is_stored_there(tmp_path):
+    program = analysis(tmp_path, HEAT)[0].program
+    (call,) = (call for call in program.functions["through"].calls if call.through)
+    assert program.targets(call) == ("cold",)
+
+
+NOTES = """
+void lock(struct s *x) { spin_lock(&x->lock); spin_unlock(&x->lock); }
+long read(struct s *x) { return x->a + x->far; }
+void set(struct s *x) { x->c = 1; }
+struct s one; int main(void) { lock(&one); read(&one); set(&one); return 0; }
+"""
+
+
+def test_notes_rank_locks_before_stores_and_leave_out_other_lines(tmp_path):
+    found, packs = analysis(tmp_path, NOTES)
+    result = infer(found, found.bodies.structs, packs)
+    rows = [(note.writer.part.path, note.rank_in_struct, [pair.reader.part.path for pair in note.pairs]) for note in result.notes]
+    assert rows == [("lock", 1, ["a"]), ("c", 2, ["a"])]
+    assert [len(pair.bases) for pair in result.notes[0].pairs] == [7]
+    assert all(note.score > 0 and note.chance == 1 for note in result.notes)
+
+
+@pytest.mark.parametrize(("text", "notes"), [
+    ("struct s one; long f(struct s *x) { x->a = 1; return x->c; } int main(void) { return f(&one); }", 1),
+    ("long f(void) { struct s one; spin_lock(&one.lock); return one.a; } int main(void) { return f(); }", 0),
+    ("union u { long a; int b; }; int main(void) { return 0; }", 0),
+    ("struct two { long a, b; } two; int main(void) { two.a = 1; return two.b; }", 0),  # too small to be kept apart
+])  # fmt: skip
+def test_what_makes_a_note(tmp_path, text, notes):
+    found, packs = analysis(tmp_path, text)
+    assert len(infer(found, found.bodies.structs, packs).notes) == notes
+
+
+@pytest.mark.parametrize(("access", "field", "found"), [
+    ("read-mostly", "c", ["written"]), ("hot-read", "c", ["written"]), ("hot-write", "c", []), ("read-mostly", "a", []),
+])  # fmt: skip
+def test_contradictions(tmp_path, access, field, found):
+    rules = f'[struct.s.fields]\n{field} = {{ access = "{access}" }}\n'
+    analysed, packs = analysis(tmp_path, NOTES, rules)
+    result = infer(analysed, analysed.bodies.structs, packs)
+    assert [each.found for each in result.contradictions] == found
+
+
+PROFILE = """
+# Overhead  Symbol
+    41.20%  [k] _raw_spin_lock
+     7,05%  [.] worker.isra.0
+     1.00%  [k] worker
+"""
+
+
+def test_a_profile_is_read(tmp_path):
+    (tmp_path / "p.txt").write_text(PROFILE)
+    assert profile.read(str(tmp_path / "p.txt")) == pytest.approx({"_raw_spin_lock": 0.412, "worker": 0.0705})
+
+
+@pytest.mark.parametrize("text", ["", "no rows\n", "12.00% function\n"])
+def test_what_is_no_profile(tmp_path, text):
+    (tmp_path / "p.txt").write_text(text)
+    with pytest.raises(ReadError):
+        profile.read(str(tmp_path / "p.txt"))
+
+
+def test_functions_that_call_one_another_end():
+    assert Program((), (), KnownFunctions()).uses() == {}

@@ -1,0 +1,142 @@
+"""What bodies do with fields: tables of C statements, read through libclang."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutlint.model.uses import Spot
+from layoutlint.readers.bodies import unit
+from layoutlint.readers.clang.parse import Unit
+
+HEAD = """
+typedef struct { int counter; } atomic_t;
+struct in { int q; int r[4]; };
+struct s {
+  int a; union { int u1; long u2; }; struct in arr[3]; struct in in; struct in *p; int b : 3; struct { int deep; } box;
+  atomic_t count; struct s *next; int (*call)(int);
+};
+extern void ext(int *); extern void *get(void); extern struct s *find(int); int f(int x) { return x; }
+static inline void bump(atomic_t *v) { __atomic_fetch_add(&v->counter, 1, 5); }
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
+#define unlikely(x) __builtin_expect(!!(x), 0)
+extern struct s shared;
+"""
+
+
+def function(tmp_path, body: str):
+    path = tmp_path / "t.c"
+    path.write_text(f"{HEAD}void t(struct s *x, struct s y, int n) {{ {body} }}\n")
+    read = unit.read(Unit(str(path), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
+    (found,) = (each for each in read.functions if each.key == "t")
+    return found
+
+
+@pytest.mark.parametrize(("body", "uses"), [
+    # what is done with fields of struct s, as path and effect
+    ("x->a = 1;", {("a", "write")}),
+    ("n = x->a;", {("a", "read")}),
+    ("x->a += 2;", {("a", "read"), ("a", "write")}),
+    ("x->a++;", {("a", "read"), ("a", "write")}),
+    ("x->u1 = 1;", {("u1", "write")}),
+    ("x->arr[x->a].q = 1;", {("arr.q", "write"), ("a", "read")}),
+    ("x->in.r[2]++;", {("in.r", "read"), ("in.r", "write")}),
+    ("x->p->q = 1;", {("p", "read")}),
+    ("x->box.deep = 1;", {("box.deep", "write")}),
+    ("x->b = 1;", {("b", "write")}),
+    ("(*x).a = 1;", {("a", "write")}),
+    ("x[3].a = 1;", {("a", "write")}),
+    ("x->next->a = 1;", {("next", "read"), ("a", "write")}),
+    ("n = READ_ONCE(x->a);", {("a", "read")}),
+    ("WRITE_ONCE(x->a, 3);", {("a", "write")}),
+    ("__atomic_fetch_add(&x->a, 1, 5);", {("a", "atomic")}),
+    ("n = __atomic_load_n(&x->a, 5);", {("a", "read")}),
+    ('asm volatile("incl %0" : "+m"(x->a) : "r"(x->u1));', {("a", "atomic"), ("u1", "read")}),
+    ("struct in *q = &x->in; q->q = 1;", {("in.q", "write")}),
+    ("int *q = &x->a; *q = 1;", {("a", "write")}),
+    ("struct s *z; z = x; z->a = 1;", {("a", "write")}),
+    ("n = sizeof(x->a) + __builtin_offsetof(struct s, in.q);", set()),
+    ("__typeof__(x->a) k = 3;", set()),
+    ("y.a = 1; struct s z; z.a = 2;", set()),  # objects of its own
+    ("shared.a = 1;", {("a", "write")}),
+    ("n = x->a ? x->u1 : x->b;", {("a", "read"), ("u1", "read"), ("b", "read")}),
+    ("if (x->a) x->b = 1; else x->u1 = 2;", {("a", "read"), ("b", "write"), ("u1", "write")}),
+    ("for (int i = 0; i < x->a; i++) x->b = i;", {("a", "read"), ("b", "write")}),
+    ("switch (x->a) { case 1: x->b = 1; break; default: x->u1 = 1; }", {("a", "read"), ("b", "write"), ("u1", "write")}),
+    ("({ x->a = 1; });", {("a", "write")}),
+    ("n = ({ int k = x->a; k; });", {("a", "read")}),
+    ("x->call(3);", {("call", "read")}),
+    ("x->a = x->b = 1;", {("a", "write"), ("b", "write")}),
+    ("x->next = &shared;", {("next", "write")}),
+    ("int a[2] = { x->a, x->b };", {("a", "read"), ("b", "read")}),
+    ("goto out; out: x->a = 1;", {("a", "write")}),
+    ("do { x->a = 1; } while (0);", {("a", "write")}),
+])  # fmt: skip
+def test_uses(tmp_path, body, uses):
+    found = function(tmp_path, body)
+    assert {(use.spot.path, use.effect.value) for use in found.uses if use.spot.root == "s"} == uses
+
+
+@pytest.mark.parametrize(("body", "weight", "in_loop"), [
+    ("x->a = 1;", 1.0, False),
+    ("if (n) x->a = 1;", 0.5, False),
+    ("if (unlikely(n)) x->a = 1;", 0.02, False),
+    ("if (!unlikely(n)) x->a = 1;", 0.98, False),
+    ("if (n) return; x->a = 1;", 1.0, False),
+    ("while (n--) x->a = 1;", 4.0, True),
+    ("do { x->a = 1; } while (0);", 1.0, False),
+    ("for (;;) for (;;) for (;;) x->a = 1;", 16.0, True),
+])  # fmt: skip
+def test_weights(tmp_path, body, weight, in_loop):
+    (use,) = (use for use in function(tmp_path, body).uses if use.spot == Spot("s", "a"))
+    assert (round(use.weight, 4), use.in_loop) == (weight, in_loop)
+
+
+@pytest.mark.parametrize(("body", "calls"), [
+    ("ext(&x->a);", [("ext", None, [(0, "s", "a"), (0, 0, "a")])]),
+    ("bump(&x->count);", [("bump@t.c", None, [(0, "s", "count"), (0, 0, "count")])]),
+    ("x->call(3);", [("", ("s", "call"), [])]),
+    ("find(3)->a = 1;", [("find", None, [])]),
+    ("f(x->a);", [("f", None, [])]),
+])  # fmt: skip
+def test_calls(tmp_path, body, calls):
+    found = [(call.callee, call.through and tuple(call.through), [(at, *spot) for at, spot, _ in call.arguments]) for call in function(tmp_path, body).calls]
+    assert found == calls
+
+
+@pytest.mark.parametrize(("body", "target"), [
+    ("x->call = f;", ("f", ("s", "call"))),
+    ("x->call = &f;", ("f", ("s", "call"))),
+    ("struct s z = { .call = f };", ("f", ("s", "call"))),
+    ("ext((int *)f);", ("f", None)),
+])  # fmt: skip
+def test_addresses_of_functions(tmp_path, body, target):
+    assert target in [(key, spot and tuple(spot)) for key, spot in function(tmp_path, body).targets]
+
+
+def test_objects_that_a_function_gets_and_has(tmp_path):
+    found = function(tmp_path, "struct s *z = get(); z->a = 1; struct in local; local.q = 1; find(1)->b = 2;")
+    makers = {(use.spot.path, use.maker) for use in found.uses if use.spot.root == "s"}
+    assert (makers, found.locals, found.made) == ({("a", "get"), ("b", "find")}, ("in",), (("get", "s"),))
+
+
+def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
+    (tmp_path / "h.h").write_text("struct h { int a; };\nstatic inline void set(struct h *x) { x->a = 1; }\nstatic inline void no(void) {}\n")
+    (tmp_path / "t.c").write_text('#include "h.h"\nstruct o { int (*fn)(void); };\nint run(void) { static struct h one; set(&one); return 0; }\n'
+                                  "struct o table = { .fn = run };\n_Thread_local struct h mine;\n")
+    read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
+    assert sorted(each.key for each in read.functions) == ["run", "set@h.h"]
+    assert read.stored == (("run", Spot("o", "fn")),)
+    assert (read.variables, read.per_cpu) == (("o",), ("h",))
+    assert [struct.name for struct in read.structs] == ["h"]
+
+
+@pytest.mark.parametrize("body", [
+    "x->a = " + "(" * 300 + "1" + ")" * 300 + ";",
+    "n = " + "+".join(["x->a"] * 2000) + ";",
+    "".join("if (n) {" for _ in range(200)) + "x->a = 1;" + "}" * 200,
+    "x->nothing = 1; y.gone->b = 2; undeclared(x->a);",
+    "(void)(x->a, x->b); __auto_type z = x; &&label; label: ;",
+])  # fmt: skip
+def test_strange_bodies_end(tmp_path, body):
+    assert function(tmp_path, body).key == "t"
