@@ -164,7 +164,7 @@ VARIABLES = """
 long a = 1, b = 1, c = 1, d = 1; char big[200] = {1}; long tail = 1; static long hidden = 1; long *keep = &hidden;
 long *f(void) { static long n = 1; return &n; } long *f2(void) { static long n = 1; return &n; }
 """
-MOVED = VARIABLES.replace("b = 1", "b = 1, b2[8] = {1}").replace(" tail", " tail_end").replace(", d = 1", "") + """
+MOVED = VARIABLES.replace("b = 1", "b = 1, b2[8] = {1}").replace(" tail", " tail_end").replace(", d = 1", "").replace("hidden = 1", "hidden[9] = {1}").replace("&hidden", "hidden") + """
 long *f3(void) { static long n = 1; return &n; }
 """
 RECORDED = "# captured on    : Mon\n# os release : 6.12.0\n# perf version : 6.12\n"
