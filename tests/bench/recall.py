@@ -1,0 +1,112 @@
+"""How well `infer` finds what upstream found: `python -m tests.bench.recall 6.12=SOURCE:BUILD [6.1=SOURCE:BUILD]`.
+
+SOURCE is a kernel source tree, BUILD its configured build folder or header package. Functions and layouts come from
+there, no rules are used. A struct whose field order was already mended gets the order from before, as
+fixtures/sharing/upstream.toml has it. For each change the rank of the written field among the notes of its struct is
+printed, the rank of the victim given the written field, and the probability with which a random order of the notes
+has one of the written fields among the first three.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+from typing import Any
+
+from layoutlint.inference.infer import Analysis, analyse, infer
+from layoutlint.model.reading import ReadOptions
+from layoutlint.model.record import replace
+from layoutlint.model.structs import Field, Struct
+from layoutlint.readers import bodies
+
+CHANGES = Path(__file__).parents[2] / "fixtures" / "sharing" / "upstream.toml"
+FOLDERS = ("mm", "fs", "kernel", "net/core", "net/ipv4", "block")
+FIRST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The result for one change; ranks are None where there is no such note."""
+
+    name: str
+    note: int | None
+    given: int | None
+    notes: int
+    chance: float
+
+    def __str__(self) -> str:
+        note, given = self.note or "none", self.given or "none"
+        return f"| `{self.name}` | {note} | {self.notes} | {self.chance:.2f} | {given} |"
+
+
+def read(source: str, build: str) -> Analysis:
+    """The functions of a kernel."""
+    paths = tuple(f"{source}/{folder}" for folder in FOLDERS)
+    options = ReadOptions(flags=(f"O={build}",), cache=True, jobs=2, progress=show_progress)
+    return analyse(bodies.read(paths, options), ())
+
+
+def show_progress(_: str, done: int, total: int) -> None:
+    if done % 100 == 0:
+        print(f"{done} of {total} units", file=sys.stderr)
+
+
+def rebuilt(struct: Struct, order: list[str], align: int | None) -> Struct:
+    """The struct with its fields in another order, by the rules of the C ABI, without `aligned`."""
+    if not order:
+        return replace(struct, align=align or struct.align)
+    fields = {field.name: field for field in struct.fields if field.name is not None}
+    rest = [field for name, field in fields.items() if name not in order and not name.startswith("_pad")]
+    chosen: list[Field] = []
+    for name in order:
+        chosen += rest if name == "*" else [fields[name]]
+    placed, end = [], 0
+    for field in chosen:
+        bits = 8 * min(field.align or 8, 8)
+        end = -(-end // bits) * bits
+        placed.append(replace(field, bit_offset=end))
+        end += field.bit_size or 0
+    return replace(struct, fields=tuple(placed), bit_size=-(-end // 64) * 64, align=align or 8)
+
+
+def judge(name: str, change: dict[str, Any], found: Analysis) -> Row:
+    """The ranks for one change."""
+    wanted = change.get("struct", name)
+    (struct, *_) = (each for each in found.bodies.structs if each.name == wanted)
+    before = rebuilt(struct, change.get("order", []), change.get("align"))
+    result = infer(found, [before], (), wanted, sys.maxsize)
+    written = [note for note in result.notes if note.writer.part.path in change["writers"]]
+    ranks = [
+        note.rank_in_struct for note in written if {pair.reader.part.path for pair in note.pairs} & set(change["readers"])
+    ]
+    given = []
+    for note in written:
+        victims = [pair.reader.part.path for pair in result.pairs if pair.writer.part.path == note.writer.part.path]
+        given += [rank for rank, victim in enumerate(victims, 1) if victim in change["readers"]][:1]
+    total = len(result.notes)
+    others = total - len(written)
+    chance = 1 - comb(others, FIRST) / comb(total, FIRST) if total >= FIRST else float(bool(written))
+    return Row(name, min(ranks, default=None), min(given, default=None), total, chance)
+
+
+def main() -> None:
+    changes = tomllib.loads(CHANGES.read_text())
+    rows = []
+    print("| change | rank of the note | notes of the struct | chance | rank of the victim, given the writer |\n|---|---:|---:|---:|---:|")
+    for word in sys.argv[1:]:
+        kernel, _, places = word.partition("=")
+        found = read(*places.split(":"))
+        for name, change in changes.items():
+            if change["kernel"] == kernel:
+                rows.append(judge(name, change, found))
+                print(rows[-1], flush=True)
+    hits = sum(row.note is not None and row.note <= FIRST for row in rows)
+    victims = sum(row.given is not None and row.given <= FIRST for row in rows)
+    print(f"\n{hits} of {len(rows)} notes among the first three; by chance {sum(row.chance for row in rows):.1f}; {victims} victims given the writer")
+
+
+if __name__ == "__main__":
+    main()
