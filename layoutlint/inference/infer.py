@@ -22,9 +22,12 @@ from layoutlint.model.uses import Effect
 from layoutlint.readers.bodies import Bodies
 
 MOST_NOTES = 150
-_ONE_PER_PROCESSOR, _ON_STACK, _UNGUARDED = 0.02, 0.02, 0.1
+_ONE_PER_PROCESSOR, _ON_STACK = 0.02, 0.02
+_UNGUARDED_IN_KERNEL, _UNGUARDED = 0.1, 0.005
 """What is left of a score for objects that others seldom see: one for each processor; variables of functions;
-objects without a lock or an atomic, which one thread uses at a time."""
+objects without a lock or an atomic, which one thread uses at a time. Much of a program has one thread."""
+_PLAIN = 0.1
+"""What is left for a plain store outside kernels: most of a program's data has one thread."""
 _SMALLEST = 128
 """The bits of a struct whose fields cannot be kept apart: two words that are used together."""
 _MOST_PAIRS = 400
@@ -121,8 +124,9 @@ def _rank(
     pairs = ranking.pairs(struct, traffic, where)[:_MOST_PAIRS]
     share = _shared_share(struct.name, analysis.bodies, analysis.program)
     if not any(each.written > 0 and each.kind is not Effect.WRITE for each in traffic):
-        share *= _UNGUARDED
-    return ranking.notes(struct, pairs, where, share), pairs
+        share *= _UNGUARDED_IN_KERNEL if analysis.bodies.is_kernel else _UNGUARDED
+    plain = 1.0 if analysis.bodies.is_kernel else _PLAIN
+    return ranking.notes(struct, pairs, where, share, plain), pairs
 
 
 def _shared_share(struct: str, bodies: Bodies, program: Program) -> float:

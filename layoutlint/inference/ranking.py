@@ -186,15 +186,26 @@ def _shared_bases(first: Part, second: Part, placements: Placements) -> tuple[in
     return placements.violating_bases(meet)
 
 
-def notes(struct: Struct, found: Iterable[Pair], placements: Placements, share: float = 1.0) -> list[Note]:
+def notes(
+    struct: Struct, found: Iterable[Pair], placements: Placements, share: float = 1.0, plain: float = 1.0
+) -> list[Note]:
     """Return one note for each writer of a struct, with its first victims, best first.
 
-    `share` is the share of the score that is left, for structs whose objects are seldom shared.
+    `share` is the share of the score that is left, for structs whose objects are seldom shared; `plain` the
+    share for fields that are written without a lock or an atomic.
     """
     by_writer: dict[str, list[Pair]] = defaultdict(list)
     for pair in found:
         by_writer[pair.writer.part.path].append(pair)
-    scored = [(share * sum(pair.score for pair in some[:_MOST_VICTIMS]), some) for some in by_writer.values()]
+    scored = [
+        (
+            share
+            * (plain if some[0].writer.kind is Effect.WRITE else 1.0)
+            * sum(pair.score for pair in some[:_MOST_VICTIMS]),
+            some,
+        )
+        for some in by_writer.values()
+    ]
     scored.sort(key=lambda item: (-item[0], item[1][0].writer.part.path))
     return [
         Note(struct, some[0].writer, tuple(some[:_MOST_VICTIMS]), score, placements, rank, len(scored))

@@ -1,6 +1,7 @@
-"""How well `infer` finds what upstream found: `python -m tests.bench.recall 6.12=SOURCE:BUILD [6.1=SOURCE:BUILD]`.
+"""How well `infer` finds what upstream found: `python -m tests.bench.recall 6.12=SOURCE:BUILD[:FOLDER,...]`.
 
-SOURCE is a kernel source tree, BUILD its configured build folder or header package. Functions and layouts come from
+SOURCE is a kernel source tree, BUILD its configured build folder or header package. FOLDER is what is read, `fs+` the
+files of fs without those of folders below. Functions and layouts come from
 there, no rules are used. A struct whose field order was already mended gets the order from before, as
 fixtures/sharing/upstream.toml has it. For each change the rank of the written field among the notes of its struct is
 printed, the rank of the victim given the written field, and the probability with which a random order of the notes
@@ -21,6 +22,7 @@ from layoutlint.model.reading import ReadOptions
 from layoutlint.model.record import replace
 from layoutlint.model.structs import Field, Struct
 from layoutlint.readers import bodies
+from layoutlint.readers.clang.kernel import built, tree
 
 CHANGES = Path(__file__).parents[2] / "fixtures" / "sharing" / "upstream.toml"
 FOLDERS = ("mm", "fs", "kernel", "net/core", "net/ipv4", "block")
@@ -42,11 +44,22 @@ class Row:
         return f"| `{self.name}` | {note} | {self.notes} | {self.chance:.2f} | {given} |"
 
 
-def read(source: str, build: str) -> Analysis:
+def read(source: str, build: str, folders: str = ",".join(FOLDERS)) -> Analysis:
     """The functions of a kernel."""
-    paths = tuple(f"{source}/{folder}" for folder in FOLDERS)
+    paths = tuple(path for folder in folders.split(",") for path in inputs(source, build, folder))
     options = ReadOptions(flags=(f"O={build}",), cache=True, jobs=2, progress=show_progress)
     return analyse(bodies.read(paths, options), ())
+
+
+def inputs(source: str, build: str, folder: str) -> list[str]:
+    """A folder, or the built files of it alone."""
+    if not folder.endswith("+"):
+        return [f"{source}/{folder}"]
+    configured = tree.find(source, build)
+    if configured is None:
+        raise SystemExit(f"{source} is no kernel")
+    own = f"{source}/{folder.removesuffix('+')}"
+    return [file for file in built.sources(configured, own) if str(Path(file).parent) == own]
 
 
 def show_progress(_: str, done: int, total: int) -> None:
