@@ -44,7 +44,7 @@ KMALLOC = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sizes", KMALLOC)
 def test_classes_of_kmalloc(tmp_path, sizes):
     classes, left = KMALLOC[sizes]
@@ -56,7 +56,7 @@ def test_classes_of_kmalloc(tmp_path, sizes):
     assert [(each["class"], each["slack"]) for each in shown["allocations"]] == [(classes[1], left)]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sizes", [(160, 168), (192, 200), (632, 640), (2048, 2056), (96, 88)])
 def test_objects_and_orders_of_slabs(tmp_path, sizes):
     old, new = (source(tmp_path, f"{size}.c", size, "slab") for size in sizes)
@@ -75,6 +75,7 @@ def test_objects_and_orders_of_slabs(tmp_path, sizes):
         assert grown[1][0] > order or grown[1][1] < objects
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("call", ["nothing", "malloc"])
 def test_no_class_for_what_never_comes_from_there(tmp_path, call):
     old, new = (source(tmp_path, f"{size}.c", size, call) for size in (160, 168))

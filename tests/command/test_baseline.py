@@ -88,7 +88,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes(tmp_path, name):
     before, after, exit_status, differing, unneeded = CHANGES[name]
@@ -112,7 +112,7 @@ STEPS = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", STEPS)
 def test_steps(tmp_path, name):
     project(tmp_path)
@@ -138,6 +138,7 @@ class TestFile:
             "]",
         ]
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize("what", ["write", "update", "prune"])
     def test_writing_it_again_gives_the_same_bytes(self, tmp_path, what):
         project(tmp_path)
@@ -194,7 +195,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("text", MISTAKES, ids=range(len(MISTAKES)))
 def test_mistakes_have_their_place_and_status_2(tmp_path, text):
     project(tmp_path)
@@ -205,6 +206,7 @@ def test_mistakes_have_their_place_and_status_2(tmp_path, text):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"\0" * 100], ids=["not UTF-8", "zeros"])
 def test_a_file_that_is_no_text_is_refused(tmp_path, content):
     project(tmp_path)
@@ -253,6 +255,7 @@ class TestUnknown:
         found = check(tmp_path)
         assert (found["exit"], states(found)["apart s"]) == (3, "new")
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize("name", REASONS)
     def test_what_was_accepted_stays_that(self, tmp_path, name):
         text, exit_status, state = REASONS[name]

@@ -35,6 +35,7 @@ def search(folder: Path, *words: str):
     return done.returncode, json.loads(done.stdout)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("states", "first", "suspects", "after"), [
     ("kept note risk", "2", ["2"], "at-risk"),
     ("kept risk close close", "1", ["1"], "at-risk"),
@@ -66,7 +67,7 @@ def test_a_merge(tmp_path):
     assert search(tmp_path, f"{start}..HEAD", "s.h")[1]["first_bad"]["id"] == culprit
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("name", "status", "said"), [
     ("flips twice", 0, ["1: risk", "3: risk"]), ("good is bad already", 2, "apart is at-risk at HEAD and at-risk at "),
     ("bad is good", 2, "nothing got worse"), ("unknown in the middle", 3, ["1: error", "2: error", "3: risk"]),
@@ -111,6 +112,7 @@ def test_the_report(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "status", "message"), [
     (("apart", "HEAD~1..HEAD"), 2, "nothing got worse"), (("apart", "HEAD..HEAD~1"), 2, "nothing got worse"),
     (("appart", "HEAD~1..HEAD"), 2, "no rule is called 'appart' (did you mean `apart`?)"),

@@ -137,8 +137,7 @@ CHANGES = (edit_size, edit_same_size_and_time, earlier_header, nearer_header, re
 HARMLESS = (touch, rewrite)
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("trusts", [True, False], ids=["old files", "files written just now"])
 @pytest.mark.parametrize("change", [*CHANGES, *HARMLESS], ids=lambda change: change.__name__)
 def test_a_change_is_seen(change, trusts, project, cache):
@@ -151,7 +150,7 @@ def test_a_change_is_seen(change, trusts, project, cache):
     assert change in HARMLESS or before.stdout != after.stdout or before.stderr != after.stderr
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -180,7 +179,7 @@ def test_a_new_file_where_libclang_looked_in_vain_is_seen(text, place, project, 
     assert kept.recalled
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "text",
     [
@@ -201,6 +200,7 @@ COMPANIONS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", COMPANIONS.values(), ids=COMPANIONS)
 def test_a_change_of_a_binary_or_its_companions_is_seen(change, project, cache):
     need("objcopy")
@@ -229,6 +229,7 @@ def test_several_inputs_and_a_folder_of_them(project, cache):
     assert not after.recalled
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [("show", "ring.h", "ring"), ("containers", "ring.h", "ring")], ids=" ".join)
 def test_other_commands_use_what_was_read(words, project, cache):
     first = run(project, cache, *words, *FLAGS)
@@ -250,6 +251,7 @@ def test_nothing_is_kept_inside_a_checkout(project, cache):
     assert not (project / "cache").exists()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o701])
 def test_a_folder_that_others_may_use_is_refused(mode, project, cache):
     (cache / "layoutlint").mkdir(parents=True)
@@ -281,7 +283,7 @@ DAMAGE = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_entries_are_read_anew(damage, project, cache):
     first = check(project, cache, "ring.h")
@@ -320,6 +322,7 @@ def test_info_and_clear(project, cache):
     assert not check(project, cache, "ring.h").recalled
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["missing HOME", "HOME is a file", "read-only"])
 def test_without_a_folder_for_it_nothing_is_kept_and_nothing_fails(kind, project, tmp_path):
     if kind == "HOME is a file":

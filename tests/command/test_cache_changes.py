@@ -173,9 +173,9 @@ def compare(folder: Path, count: int, seed: int) -> Counter[str]:
     return used
 
 
-def test_twenty_changes(tmp_path):
-    used = compare(tmp_path, 20, 0)
-    assert used["again"] > 2, used
+def test_eight_changes(tmp_path):
+    used = compare(tmp_path, 8, 0)
+    assert used["again"] > 0, used
 
 
 @pytest.mark.exhaustive

@@ -31,6 +31,7 @@ WORDS = [
 LINES = {"bash": "plain,{}", "zsh": "{}", "fish": "plain,{}"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("words", "expected"), WORDS, ids=[" ".join(words) for words, _ in WORDS])
 @pytest.mark.parametrize("shell", LINES)
 def test_values(shell, words, expected):
@@ -72,6 +73,7 @@ def commands(command: click.Command, name: str = "layoutlint") -> dict[str, clic
     return {name: command} | {n: c for key, each in inner.items() for n, c in commands(each, f"{name}-{key}").items()}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "command"), commands(app).items(), ids=list(commands(app)))
 def test_a_man_page_has_all_options_and_no_mistakes(name, command):
     page = PAGES[f"{name}.1"]

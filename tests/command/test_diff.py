@@ -82,7 +82,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes(tmp_path, name):
     before, after, status, exit_status, changed, rule = CHANGES[name]

@@ -57,7 +57,7 @@ def history(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("number", range(len(COMMITS)), ids=[row[0] for row in COMMITS])
 def test_each_commit(history, number):
     _, _, status, exit_status, structs, rule = COMMITS[number]
@@ -74,6 +74,7 @@ def test_paths_are_those_of_the_repository(history):
     assert [found[side]["label"] for side in ("old", "new")] == ["c10", "c11"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("text", "labels"), [
     ("c10..", ["c10", "HEAD"]), ("..c11", ["HEAD", "c11"]), ("c0..c4", ["c0", "c4"]),
 ])  # fmt: skip
@@ -82,6 +83,7 @@ def test_ranges(history, text, labels):
     assert [found[side]["label"] for side in ("old", "new")] == labels
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("words", "message"), [
     (("--git", "c0"), "is no range of revisions: write A..B"),
     (("--git", "c0..gone"), "this repository has no such commit"),
@@ -211,6 +213,7 @@ class TestPatch:
         assert (done.returncode, found["status"], [each["name"] for each in found["structs"]]) == (1, "worse", ["inner", "s"])
         assert {path: path.read_bytes() for path in (tmp_path / "tree").rglob("*.h")} == before
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("text", "message"), [
         ("", "does not apply"), ("no patch\n", "does not apply"),
         ("diff --git a/x.bin b/x.bin\nGIT binary patch\nliteral 999999999\nzcmV\n", "unpacks to more than"),
@@ -223,6 +226,7 @@ class TestPatch:
         done = run("diff", "--patch", tmp_path / "p.patch", ".", cwd=history)
         assert (done.returncode, message in done.stderr) == (3, True), done.stderr
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("link", "target", "include", "sizes"), [
         ("linked", "real", "linked/in.h", {"in": [8, 16], "s": [8, 16]}),
         ("linked", "/TREE/real", "linked/in.h", {"in": [8, 16], "s": [8, 16]}),

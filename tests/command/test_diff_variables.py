@@ -74,7 +74,7 @@ ROWS = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_changes(tmp_path, name):
     before, after, expected = ROWS[name]
@@ -115,6 +115,7 @@ def compare_with_nm(folder: Path, found: dict[str, Any], renamed: dict[str, str]
     assert found["variables"]["compared"] == len(both) + len(renamed)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_random_edits_by_nm(tmp_path, seed):
     """Variables of any size and alignment: added, removed, resized, swapped."""

@@ -38,6 +38,7 @@ TREE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("chosen", [("--struct", "address_space"), (), ("--struct", "struct address_space", "--base", "0xffff92e266af9080")])
 def test_the_line_of_the_mail_has_the_tree_and_the_count_of_the_lock(chosen):
     status, document = evidence(BEFORE, *HEADER, *RULES, *chosen)
@@ -89,7 +90,7 @@ STATUS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("words", "status", "text"), STATUS, ids=[row[2] for row in STATUS])
 def test_status(words, status, text):
     done = run("evidence", *words, cwd=ROOT)
@@ -114,7 +115,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("row", "reason"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_offsets_that_contradict_the_input_are_refused(row, reason, tmp_path):
     (tmp_path / "types.txt").write_text(types(row, "struct box +0x10 (tail)"))
@@ -144,7 +145,7 @@ struct page {
 """
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("row", "path"), NAMED, ids=[row[0] for row in NAMED])
 def test_the_member_of_a_union_is_the_one_that_perf_names(row, path, tmp_path):
     (tmp_path / "page.h").write_text(PAGE)

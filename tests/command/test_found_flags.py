@@ -123,6 +123,7 @@ FOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("files", "words", "size", "notes"), [case[1:] for case in FOUND], ids=[case[0] for case in FOUND])
 def test_the_flags_of_a_file(tmp_path, files, words, size, notes):
     assert size_of_q(tree(tmp_path, {**SRC, **files}), *words) == (size, notes)
@@ -172,6 +173,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("database", "error"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
 def test_what_cannot_be_read(tmp_path, database, error):
     done = run("show", "src/q.c", "q", cwd=tree(tmp_path, {**SRC, "build/compile_commands.json": database}))
@@ -195,6 +197,7 @@ USAGE = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "message"), USAGE)
 def test_mistakes(tmp_path, words, message):
     done = run("check", *words, "src/q.h", cwd=tree(tmp_path, SRC))
@@ -206,6 +209,7 @@ def test_another_mistake_has_no_advice_on_flags(tmp_path):
     assert "Compiler flags" not in run("check", "--rulez", cwd=tmp_path).stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [["-Iinc", width(6)], ["-I", "inc", "-D", "WIDE=6"], ["--flags", shlex.join(["-Iinc", width(6)])]])
 def test_flags_that_are_options(tmp_path, words):
     folder = tree(tmp_path, {".git/HEAD": "", "inc/w.h": WIDE, "q.h": '#include "w.h"\n'})
@@ -286,6 +290,7 @@ THROUGHS = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("files", "words", "size", "notes"), [case[1:] for case in THROUGHS], ids=[case[0] for case in THROUGHS])
 def test_a_header_that_needs_others_is_read_through_a_source(tmp_path, files, words, size, notes):
     folder = tree(tmp_path, {**THROUGH, **files})
@@ -328,6 +333,7 @@ COPIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("parts", "size", "note"), [case[1:] for case in COPIES], ids=[case[0] for case in COPIES])
 def test_the_headers_of_a_copied_kernel_package(tmp_path, parts, size, note):
     tree(tmp_path / "new/own", {**OWN, "Makefile": f"include {tmp_path}/old/common/Makefile\n"})

@@ -71,6 +71,7 @@ def files(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text() for path in paths}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("before", "name", "path", "guesses"), PROJECTS.values(), ids=PROJECTS)
 def test_projects(project, before, name, path, guesses):
     write(project, before)
@@ -165,6 +166,7 @@ def test_another_folder(project):
 LINKS = {".github": "../elsewhere", "layoutlint.toml": "../elsewhere/x", ".pre-commit-config.yaml": "../elsewhere/y", ".github/workflows": "../../elsewhere"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("link", "target"), LINKS.items(), ids=LINKS)
 def test_no_link_is_followed_out_of_the_tree(project, link, target):
     elsewhere = project.parent / "elsewhere"

@@ -111,7 +111,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("words", "status", "message"), MISTAKES)
 def test_mistakes(folder, words, status, message):
     done = run("measure", *words, "--no-packs", cwd=folder)
@@ -145,7 +145,7 @@ ACCESSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("words", "roles"), ACCESSES)
 def test_what_is_accessed(folder, words, roles):
     """The rule's fields by their declared accesses, without cold ones; or the named fields; or both."""
@@ -177,6 +177,7 @@ def test_one_processor_is_too_few(folder):
     assert "cannot measure: 2 cores are needed, and this process may use 1 processor" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_without_a_compiler(folder):
     need_two_cores()
     done = python(CALL, folder, PATH="/nowhere:.")
@@ -216,7 +217,10 @@ def test_an_interrupted_run_leaves_nothing(folder, tmp_path, number, status):
     need("cc")
     words = ["measure", "s.h", "s", *W, *R, "--seconds", "60"]
     environment = {**{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}, **WITHOUT_CACHE, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
-    with subprocess.Popen([sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "layoutlint", *words], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # what runs in the background may ignore it
+    ) as process:  # fmt: skip
         deadline = time.monotonic() + 60
         while not children(str(tmp_path)) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)

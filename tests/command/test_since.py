@@ -42,7 +42,7 @@ def since(folder: Path, *words: str, cwd: Path | None = None):
     return done.returncode, report, done.stderr
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CASES)
 def test_changes(tmp_path, name):
     before, change, status, states = CASES[name]
@@ -90,7 +90,7 @@ MERGES = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", MERGES)
 def test_a_merge_makes_nothing_new_that_one_side_has(tmp_path, name):
     before, ours, theirs, status, states = MERGES[name]
@@ -136,6 +136,7 @@ def test_a_base_that_cannot_be_judged_is_named(tmp_path):
     assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("HEAD~1:q.h", "q-apart on q could not be judged there")]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "message"), [
     (("gone",), "this repository has no such commit"), (("HEAD", "--staged"), "--staged cannot be given with it"),
     (("HEAD", "--baseline", "b.toml"), "--baseline cannot be given with it"), (("HEAD", "--matrix", "m.toml"), "--matrix cannot be given"),

@@ -122,6 +122,7 @@ class TestWriting:
         "two files": (("--update", "l.json", "--output", "m.json"), 2, "--output cannot be given with it"),
     }
 
+    @pytest.mark.one_in(5)
     @pytest.mark.parametrize("mistake", MISTAKES)
     def test_mistakes(self, mistake, folder):
         words, status, message = self.MISTAKES[mistake]
@@ -235,6 +236,7 @@ class TestAsInput:
         "a random order": (("check", "l.json", "--rules", "rules.toml", "--randstruct", "gcc-full", "--randomized", "ring"), 3, ""),
     }
 
+    @pytest.mark.one_in(5)
     @pytest.mark.parametrize("case", UNKNOWN)
     def test_what_it_lacks_is_unknown(self, case, folder):
         words, status, message = self.UNKNOWN[case]
@@ -367,6 +369,7 @@ class TestHolding:
         assert done.returncode == 3
         assert "is for i386, and the snapshot l.json for x86_64" in done.stdout
 
+    @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("text", "status", "message"), [
         ("", 3, "l.json"), ("{", 3, "l.json:1: the snapshot is damaged"), (RING, 3, "l.json:2"), (None, 3, "l.json: no such file"),
     ])  # fmt: skip

@@ -115,7 +115,7 @@ def change(folder: Path, files: dict[str, str | None]) -> None:
     git(folder, "add", "-A")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("before", "changed", "status", "said"), CASES.values(), ids=CASES)
 def test_changes(project, before, changed, status, said):  # noqa: F811
     if "link.h" in (before.get("q.h") or ""):
@@ -126,6 +126,7 @@ def test_changes(project, before, changed, status, said):  # noqa: F811
     assert (code, said in text) == (status, True), text
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("flags", ["-Iinclude", "-isystem include -DX", "-I include"])
 def test_flags_find_headers(project, flags):  # noqa: F811
     committed(project, {**BASE, "include/base.h": PAD, "q.h": QH.replace('"base.h"', "<base.h>")})
@@ -197,6 +198,7 @@ MERGES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("ours", "theirs", "status"), MERGES.values(), ids=MERGES)
 def test_merges(project, ours, theirs, status):  # noqa: F811
     """A merge is judged where it differs from both sides."""
@@ -237,6 +239,7 @@ def test_the_index_of_the_commit_that_git_makes(project):  # noqa: F811
     assert staged(project, GIT_INDEX_FILE=".git/other")[0] == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [(("--matrix", "m.toml"), 2, "--staged"), (("--ignore-missing",), 0, ""), (("--allow-unknown",), 0, "defined struct q before")],

@@ -39,6 +39,7 @@ DAYS = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("day", DAYS)
 def test_a_suppression_ends_behind_its_day(tmp_path, day):
     project(tmp_path)
@@ -112,6 +113,7 @@ KEPT = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", KEPT)
 def test_fix_keeps(tmp_path, name):
     replaced, words, sentence = KEPT[name]

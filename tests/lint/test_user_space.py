@@ -75,6 +75,7 @@ def shares(address: int, size: int, count: int, start: int, end: int) -> bool:
     )  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("flags", [(), ("-no-pie",), ("-gdwarf-4",)], ids=lambda flags: " ".join(flags) or "pie")
 def test_arrays_are_noted_where_a_running_program_shows_that_they_share_lines(tmp_path, flags):
     program = built(tmp_path, *flags)
@@ -97,6 +98,7 @@ ANYWHERE = {"locks": "broken", "words": "broken", "counters": "broken", "pages":
 """Before linking: whatever multiple of its alignment a variable starts at."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["object file", "C text", "compile_commands.json"])
 def test_before_linking(tmp_path, form):
     built(tmp_path)
@@ -144,6 +146,7 @@ worker_t *start(int n)
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["C text", "program with --sources"])
 def test_allocated_arrays(tmp_path, form):
     need("gcc")
@@ -186,6 +189,7 @@ ATTRIBUTES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("header", "other", "words"), ATTRIBUTES, ids=[row[0] or "none" for row in ATTRIBUTES])
 def test_advice_is_in_the_words_of_the_project(tmp_path, header, other, words):
     (tmp_path / "cache.h").write_text(f"{header}\n")
@@ -226,6 +230,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("call", "placement", "bases"), CALLS, ids=[call for call, *_ in CALLS])
 def test_placements_are_where_the_c_library_puts_blocks(tmp_path, call, placement, bases):
     need("gcc")
@@ -249,6 +254,7 @@ NAMED = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("names", "expected", "status"), NAMED, ids=[" ".join(row[0]) for row in NAMED])
 @pytest.mark.parametrize("form", ["C text", "compile_commands.json"])
 def test_arrays_by_name_in_c_sources(tmp_path, form, names, expected, status):

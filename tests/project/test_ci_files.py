@@ -235,6 +235,7 @@ def gitlab_api() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("comment", "notes", "calls"), NOTES.values(), ids=NOTES)
 def test_notes(pipeline, gitlab_api, comment, notes, calls):
     (pipeline.top / "layoutlint-comment.md").write_text(comment)

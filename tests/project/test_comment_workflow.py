@@ -123,6 +123,7 @@ SKIPPED = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", SKIPPED.values(), ids=SKIPPED)
 def test_nothing_is_written_where_nothing_is_to_say(api, case):
     api.pull, api.artifacts = case["pull"], case["artifacts"]
@@ -147,6 +148,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_comment_is_refused(api, case):
     api.pull, api.size = case.get("pull", PULL), case.get("size", 500)

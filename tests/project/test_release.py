@@ -137,7 +137,7 @@ REFUSED = [  # arguments behind REVISION and FOLDER, exit status, reason
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("words", "status", "reason"), REFUSED)
 def test_a_release_refuses_what_it_cannot_do(words: tuple[str, ...], status: int, reason: str, tmp_path: Path):
     done = finish(sys.executable, "-m", "tests.project.release", "HEAD", tmp_path / "dist", *words, cwd=ROOT, environment={})
@@ -245,6 +245,7 @@ HERE = Target(sysconfig.get_python_version(), os.uname().machine)
 EMULATED = pythons.Interpreter(*HERE, ("/usr/bin/env", sys.executable), Path())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="this Python has no pip")
 @pytest.mark.skipif(HERE not in release.wanted(""), reason="there are no wheels for this Python")
 @pytest.mark.parametrize(("state", "fixed", "fault"), TRIED)

@@ -125,6 +125,7 @@ def test_every_module_of_ours_in_the_table_exists():
     assert {name for name in ours if find_spec(name) is None} == set()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("command", "unused"), TABLE, ids=[" ".join(command) for command, _ in TABLE])
 def test_a_run_imports_nothing_that_it_does_not_use(command, unused, ever, tmp_path):
     words = [str(MAKERS[word](tmp_path)) if word in MAKERS else word for word in command]

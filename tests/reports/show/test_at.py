@@ -46,6 +46,7 @@ def header(tmp_path_factory):
     return path
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("byte", "fields"), FIELDS)
 def test_the_field_at_a_byte(byte, fields, header):
     done = run("show", header, "big", "--at", byte, "--", "--target=x86_64-linux-gnu")
@@ -64,6 +65,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("options", "status", "message"), MISTAKES)
 def test_offsets_that_are_none(options, status, message, header):
     done = run("show", header, "big", *options)
