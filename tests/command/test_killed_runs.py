@@ -51,17 +51,19 @@ def killed(folder: Path, words: tuple[str, ...], number: int, delay: float, temp
     )
     time.sleep(delay)
     process.send_signal(number)
-    return process.wait(60)
+    return process.wait(300)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(("name", "number"), [
+    ("diff", signal.SIGTERM), ("diff", signal.SIGKILL), ("bisect", signal.SIGINT), ("bisect", signal.SIGTERM),
+    ("since", signal.SIGHUP), ("staged", signal.SIGTERM),
+])  # fmt: skip
 def test_killed_at_any_time(project, tmp_path, name, number):
     moments = random.Random(f"{name} {number}")
     before = state(project)
     statuses = set()
-    for _ in range(8):
+    for _ in range(3):
         statuses.add(killed(project, COMMANDS[name], number, moments.uniform(0.1, 1.5), tmp_path))
         if number != signal.SIGKILL:
             assert list(tmp_path.iterdir()) == []

@@ -13,18 +13,17 @@ pytestmark = pytest.mark.real
 P = "fixtures/profiles"
 AFTER = {0: "gfp_mask", 4: "i_mmap_writable.counter", 8: "i_mmap.rb_root.rb_node", 16: "i_mmap.rb_leftmost"}
 
+NAMED = ("--struct", "address_space")
 ROWS = [
-    # kernel, report, first byte of the struct on the line; None if its fields contradict the code
-    ("next", "c2c-address-space-after.txt", 64),
-    ("newest", "c2c-address-space-after.txt", 56),
-    ("cloud", "c2c-address-space-after.txt", None),
-    ("cloud", "c2c-address-space-before.txt", None),
-    ("next", "c2c-address-space-before.txt", None),
+    # kernel, report, first byte of the struct on the line; None if its fields contradict the code; the structs
+    ("next", "c2c-address-space-after.txt", 64, ()),
+    ("newest", "c2c-address-space-after.txt", 56, NAMED),
+    ("cloud", "c2c-address-space-after.txt", None, NAMED),
+    ("next", "c2c-address-space-before.txt", None, NAMED),
 ]
 
 
-@pytest.mark.parametrize("chosen", [("--struct", "address_space"), ()], ids=["named", "by rules"])
-@pytest.mark.parametrize(("name", "report", "first"), ROWS)
+@pytest.mark.parametrize(("name", "report", "first", "chosen"), ROWS)
 def test_a_line_of_address_space(kernel, name, report, first, chosen):
     """Before the patch of Linux 6.9, the lock followed `flags`, as in none of these kernels."""
     done = run("evidence", f"{P}/{report}", "--in", kernel(name), *chosen, "--format", "json", cwd=ROOT, seconds=600)
