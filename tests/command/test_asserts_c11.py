@@ -80,6 +80,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("keys", "reason"), REFUSED)
 def test_what_c_cannot_say_is_listed(tmp_path, keys, reason):
     (tmp_path / "s.h").write_text("struct s { long a; int bits : 3; struct { long x; } list[4]; long z; char tail[]; };\n")

@@ -142,7 +142,7 @@ def told(report: dict[str, Any]) -> list[str]:
     return unread + [f"[{f['outcome']}] {f['message']}" for f in report["findings"] + report["kept"]]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("make", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_check_tells_what_and_why(tmp_path, make, expected):
     make(tmp_path)
@@ -160,6 +160,7 @@ def is_like(text: str, expected: str) -> bool:
     return text.startswith(expected[:-1]) if expected.endswith(" *") else text == expected
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("make", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_show_tells_the_same_and_fails(tmp_path, make, expected):
     make(tmp_path)
@@ -236,6 +237,7 @@ RULE_FILES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("content", "message"), [case[1:] for case in RULE_FILES], ids=[case[0] for case in RULE_FILES])
 def test_a_rule_file_that_is_none(tmp_path, content, message):
     if content is not None:

@@ -94,11 +94,13 @@ def test_a_file_that_another_takes_the_place_of_is_read_as_it_was(tree, name):
 STATUS = [("exit 0", "check", "large.o", *CHECK), ("exit 3", "show", "large.o", "nowhere"), ("exit 2", "check", "large.o", "--rules", "none.toml")]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("what", "words"), [(row[0], row[1:]) for row in STATUS], ids=[row[0] for row in STATUS])
 def test_the_status_is_that_of_the_run(tree, what, words):
     assert f"exit {run(tree, 'pass', *words).returncode}" == what
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_signals_end_both(tree, number):
     code = HEARD + START.format(act="time.sleep(600)", words=("check", "large.o", *CHECK))

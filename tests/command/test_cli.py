@@ -61,6 +61,7 @@ USAGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("arguments", "message"), [case[1:] for case in USAGE], ids=[case[0] for case in USAGE])
 def test_bad_usage_is_2(project, arguments, message):
     done = run(*arguments, cwd=project)
@@ -116,7 +117,7 @@ EXTRA = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("arguments", "status"), [case[1:] for case in STATUS], ids=[case[0] for case in STATUS])
 def test_status(project, arguments, status):
     for name, text in EXTRA.items():
@@ -304,6 +305,7 @@ WIDTHS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("options", "environment", "columns"), WIDTHS)
 def test_text_is_wrapped_at_a_width(options, environment, columns, tmp_path):
     (tmp_path / "r.toml").write_text(
@@ -327,6 +329,7 @@ COLOURS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("options", "environment", "is_colored"), COLOURS)
 def test_colours_of_a_pipe(options, environment, is_colored):
     for command in (("check", "docs/example/ring.h", "--rules", "docs/example"), ("show", "docs/example/ring.h", "ring")):
@@ -341,6 +344,7 @@ TEXT_OPTIONS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("options", "message"), TEXT_OPTIONS)
 def test_options_of_text_without_effect_are_refused(options, message):
     done = run("check", "docs/example/ring.h", "--rules", "docs/example", *options)

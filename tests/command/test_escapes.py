@@ -190,6 +190,7 @@ class TestRuns:
         for name in ("names.toml", "keys.toml"):
             harmless(run("check", "why.h", "--rules", name, "--format", form, cwd=vehicles), form)
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         "words",
         [
@@ -209,6 +210,7 @@ class TestRuns:
     def test_commands(self, vehicles, words):
         harmless(run(*words, cwd=vehicles))
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         "words",
         [

@@ -128,6 +128,7 @@ def test_surroundings(tree, command, variables):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", ["rules", "header", "object", "show", "test"])
 def test_a_working_folder_that_is_gone(tree, tmp_path, command):
     gone = tmp_path / "gone"
@@ -158,6 +159,7 @@ BROKEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("before", "status"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 def test_what_fails_before_the_command_line(tree, before, status):
     code = f"import sys\nfrom layoutlint.__main__ import main\n{before}\nmain()"

@@ -31,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("words", "environment", "status", "ordinary"), ENDS)
 def test_the_process_ends_at_once_with_the_status(words, environment, status, ordinary, folder):
     done = subprocess.run(
@@ -48,6 +49,7 @@ def test_all_of_the_output_arrives(tmp_path):
     assert (done.returncode, done.stdout.count(" tail\n")) == (0, FIELDS)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("environment", [{}, {"PYTHONUNBUFFERED": "1"}])
 @pytest.mark.parametrize("words", [("show", "btf", "ring"), ("--version",), ("--help",), ("rules", "list"), ("show", "--help")])
 def test_a_reader_that_has_left_is_no_finding(words, environment, folder):
@@ -82,6 +84,7 @@ CLOSED = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize(("streams", "words", "status"), CLOSED)
 def test_streams_that_are_closed_or_full_are_no_finding(streams, words, status, folder):

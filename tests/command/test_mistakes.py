@@ -174,7 +174,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("arguments", "status", "parts"), [pytest.param(*row[1:], id=row[0]) for row in TABLE])
 def test_a_mistake_has_a_message_that_helps(arguments, status, parts, folder):
     done = run(*shlex.split(arguments), cwd=folder)
@@ -202,6 +202,7 @@ ACCEPTED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("typed", "plain"), ACCEPTED)
 def test_other_ways_of_writing_do_no_harm(typed, plain, folder):
     first, second = (run(*shlex.split(arguments), cwd=folder) for arguments in (typed, plain))

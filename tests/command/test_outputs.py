@@ -69,6 +69,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("given", "message"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
 def test_refused_before_anything_is_read(tree, given, message):
     (tree / "other.h").write_text(SOURCE)
@@ -82,6 +83,7 @@ def test_refused_before_anything_is_read(tree, given, message):
     assert state(tree) == before
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", ["link", "dangling", "folder-link/new", "table.rst", "./table.rst", "fifo", "folder"])
 def test_rules_import_refuses_the_same(tree, output):
     before = state(tree)

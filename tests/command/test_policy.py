@@ -152,6 +152,7 @@ def test_a_matrix(project):
     assert run("check", "--matrix", "m.toml", "--policy-from", "HEAD", cwd=project).returncode == 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("revision", ["", "-x", "--upload-pack=x", "--output=x", "nowhere", "HEAD:q.h", "a\nb", "HEAD^{tree}"])
 def test_no_revision(project, revision):
     committed(project, BASE)

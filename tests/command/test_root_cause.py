@@ -47,6 +47,7 @@ CAUSES = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("files", "words", "reason"), [case[1:] for case in CAUSES], ids=[case[0] for case in CAUSES])
 def test_the_cause_is_read_first(tmp_path, files, words, reason):
     folder = tree(tmp_path, {".git/HEAD": "", "src/q.h": Q, **files})
@@ -98,6 +99,7 @@ MOOT = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", MOOT)
 def test_notes_on_annotations_that_an_error_made_moot_are_left_out(tmp_path, text):
     folder = tree(tmp_path, {"src/q.h": text})
@@ -126,6 +128,7 @@ CPLUSPLUS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("construct", "text"), CPLUSPLUS)
 def test_a_header_of_cplusplus_is_called_that(tmp_path, construct, text):
     done = run("show", "x.h", "--all", cwd=tree(tmp_path, {"x.h": text}))
@@ -143,6 +146,7 @@ C_TEXTS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", C_TEXTS)
 def test_c_with_the_words_of_cplusplus_is_read(tmp_path, text):
     done = run("show", "x.h", "--all", cwd=tree(tmp_path, {"x.h": text}))

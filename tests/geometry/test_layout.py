@@ -192,7 +192,7 @@ class TestTiling:
     """A layout tiles its struct without gap or overlap."""
 
     @given(structs())
-    @settings(max_examples=200)
+    @settings(max_examples=80)
     def test_fields_holes_and_padding_have_every_bit(self, judged):
         layout = Layout(judged)
         used = {bit for node in slow.nodes(judged) for bit in node.bits}
@@ -202,7 +202,7 @@ class TestTiling:
         assert sorted([*used, *in_holes, *behind]) == list(range(layout.bit_size))
 
     @given(structs())
-    @settings(max_examples=200)
+    @settings(max_examples=80)
     def test_every_field_is_found_where_it_is(self, judged):
         layout = Layout(judged)
         for path, node in slow.named(judged).items():

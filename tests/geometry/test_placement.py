@@ -370,7 +370,7 @@ WITH_BASES = [
     data=st.data(), judged=structs(), line_size=st.sampled_from([16, 32, 64, 128, 256]),
     min_align=st.sampled_from([1, 2, 4, 8, 16]),
 )  # fmt: skip
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_verdicts_over_bases_are_the_slow_models(rule, data, judged, line_size, min_align):
     world = World(data, judged, line_size)
     world.accesses = ()
@@ -431,7 +431,7 @@ WITHOUT_BASES = [order, adjacent, distance, offset, holes, size]
 
 @pytest.mark.parametrize("rule", WITHOUT_BASES, ids=lambda rule: rule.__name__)
 @given(data=st.data(), judged=structs())
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_verdicts_without_bases_are_the_slow_models(rule, data, judged):
     kind, holds = rule(World(data, judged, 64))
     verdict = kind.check(context(judged))

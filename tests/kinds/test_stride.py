@@ -173,7 +173,7 @@ def chosen(data: st.DataObject, held: Struct) -> tuple[Stride, list[slow.Node], 
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), first=st.sampled_from([8, 16, 64, 128]),
     count=st.integers(2, 6),
 )  # fmt: skip
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_every_two_elements_side_by_side(data, held, line, first, count):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)
@@ -194,7 +194,7 @@ def test_every_two_elements_side_by_side(data, held, line, first, count):
     data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64, 128]), offset=st.integers(0, 3),
     count=st.integers(2, 6),
 )  # fmt: skip
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_every_two_elements_of_an_array_in_a_struct(data, held, line, offset, count):
     size = held.bit_size // 8
     assume(Layout(held).open_end is None and size and Layout(held).places)
@@ -216,7 +216,7 @@ def test_every_two_elements_of_an_array_in_a_struct(data, held, line, offset, co
 
 
 @given(st.integers(2, 40), st.integers(0, 39), st.integers(0, 39), st.sampled_from([32, 64, 128]))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_padding_as_advised_parts_the_elements(words, ours, theirs, line):
     held = struct("s", words * 8, *(member(f"f{at}", 8 * at, 8) for at in range(words)))
     kind = Stride(None, (f"f{ours % words}",), (f"f{theirs % words}",))
@@ -231,7 +231,7 @@ def test_padding_as_advised_parts_the_elements(words, ours, theirs, line):
 
 
 @given(data=st.data(), held=structs(), line=st.sampled_from([16, 32, 64]))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_aligning_as_advised_parts_the_elements(data, held, line):
     layout = Layout(held)
     assume(layout.open_end is None and layout.size and layout.places)
