@@ -7,6 +7,7 @@ field, squared. A lock or an atomic counts twice: its line is taken from others 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
@@ -28,7 +29,7 @@ _READ_MOSTLY = 2.0
 _OWN_SHARE = 0.5
 """How much a read counts in a function that writes the other field as well: it may own the line already."""
 _MOST_VICTIMS = 3
-_LINE_BITS = 512
+_LINE_BITS, _WORD_BITS = 512, 64
 _FEW_VIEWS = 2
 """A member of a union that overlaps more fields than this is another view of them."""
 
@@ -120,7 +121,8 @@ def traffic(
         if target is not None:
             for use in some:
                 _count(target, use, heat.get(use.function, 0.0))
-    return [each for each in found.values() if not _is_view(each.part, found)]
+    views = _views([each.part for each in found.values()])
+    return [each for each in found.values() if each.part not in views]
 
 
 def _count(target: Traffic, use: FieldUse, heat: float) -> None:
@@ -134,8 +136,17 @@ def _count(target: Traffic, use: FieldUse, heat: float) -> None:
         target.reads[use.function] = target.reads.get(use.function, 0.0) + amount
 
 
-def _is_view(part: Part, found: Mapping[str, Traffic]) -> bool:
-    return sum(part.overlaps(other.part) for other in found.values()) > _FEW_VIEWS + 1 and part.bit_size > 64
+def _views(some: Sequence[Part]) -> set[Part]:
+    """Return the members of unions that are other views of several fields."""
+    starts = sorted(part.bit_offset for part in some)
+    ends = sorted(part.bit_offset + part.bit_size for part in some)
+    views = set()
+    for part in some:
+        end = part.bit_offset + part.bit_size
+        overlapped = bisect_left(starts, end) - bisect_right(ends, part.bit_offset)
+        if overlapped > _FEW_VIEWS + 1 and part.bit_size > _WORD_BITS:
+            views.add(part)
+    return views
 
 
 def part_path(path: str, known: Mapping[str, object]) -> str:
@@ -148,13 +159,26 @@ def part_path(path: str, known: Mapping[str, object]) -> str:
 def pairs(struct: Struct, fields: Sequence[Traffic], placements: Placements) -> list[Pair]:
     """Return the pairs of fields of a struct that can share a line, best first."""
     result = []
-    for writer in fields:
-        for reader in fields if writer.written > 0 else ():
-            bases = () if reader is writer else _shared_bases(writer.part, reader.part, placements)
-            score = len(bases) / len(placements.bases) * _disturbance(writer, reader) if bases else 0.0
-            if score > 0:
-                result.append(Pair(struct.name, writer, reader, score, bases))
+    for writer, reader in _near_pairs(fields, placements.line_size):
+        disturbance = _disturbance(writer, reader)
+        bases = _shared_bases(writer.part, reader.part, placements) if disturbance > 0 else ()
+        if bases:
+            score = len(bases) / len(placements.bases) * disturbance
+            result.append(Pair(struct.name, writer, reader, score, bases))
     return sorted(result, key=lambda pair: (-pair.score, pair.writer.part.path, pair.reader.part.path))
+
+
+def _near_pairs(fields: Sequence[Traffic], line_size: int) -> Iterator[tuple[Traffic, Traffic]]:
+    """Yield written fields with the read ones that can be on a line with them."""
+    readers = sorted((each for each in fields if each.reads), key=lambda each: each.part.bit_offset)
+    starts = [each.part.bit_offset for each in readers]
+    largest = max((each.part.bit_size for each in readers), default=0)
+    for writer in fields:
+        if writer.written > 0:
+            part, line = writer.part, 8 * line_size
+            first = bisect_left(starts, part.bit_offset - line - largest)
+            last = bisect_right(starts, part.bit_offset + part.bit_size + line)
+            yield from ((writer, reader) for reader in readers[first:last] if reader is not writer)
 
 
 def _disturbance(writer: Traffic, reader: Traffic) -> float:

@@ -67,8 +67,16 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
         results[number] = result
         options.progress("reading functions", len(results), len(found.units))
     in_order = [results[number] for number in range(len(found.units))]
-    unread = (*found.unread, *(result for result in in_order if isinstance(result, Unread)))
+    unread = (*found.unread, *(failure for result in in_order for failure in _failures(result)))
     return _merge([each for each in in_order if isinstance(each, UnitFunctions)], found, recalled, unread)
+
+
+def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
+    """Yield why all of a unit, or a part of it, was not read."""
+    if isinstance(result, Unread):
+        yield result
+    elif result.problem is not None:
+        yield Unread(result.origin, f"not all of it was read: {result.problem}")
 
 
 def _merge(
@@ -165,3 +173,5 @@ def _read_unit(each: Unit, keeps: bool) -> _Read:
         return _Read(outcome, answers.settle(log))
     except ReadError as error:
         return _Read(Unread(error.path, error.reason), None)
+    except RecursionError:
+        return _Read(Unread(each.origin, "is nested too deeply"), None)

@@ -18,8 +18,8 @@ from layoutlint.readers.clang.kernel import built, tree
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
 
-_KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', "-w")
-"""A string, as kbuild defines it: bodies use it. Headers alone do not."""
+_KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', '-DKBUILD_MODFILE="layoutlint"', "-w")
+"""Strings, as kbuild defines them: sources use them. Headers do not."""
 _FOLDERS = ("init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security")
 """What is read of a whole kernel tree; drivers are read if they are named."""
 

@@ -13,10 +13,11 @@ from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.facts import Names, record_name
 from layoutlint.readers.bodies.walker import Walker
-from layoutlint.readers.clang import libclang, lookups, parse
+from layoutlint.readers.clang import diagnostics, libclang, lookups, parse
 from layoutlint.readers.clang.file_names import Places
 from layoutlint.readers.clang.libclang import Cursor
 from layoutlint.readers.clang.lookups import Messages
+from layoutlint.readers.clang.missing_headers import Remedies
 from layoutlint.readers.clang.parse import Unit
 
 _OPTIONS = 0x200
@@ -37,6 +38,8 @@ class UnitFunctions(Record, frozen=True):
     """The structs of which each processor or thread has its own object."""
     called: tuple[tuple[str, ...], ...]
     """For each function the names of the functions that it names."""
+    problem: str | None = None
+    """The first error in it: functions after it can be missing."""
     structs: tuple[Struct, ...] = ()
     """The layouts of structs that its functions use, as far as no unit before has given them."""
 
@@ -51,7 +54,8 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
     with parse.parsed(lib, unit, printed, _OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        result = _Reader(lib, handle, unit).read()
+        reader = _Reader(lib, handle, unit)
+        result = replace(reader.read(), problem=reader.first_error())
         names = {use.spot.root for function in result.functions for use in function.uses}
         wanted = frozenset(name for name in names if isinstance(name, str)) - _known_structs
         structs = parse.structs_in(lib, handle, unit, Wanted(wanted)) if wanted else ()
@@ -154,6 +158,12 @@ class _Reader:
             tuple(dict.fromkeys(name for name in types if name and name not in per_cpu)),
             tuple(per_cpu), tuple(called),
         )  # fmt: skip
+
+    def first_error(self) -> str | None:
+        """Return the first error in the unit, with its place; None without one."""
+        remedies = Remedies(self._unit.main, self._unit.flags) if self._unit.has_given_flags else None
+        found = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
+        return next((each.text for each in found if ": warning: " not in each.text), None)
 
     def _per_cpu(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
