@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from layoutlint.intent.policy import Policy
     from layoutlint.judgement.finding import Report
     from layoutlint.lint.options import Held
+    from layoutlint.readers.profiles.saved import Saved
     from layoutlint.reports.check.diagnostics import Repository
 
 
@@ -50,6 +51,7 @@ class CheckOptions(NamedTuple):
     since: str | None
     all_findings: bool
     baseline: str | None
+    evidence: tuple[str, ...]
     snapshot: str | None
     fix: bool
     quiet: bool
@@ -81,6 +83,12 @@ class CheckOptions(NamedTuple):
     "--baseline",
     metavar="FILE",
     help="Fail only for findings that are new or worse than FILE accepts (see `baseline`).",
+)
+@click.option(
+    "--evidence",
+    multiple=True,
+    metavar="FILE",
+    help="State what the JSON of `evidence` or `measure` in FILE says about findings.",
 )
 @click.option(
     "--snapshot",
@@ -192,7 +200,24 @@ def _deciding(arguments: Arguments) -> Arguments:
 
 def _run(arguments: Arguments, own: CheckOptions, files: list[tuple[str, str]]) -> Report:
     """Return the report on the inputs; raises UsageError for outputs that must not be written."""
-    _refuse_outputs(files, (*arguments.read_paths, *filter(None, (own.baseline, own.snapshot))))
+    read = (*arguments.read_paths, *own.evidence, *filter(None, (own.baseline, own.snapshot)))
+    _refuse_outputs(files, read)
+    given: tuple[Saved, ...] = ()
+    if own.evidence:
+        from layoutlint.lint import origins
+
+        given = origins.load_all(own.evidence)
+    report = _judge(arguments, own)
+    if not given and not any(rule.evidence_files for rule in report.rules):
+        return report
+    from layoutlint.lint import origins
+
+    _refuse_outputs(files, origins.rule_files(report))
+    return origins.attach(report, given)
+
+
+def _judge(arguments: Arguments, own: CheckOptions) -> Report:
+    """Return the report on the inputs, compared with a baseline or a revision if that is asked for."""
     policy = judging.base_policy(arguments)
     held = None if own.snapshot is None else _held(own.snapshot, arguments, policy)
     scope = Scope(own.fail_on, own.guesses, own.staged, own.since, held)

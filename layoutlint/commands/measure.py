@@ -355,7 +355,8 @@ def _result(name: str, found: Subjects, plan: Plan, machine: Machine) -> Measure
     samples = runner.run(plan, machine.compiler)
     seconds, now = time.monotonic() - begun, this_machine.stolen_ticks()
     passed = now[1] - stolen[1]
-    conditions = result.Conditions(load, (now[0] - stolen[0]) / passed if passed > 0 else None, seconds)
+    share = (now[0] - stolen[0]) / passed if passed > 0 else None
+    conditions = result.Conditions(load, share, seconds, time.strftime("%Y-%m-%d"))
     total, valid, series = result.series_of_samples(samples, plan)
     rule = found.rule
     return result.Measurement(

@@ -141,7 +141,7 @@ def _absolute(top: str, paths: Iterable[str]) -> frozenset[str]:
 
 def _essence(rule: Rule) -> Rule:
     """Return a rule without its place and its reasons, which decide no verdict."""
-    return replace(rule, source=_NOWHERE, why="", evidence=())
+    return replace(rule, source=_NOWHERE, why="", evidence=(), evidence_files=())
 
 
 def _changed_structs(old: Pack, new: Pack) -> frozenset[str]:

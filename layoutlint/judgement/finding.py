@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from layoutlint.judgement.origin import EvidenceUse, Origin
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
@@ -212,6 +213,8 @@ class Finding(Record, frozen=True):
     """The suppression that does not count any more: its reason, place, and last day."""
     state: State | None = None
     """How it compares with the baseline; None without one, and for findings that never fail a run."""
+    origins: tuple[Origin, ...] = ()
+    """What saved evidence says about it."""
 
     @property
     def is_accepted(self) -> bool:
@@ -254,3 +257,5 @@ class Report(Record, frozen=True):
     """The suppressions in what was read, of all builds."""
     baseline: BaselineUse | None = None
     """What it used of the baseline, if one was given."""
+    evidence: tuple[EvidenceUse, ...] = ()
+    """What it used of saved evidence, for each file."""

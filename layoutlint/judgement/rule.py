@@ -169,6 +169,8 @@ class Rule(Record, frozen=True):
 
     by: str = RULE_FILE
     """What contains the rule, as messages print it."""
+    evidence_files: tuple[str, ...] = ()
+    """Files with saved evidence (readers/profiles/saved.py), as paths from the working folder."""
 
     @property
     def origin(self) -> str:

@@ -41,13 +41,14 @@ def rule_evidence(findings: Iterable[Finding], evidence: Sequence[StructEvidence
             or finding.verdict.outcome in (Outcome.KEPT, Outcome.UNKNOWN)
         ):
             continue
-        state, pairs = _state(finding, own)
+        state, pairs = state_of(finding, own)
         yield RuleEvidence(
             finding.rule, finding.struct, finding.verdict.outcome.value, state, tuple(pairs[:_MOST_PAIRS])
         )
 
 
-def _state(finding: Finding, own: StructEvidence) -> tuple[State, list[SeenPair]]:
+def state_of(finding: Finding, own: StructEvidence) -> tuple[State, list[SeenPair]]:
+    """Return what a profile says about a finding, and the pairs of fields that show it."""
     shared = [each for each in finding.verdict.shared if each.distance == 0]
     line_size = finding.verdict.line_size
     certain: list[SeenPair] = []

@@ -85,6 +85,8 @@ class Conditions(Record, frozen=True):
     """The share of time that a hypervisor took; None if unknown."""
     seconds: float
     """How long it took."""
+    date: str | None = None
+    """The day on which it was measured, as YYYY-MM-DD; None if unknown."""
 
 
 class Measurement(Record, frozen=True, dict=True):

@@ -21,6 +21,8 @@ def rule_lines(rule: Rule, width: int) -> Iterator[Line]:
     yield from paragraph("why: ", rule.why, width)
     for evidence in rule.evidence:
         yield from paragraph("evidence: ", evidence, width)
+    for path in rule.evidence_files:
+        yield from paragraph("evidence file: ", path, width)
     when = (*rule.when.config, *rule.when.arch, *([f"Linux {rule.when.kernel}"] if rule.when.kernel else []))
     if when:
         yield from paragraph("when: ", ", ".join(when), width)

@@ -16,6 +16,7 @@ from layoutlint.judgement.finding import (
     Unresolved,
 )
 from layoutlint.judgement.messages import finding_message
+from layoutlint.judgement.origin import Origin
 from layoutlint.judgement.rule import UNUSED, VARIABLES
 from layoutlint.judgement.verdict import CONFIDENCE, Orders, Outcome, Verdict
 from layoutlint.model.build import Build, short_name
@@ -128,6 +129,19 @@ def orders_fields(orders: Orders) -> dict[str, Any]:
         "confidence": CONFIDENCE if orders.drawn else 1.0,
         "drawn": orders.drawn,
         "witness": {"order": list(orders.witness), "base": orders.base},
+    }
+
+
+def origin_keys(origin: Origin) -> dict[str, Any]:
+    """Return what a finding rests on, with the keys of JSON."""
+    return {
+        "origin": origin.basis,
+        "support": origin.support,
+        "text": origin.text,
+        "file": origin.file,
+        "line": origin.line,
+        "report": origin.report,
+        "date": origin.date,
     }
 
 

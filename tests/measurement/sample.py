@@ -72,7 +72,7 @@ def samples(own: Plan, rate: Rate, ran: float = 1.0, late: int = 0) -> list[Samp
 
 def measurement(own: Plan, made: list[Sample] | None = None, rule: str | None = None, notes: tuple[str, ...] = ()) -> Measurement:
     machine = MACHINE if len(own.cores) > 1 else BARE
-    conditions = Conditions(0.5, 0.001, 1.2) if machine is MACHINE else Conditions(None, None, 1.2)
+    conditions = Conditions(0.5, 0.001, 1.2, "2026-11-23") if machine is MACHINE else Conditions(None, None, 1.2)
     total, valid, series = series_of_samples(made if made is not None else samples(own, usual(own)), own)
     source = Source("s.h", 3) if rule else None
     kind = "separate" if rule else None

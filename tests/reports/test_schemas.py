@@ -329,6 +329,9 @@ def documents(folder: Path) -> dict[str, list[Any]]:
         name: [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in runs]
         for name, runs in RUNS.items()
     }
+    (folder / "saved.json").write_text(json.dumps(made["evidence"][0]))
+    words = ("check", "ring.h", "--rules", "ring.toml", "--evidence", "saved.json", "--format", "json")
+    made["report"].append(json.loads(run(*words, cwd=folder).stdout))
     if fault("gcc", ("-c",)) is None:
         compile_modules(folder)
         made["diff"] += [json.loads(run(*words, "--format", "json", cwd=folder).stdout) for words in COMPILED_RUNS]

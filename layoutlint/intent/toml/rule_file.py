@@ -51,6 +51,7 @@ RULE_KEYS = (
     "severity",
     "why",
     "evidence",
+    "evidence_files",
     "when",
     "tolerate",
     "around",
@@ -375,6 +376,7 @@ class _Reader:
         severity = self._severity(table)
         why = table.require("why", converters.text)
         evidence = table.get("evidence", converters.words) or ()
+        evidence_files = self._evidence_files(table)
         when = when_of(table)
         tolerate = table.get("tolerate", converters.share) or 0.0
         around = around_of(table, kind, self._accesses)
@@ -396,7 +398,13 @@ class _Reader:
             self._guesses,
             around,
             line_pairs,
+            evidence_files=evidence_files,
         )
+
+    def _evidence_files(self, table: Table) -> tuple[str, ...]:
+        """Return the files with saved evidence; they are relative to the rule file."""
+        names = table.get("evidence_files", converters.words) or ()
+        return tuple(os.path.join(os.path.dirname(self._path), name) for name in names)
 
     def _severity(self, table: Table) -> Severity:
         """Return the severity of a rule; by default an error, or a note in a pack that guesses."""

@@ -26,7 +26,11 @@ def _lines(by_file: dict[str, list[Diagnostic]]) -> Iterator[str]:
         yield f"  <file{attributes(name=file)}>"
         for row in rows:
             line = {} if row.line is None else {"line": str(row.line)}
-            values = {"severity": _SEVERITIES[row.severity], "message": row.message, "source": row.rule}
+            values = {
+                "severity": _SEVERITIES[row.severity],
+                "message": row.message_with_origins,
+                "source": row.rule,
+            }
             yield f"    <error{attributes(**line, **values)}/>"
         yield "  </file>"
     yield "</checkstyle>"

@@ -21,6 +21,7 @@ def render(report: Report, *, summary: bool = True) -> str:
 
 def _lines(report: Report, summary: bool) -> Iterator[str]:
     for each in diagnostics(report):
-        yield f"{each.place}: {each.severity}: {each.message} [{each.rule}]"
+        basis = f" ({each.basis})" if each.basis else ""
+        yield f"{each.place}: {each.severity}: {each.message}{basis} [{each.rule}]"
     if summary:
         yield f"layoutlint: {tally(report)}; exit {report.exit_status}: {exit_meaning(report)}"

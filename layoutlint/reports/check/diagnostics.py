@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.origin import basis, origin_lines
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
 from layoutlint.model.record import Record
@@ -33,6 +34,15 @@ class Diagnostic(Record, frozen=True):
     """A text that stays the same if lines move, and differs between diagnostics."""
     is_unknown: bool = False
     """Whether something could not be judged."""
+    basis: str = ""
+    """What a finding rests on, in a word; empty if people only declared the rule, as for most."""
+    origins: tuple[str, ...] = ()
+    """The same in sentences, one line each."""
+
+    @property
+    def message_with_origins(self) -> str:
+        """The message and the origins, in one line."""
+        return ". ".join((self.message, *self.origins))
 
     @property
     def place(self) -> str:
@@ -69,7 +79,7 @@ def diagnostics(report: Report) -> Iterator[Diagnostic]:
 
 def of_finding(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
     """Return the diagnostic of one finding; `builds` are those of the matrix."""
-    place = finding.place
+    place, word = finding.place, basis(finding)
     return Diagnostic(
         place.file,
         place.line,
@@ -80,6 +90,8 @@ def of_finding(finding: Finding, builds: tuple[Build, ...]) -> Diagnostic:
         struct_name(finding),
         f"{fingerprint(finding)} {place.file}",
         finding.verdict.outcome is Outcome.UNKNOWN,
+        "" if word == "declared" else word,
+        tuple(origin_lines(finding)),
     )
 
 

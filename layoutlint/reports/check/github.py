@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from layoutlint import escapes
 from layoutlint.judgement.finding import Finding, Report
 from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.origin import origin_sentences
 from layoutlint.judgement.rule import Severity
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
@@ -49,6 +50,7 @@ def _finding_command(finding: Finding, builds: tuple[Build, ...]) -> str:
         words.append(f"in {found_in(finding.files)}")
     if order(finding):
         words.append(f"order: {order(finding)}")
+    words += origin_sentences(finding)
     if advice := finding_advice(finding):
         words.append(f"to do: {advice}")
     return command(level, properties, *words)

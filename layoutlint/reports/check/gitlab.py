@@ -30,7 +30,7 @@ def _row(diagnostic: Diagnostic, repository: Repository, seen: Counter[str]) -> 
     seen[diagnostic.identity] += 1
     identity = f"{diagnostic.identity} {number}" if number else diagnostic.identity
     return {
-        "description": escapes.inline(diagnostic.message),
+        "description": escapes.inline(diagnostic.message_with_origins),
         "check_name": diagnostic.rule,
         "fingerprint": sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         "severity": _SEVERITIES[diagnostic.severity],

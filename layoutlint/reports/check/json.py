@@ -20,6 +20,7 @@ from layoutlint.judgement.finding import (
     Report,
 )
 from layoutlint.judgement.messages import finding_advice, finding_message
+from layoutlint.judgement.origin import EvidenceUse, basis, origins
 from layoutlint.judgement.verdict import Verdict
 from layoutlint.model.build import Build
 from layoutlint.model.randomised import Randomisation
@@ -30,6 +31,7 @@ from layoutlint.reports.finding_phrases import (
     fingerprint,
     fingerprint_state,
     orders_fields,
+    origin_keys,
     struct_name,
 )
 from layoutlint.reports.json_values import file_and_line
@@ -46,6 +48,7 @@ def render(report: Report) -> str:
         "unread": [_unread_input(unread) for unread in report.unread],
         "coverage": _coverage(report.coverage, report.builds),
         "baseline": _baseline(report.baseline),
+        "saved_evidence": [_evidence_use(used) for used in report.evidence],
         "exit": report.exit_status,
     }
     return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
@@ -55,6 +58,10 @@ def _baseline(used: BaselineUse | None) -> dict[str, Any] | None:
     if used is None:
         return None
     return {"file": used.file, "unneeded": list(used.unneeded), "not_judged": used.not_judged}
+
+
+def _evidence_use(used: EvidenceUse) -> dict[str, Any]:
+    return {"file": used.file, "supported": used.supported, "not_counted": used.uncounted}
 
 
 def _state(finding: Finding) -> str | None:
@@ -114,6 +121,8 @@ def _finding(finding: Finding, builds: tuple[Build, ...]) -> dict[str, Any]:
         "why": rule.why,
         "intent": {"by": rule.by, "file": rule.source.file, "line": rule.source.line},
         "evidence": list(rule.evidence),
+        "origin": basis(finding),
+        "origins": [origin_keys(origin) for origin in origins(finding)],
         "input": finding.input,
         "also": list(finding.also),
         "fields": [_field(place) for place in verdict.evidence],

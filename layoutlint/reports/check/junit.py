@@ -65,13 +65,17 @@ def _case(diagnostic: Diagnostic, result: str, acceptance: str) -> Iterator[str]
         yield f"    <testcase{head}/>"
         return
     yield f"    <testcase{head}>"
-    text = diagnostic.message + (f"\nTo do: {diagnostic.advice}" if diagnostic.advice else "")
+    text = "\n".join((diagnostic.message, *diagnostic.origins))
     if result == "skipped":
         yield f"      <skipped{attributes(message=acceptance)}/>"
     elif result == "system-out":
-        yield f"      <system-out>{escape(diagnostic.message)}</system-out>"
+        yield f"      <system-out>{_rows(text)}</system-out>"
     else:
-        rows = "\n".join(map(escape, text.split("\n")))
+        advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
         values = attributes(message=diagnostic.message, type=diagnostic.severity)
-        yield f"      <{result}{values}>{rows}</{result}>"
+        yield f"      <{result}{values}>{_rows(text + advice)}</{result}>"
     yield "    </testcase>"
+
+
+def _rows(text: str) -> str:
+    return "\n".join(map(escape, text.split("\n")))

@@ -34,4 +34,7 @@ def _table(rows: tuple[Diagnostic, ...], room: int) -> Iterator[str]:
 
 def _row(row: Diagnostic) -> str:
     advice = f"<br>To do: {text(row.advice)}" if row.advice else ""
-    return f"| {row.severity} | {code(row.rule)} | {code(row.place)} | {text(row.message)}{advice} |\n"
+    origins = "".join(f"<br>{text(origin)}" for origin in row.origins)
+    return (
+        f"| {row.severity} | {code(row.rule)} | {code(row.place)} | {text(row.message)}{origins}{advice} |\n"
+    )

@@ -29,8 +29,9 @@ def _row(diagnostic: Diagnostic, repository: Repository) -> dict[str, Any]:
     if diagnostic.line is not None:
         location["range"] = {"start": {"line": diagnostic.line}}
     advice = f"\nTo do: {diagnostic.advice}" if diagnostic.advice else ""
+    origins = "".join(f"\n{text}" for text in diagnostic.origins)
     return {
-        "message": f"{diagnostic.message}{advice}",
+        "message": f"{diagnostic.message}{origins}{advice}",
         "location": location,
         "severity": _SEVERITIES[diagnostic.severity],
         "code": {"value": diagnostic.rule},

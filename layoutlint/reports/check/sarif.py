@@ -14,6 +14,7 @@ from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report, State
 from layoutlint.judgement.messages import finding_advice
+from layoutlint.judgement.origin import basis, origin_lines, origins
 from layoutlint.judgement.rule import Rule
 from layoutlint.judgement.verdict import Outcome
 from layoutlint.model.build import Build
@@ -26,6 +27,7 @@ from layoutlint.reports.finding_phrases import (
     fingerprint_state,
     order,
     orders_fields,
+    origin_keys,
     sentence,
     share,
 )
@@ -197,6 +199,7 @@ def _message(finding: Finding, builds: tuple[Build, ...]) -> str:
     lines += [f"In {found_in(finding.files)}"] if finding.also else []
     lines += [f"Suppression expired: {finding.expired}"] if finding.expired is not None else []
     lines += [f"Order: {order(finding)}"] if order(finding) else []
+    lines += origin_lines(finding)
     advice = finding_advice(finding)
     lines += [f"To do: {advice}"] if advice else []
     return "\n".join(lines)
@@ -218,7 +221,12 @@ def _suppressions(finding: Finding) -> list[dict[str, str]]:
 
 def _properties(finding: Finding) -> dict[str, Any]:
     verdict = finding.verdict
-    properties: dict[str, Any] = {"outcome": verdict.outcome.value, "input": finding.input}
+    properties: dict[str, Any] = {
+        "outcome": verdict.outcome.value,
+        "input": finding.input,
+        "origin": basis(finding),
+        "origins": [origin_keys(origin) for origin in origins(finding)],
+    }
     if finding.also:
         properties["also"] = list(finding.also)
     if finding.builds:

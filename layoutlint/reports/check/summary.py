@@ -9,6 +9,7 @@ from typing import TypeVar
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State, Unresolved
 from layoutlint.judgement.messages import finding_message
+from layoutlint.judgement.origin import EvidenceUse
 from layoutlint.phrases import quantity
 from layoutlint.reports.check import builds
 from layoutlint.reports.finding_phrases import (
@@ -60,11 +61,20 @@ def summary(report: Report, width: int, detail: Detail, shortened: int) -> Itera
     if detail is Detail.QUIET:
         return
     yield from _baseline(report, width, detail)
+    for used in report.evidence:
+        yield from paragraph(f"evidence {used.file}: ", _evidence_use(used), width)
     if hidden:
         yield from paragraph("-v shows ", _joined(hidden), width, "dim")
     style = "bold green" if report.exit_status == 0 and not report.findings else "bold red"
     yield line((tally(report), "bold"))
     yield line((f"exit {report.exit_status}: {exit_meaning(report)}", style))
+
+
+def _evidence_use(used: EvidenceUse) -> str:
+    """Return what a file with saved evidence was good for."""
+    text = f"supports {quantity(used.supported, 'finding') if used.supported else 'no finding'}"
+    others = f"is not counted for {quantity(used.uncounted, 'finding')}"
+    return f"{text}, {others}" if used.uncounted else text
 
 
 def _baseline(report: Report, width: int, detail: Detail) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from layoutlint.geometry.layout import Place, cached_layout
 from layoutlint.judgement.build_outcomes import summarise_builds
 from layoutlint.judgement.finding import BaselineUse, Finding, Report, State
 from layoutlint.judgement.messages import finding_advice, finding_message
+from layoutlint.judgement.origin import origin_sentences
 from layoutlint.judgement.rule import RULE_FILE, Rule, Severity
 from layoutlint.judgement.verdict import Outcome, Verdict
 from layoutlint.model.build import Build
@@ -169,6 +170,8 @@ def _words(finding: Finding, builds: tuple[Build, ...], is_short: bool, width: i
         yield from paragraph("  stated by: ", rule.origin, width)
     if not is_short:
         yield from _evidence(rule, width)
+    for text in origin_sentences(finding):
+        yield from paragraph("  ", text, width)
     if advice := finding_advice(finding):
         yield from paragraph("  to do: ", advice, width, "bold")
 

@@ -64,6 +64,7 @@ def _run(measurement: Measurement) -> dict[str, Any]:
         "undisturbed": measurement.valid,
         "seed": f"{SEED:x}",
         "load": conditions.load,
+        "date": conditions.date,
         "stolen": None if conditions.stolen is None else round(conditions.stolen, 5),
     }
 

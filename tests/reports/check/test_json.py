@@ -10,19 +10,21 @@ from layoutlint.reports import FORMATS
 from tests.reports.sample import CLEAN, MATRIX, REPORT
 
 FINDING = [
-    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "input", "also", "fields",
+    "rule", "kind", "struct", "definition", "outcome", "severity", "message", "advice", "why", "intent", "evidence", "origin", "origins",
+    "input", "also", "fields",
     "placements", "randomised", "randomisable", "around", "rank", "fingerprint", "fingerprint_state",
     "suppressed", "expired", "state", "builds",
 ]  # fmt: skip
 KEYS = [
     # where, keys in order
-    ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "baseline", "exit"]),
+    ([], ["schema", "builds", "inputs", "findings", "kept", "unread", "coverage", "baseline", "saved_evidence", "exit"]),
     (["inputs", 0], ["path", "build", "reader", "target", "build_id", "structs", "files", "compile_commands", "notes"]),
     (["findings", 0], FINDING),
     (["findings", 2], FINDING),
     (["kept", 0], FINDING),
     (["findings", 0, "fields", 0], ["path", "offset", "size", "file", "line"]),
     (["findings", 0, "intent"], ["by", "file", "line"]),
+    (["findings", 0, "origins", 0], ["origin", "support", "text", "file", "line", "report", "date"]),
     (["findings", 0, "placements"], ["line_size", "line_pairs", "total", "violating", "bases", "basis", "orders"]),
     (["unread", 0], ["origin", "reason", "files", "builds"]),
     (["coverage"], ["rules", "applied", "structs", "unresolved", "skipped", "guessed", "policy", "today", "overridden", "not_covered"]),
