@@ -65,11 +65,13 @@ def folder(tmp_path_factory):
     return path
 
 
-def compare(folder, old: str, new: str, *words: str) -> None:
-    done = run("diff", old, new, "--format", "json", *words, cwd=folder)
+def compare(folder, old: str, new: str, unreliable: str | None = None) -> None:
+    """Nothing changed, and all is compared but what the format leaves open, with that as the reason."""
+    done = run("diff", old, new, "--format", "json", cwd=folder)
     found = json.loads(done.stdout)
-    assert (done.returncode, found["structs"], found["not_compared"]) == (0, [], [])
-    assert found["compared"] > 10
+    reasons = {each["reason"].partition(": ")[2].partition(" whether")[0] for each in found["not_compared"]}
+    assert (done.returncode, found["structs"], reasons) == ((3, [], {unreliable}) if unreliable else (0, [], set()))
+    assert found["compared"] > (5 if unreliable else 10)
 
 
 @pytest.mark.one_in(4)
@@ -79,8 +81,9 @@ def test_another_build_is_no_change(folder, name):
     need(compiler, *flags)
     other = f"{name.replace(' ', '-')}.o"
     subprocess.run([compiler, *flags, "-o", other, "s.c"], cwd=folder, check=True)
-    compare(folder, "reference.o", other)
-    compare(folder, other, "reference.o")
+    unreliable = "BTF of gcc does not tell" if name == "gcc BTF" else None
+    compare(folder, "reference.o", other, unreliable)
+    compare(folder, other, "reference.o", unreliable)
 
 
 @pytest.mark.one_in(2)

@@ -143,7 +143,7 @@ STRIPPED = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("discard", "strip"), STRIPPED)
 @pytest.mark.parametrize(("flags", "link"), FORMS)
 @pytest.mark.parametrize("steps", BUILDS.values(), ids=BUILDS)
@@ -175,7 +175,7 @@ def test_damaged_unwind_tables_are_not_known(tmp_path):
     assert found["exit"] == 3
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(("steps", "expected"), UNITS.values(), ids=UNITS)
 def test_units(tmp_path, steps, expected):
     found = report(tmp_path, build(tmp_path, steps, a_c=GOOD, b_c=OTHER))
@@ -191,6 +191,7 @@ def test_a_struct_of_a_header_that_c_plus_plus_reads_too(tmp_path):
     assert (reasons(found), found["exit"]) == ([], 0)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("flags", ["", "-g"])
 @pytest.mark.parametrize("suffix", ["S", "s"])
 def test_assembler_is_no_lack(tmp_path, suffix, flags):
@@ -221,7 +222,7 @@ LOCALS = {
 FLAGS = ["gcc -g", "gcc -g -O2", "gcc -g -gdwarf-4", "clang -g", "gcc -g -fdebug-types-section -gdwarf-4"]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("compiler", FLAGS)
 @pytest.mark.parametrize(("text", "names"), LOCALS.values(), ids=LOCALS)
 def test_structs_local_to_functions(tmp_path, compiler, text, names):
