@@ -132,6 +132,7 @@ def reasons_of(file: str, *words: str) -> list[str]:
 FIRST = ["-include", "-imacros", "--include="]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("flag", FIRST)
 @pytest.mark.parametrize("file", ["pipe.h", "/dev/zero", "/dev/tty", "/dev/full"])
 def test_a_header_that_flags_name_first(flag, file, here):
@@ -145,6 +146,7 @@ def test_a_header_that_flags_name_first(flag, file, here):
     assert time.monotonic() - started < 10
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("number", range(12))
 @pytest.mark.parametrize("how", ["/proc/self/fd/{}", "/dev/fd/{}"])
 def test_open_files_of_the_process_are_none_of_the_text(number, how, here):

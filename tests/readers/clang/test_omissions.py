@@ -166,6 +166,7 @@ LOST = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("body", "status", "text"), LOST.values(), ids=LOST)
 def test_a_container_with_errors_is_not_passed_over(tmp_path, body, status, text):
     (tmp_path / "y.h").write_text(
