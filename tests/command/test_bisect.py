@@ -35,7 +35,7 @@ def search(folder: Path, *words: str):
     return done.returncode, json.loads(done.stdout)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("states", "first", "suspects", "after"), [
     ("kept note risk", "2", ["2"], "at-risk"),
     ("kept risk close close", "1", ["1"], "at-risk"),
@@ -125,6 +125,7 @@ def test_what_is_refused(tmp_path, words, status, message):
     assert (done.returncode, message in done.stderr) == (status, True), done.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_repository_stays_as_it_is(tmp_path):
     ids = history(tmp_path, "kept note risk")
     (tmp_path / "inner.h").write_text("struct unsaved;\n")

@@ -74,7 +74,7 @@ ROWS = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", ROWS)
 def test_changes(tmp_path, name):
     before, after, expected = ROWS[name]

@@ -18,8 +18,8 @@ from tests.harness.repository import commit, git, write
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
 S = "struct s { long a; char pad[%d]; long z; };\n"
 COMMANDS = {
-    "diff": ("diff", "--git", "c0..c9", "."), "bisect": ("bisect", "apart", "c0..c9"),
-    "since": ("check", "--since", "c5"), "staged": ("check", "--staged"),
+    "diff": ("diff", "--git", "c0..c4", "."), "bisect": ("bisect", "apart", "c0..c4"),
+    "since": ("check", "--since", "c2"), "staged": ("check", "--staged"),
 }  # fmt: skip
 
 
@@ -27,9 +27,9 @@ COMMANDS = {
 def project(tmp_path_factory) -> Path:
     """A repository with commits, a stash, a staged change, and an unstaged one."""
     folder = tmp_path_factory.mktemp("killed")
-    for number in range(10):
-        many = {f"include/h{each}.h": f"struct h{each} {{ char c[{number + 1}]; }};\n" for each in range(150)}
-        commit(folder, str(number), {"layoutlint.toml": RULES, "s.h": S % (100 - 10 * number), **many})
+    for number in range(5):
+        many = {f"include/h{each}.h": f"struct h{each} {{ char c[{number + 1}]; }};\n" for each in range(60)}
+        commit(folder, str(number), {"layoutlint.toml": RULES, "s.h": S % (100 - 20 * number), **many})
         git(folder, "tag", f"c{number}")
     write(folder, {"include/h1.h": "struct stashed;\n"})
     git(folder, "stash", "-q")

@@ -42,7 +42,7 @@ def since(folder: Path, *words: str, cwd: Path | None = None):
     return done.returncode, report, done.stderr
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CASES)
 def test_changes(tmp_path, name):
     before, change, status, states = CASES[name]
@@ -59,7 +59,7 @@ def staged(folder: Path, *words: str, **environment: str):
     return done.returncode, [each["state"] for each in report["findings"] if each["severity"] != "note"], done.stderr
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CASES)
 def test_staged_changes_are_compared_with_the_last_commit(tmp_path, name):
     before, change, status, states = CASES[name]

@@ -57,7 +57,7 @@ def history(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", range(1, len(COMMITS) + 1), ids=[row[0] for row in COMMITS])
 def test_each_commit(history, tmp_path, number):
     subject, _, _, _, status, of_diff, of_baseline, of_hook, of_bisect = COMMITS[number - 1]
