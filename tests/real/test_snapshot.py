@@ -12,7 +12,6 @@ from tests.harness import json_schemas
 from tests.harness.command import run
 
 pytestmark = pytest.mark.real
-CHOICES = {"rules": (), "all": ("--all",)}
 READERS = {"dwarf": (), "btf": ("--reader", "btf")}
 
 
@@ -27,15 +26,12 @@ def verdicts(path: Path | str, *words: str, cwd: Path) -> tuple[int, Any, Any]:
     return done.returncode, rows, report["coverage"]
 
 
-@pytest.mark.parametrize(
-    ("name", "choice", "reader"), [("cloud", "rules", "btf"), ("next", "all", "btf"), ("newest", "rules", "dwarf")]
-)
-def test_a_kernel(name, choice, reader, kernel, tmp_path):
+@pytest.mark.parametrize(("name", "reader"), [("cloud", "btf"), ("next", "dwarf")])
+def test_a_kernel(name, reader, kernel, tmp_path):
     path, words = kernel(name), READERS[reader]
-    done = run("snapshot", path, *CHOICES[choice], *words, "--output", "k.json", cwd=tmp_path, seconds=300)
+    done = run("snapshot", path, *words, "--output", "k.json", cwd=tmp_path, seconds=300)
     assert done.returncode == 0
-    text = (tmp_path / "k.json").read_text()
-    assert choice == "all" or json_schemas.snapshot_mistakes(text) == []
+    assert json_schemas.snapshot_mistakes((tmp_path / "k.json").read_text()) == []
     assert verdicts(path, *words, cwd=tmp_path) == verdicts("k.json", cwd=tmp_path)
     for sides in ((path, "k.json"), ("k.json", path)):
         done = run("diff", *sides, *words, cwd=tmp_path, seconds=300)
@@ -44,13 +40,8 @@ def test_a_kernel(name, choice, reader, kernel, tmp_path):
     assert held.returncode == 0, held.stdout
 
 
-def test_jobs_do_not_matter(kernel, tmp_path):
-    texts = {run("snapshot", kernel("next"), "--jobs", str(jobs), cwd=tmp_path).stdout for jobs in (1, 3)}
-    assert len(texts) == 1
-
-
-@pytest.mark.parametrize("name", ["next-headers"])
-def test_a_tree(name, kernel, tmp_path):
+def test_a_tree(kernel, tmp_path):
+    name = "next-headers"
     words = ("--struct", "address_space", "--struct", "page")
     assert run("snapshot", kernel(name), *words, "--output", "t.json", cwd=tmp_path, seconds=300).returncode == 0
     done = run("diff", kernel(name), "t.json", "--struct", "address_space", cwd=tmp_path, seconds=300)
