@@ -117,7 +117,7 @@ def test_what_a_compiler_lays_out(compiler, tmp_path):
 def test_more_of_what_a_compiler_lays_out(compiler, tmp_path):
     tools.need(compiler)
 
-    @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def check(made):
         compare(compiler, source(made), tmp_path)
