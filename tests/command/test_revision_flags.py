@@ -11,7 +11,7 @@ from tests.harness.command import run
 from tests.harness.repository import commit, git, write
 
 RULES = '[[rule]]\nid = "apart"\nstruct = "s"\nkind = "separate"\nfields = [["a"], ["z"]]\nwhy = "w"\n'
-INNER = "struct inner { char bytes[%s]; };\n"
+INNER = "#pragma once\nstruct inner { char bytes[%s]; };\n"
 FILES: dict[str, str | None] = {
     "layoutlint.toml": RULES,
     ".gitignore": "build/\nmade/\n",
