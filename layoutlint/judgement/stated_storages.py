@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from layoutlint.judgement.condition import exclusion_reason
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.reading import Reading
-from layoutlint.model.record import replace
 from layoutlint.model.storage import Storage
 from layoutlint.model.structs import Struct
 
 
 def stated_storages(
-    structs: Iterable[Struct], packs: Iterable[Pack], readings: Iterable[Reading]
+    structs: Iterable[Struct], packs: Sequence[Pack], readings: Iterable[Reading]
 ) -> dict[str, tuple[Storage, ...]]:
-    """Return the placements of structs by name; statements whose `when` excludes all inputs do not count.
+    """Return the placements of structs by name, as far as all inputs have the same.
+
+    Of alternatives the first that applies to an input counts.
 
     Raises RuleFileError if two statements contradict each other.
     """
-    inputs = tuple(readings)
-    active = [_applicable(pack, inputs) for pack in packs]
+    kinds = {
+        (each.is_kernel, each.kernel, each.config, each.target, tuple(each.options)): each
+        for each in readings
+    }
+    active = [[pack.select_for(reading) for pack in packs] for reading in kinds.values()]
     storages: dict[str, tuple[Storage, ...]] = {}
     for struct in structs:
-        stated = (storage for pack in active if (storage := pack.storage(struct)) is not None)
-        if (first := next(stated, None)) is not None:
-            storages[struct.name] = (first,)
+        stated = {_stated(struct, some) for some in active}
+        if len(stated) == 1 and (storage := stated.pop()) is not None:
+            storages[struct.name] = (storage,)
     return storages
 
 
-def _applicable(pack: Pack, inputs: tuple[Reading, ...]) -> Pack:
-    structs = tuple(
-        intent
-        for intent in pack.structs
-        if any(exclusion_reason(intent.when, reading) is None for reading in inputs)
-    )
-    return replace(pack, structs=structs)
+def _stated(struct: Struct, packs: Iterable[Pack]) -> Storage | None:
+    found = (storage for pack in packs if (storage := pack.storage(struct)) is not None)
+    return next(found, None)

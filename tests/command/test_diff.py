@@ -269,3 +269,12 @@ def test_what_was_not_looked_at_is_not_the_same(tmp_path):
         subprocess.run(["gcc", "-g", "-c", f"{side}.c"], cwd=tmp_path, check=True)
     done = run("diff", "old.o", "new.o", "--rules", "rules.toml", "--format", "json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["status"]) == (3, "not-compared")
+
+
+def test_alternative_placements_of_a_rule_file(tmp_path):
+    """Two placements of one struct, for different inputs, do not contradict each other."""
+    alternatives = '[[struct.s]]\nplacement = "line"\nwhen = { arch = ["aarch64"] }\n[[struct.s]]\nplacement = "kmalloc"\n'
+    files(tmp_path, OLD, OLD.replace("long pad[5];", "long pad[9];"), RULES + alternatives)
+    done = diff(tmp_path)
+    assert (done.returncode, "contradicts" in done.stderr) == (0, False)
+    assert "kmalloc-128" in done.stdout
