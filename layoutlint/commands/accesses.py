@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.options import ReadingOptions, format_option, read_options, reading_options
+from layoutlint.commands.options import (
+    ReadingOptions,
+    SingleValueCommand,
+    format_option,
+    read_options,
+    reading_options,
+)
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from layoutlint.readers.bodies import Bodies
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--struct", "only", metavar="GLOB", help="List only structs with a matching name.")
 @click.option(

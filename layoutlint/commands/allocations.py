@@ -8,11 +8,11 @@ from typing import NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.options import format_option
+from layoutlint.commands.options import SingleValueCommand, format_option
 from layoutlint.errors import EXIT_UNKNOWN
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--struct", "only", metavar="GLOB", help="List only allocations of structs with a matching name."

@@ -15,6 +15,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
+    SingleValueCommand,
     placement_options,
     randomising_options,
     reading_options,
@@ -46,7 +47,7 @@ def _parameters(command: Command) -> Command:
     return click.argument("file", metavar="FILE")(command)
 
 
-@baseline_group.command("write")
+@baseline_group.command("write", cls=SingleValueCommand)
 @_parameters
 def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Write FILE: accept all findings as they are now.
@@ -58,7 +59,7 @@ def write(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     _change(file, _arguments(flags, **values), lambda report, _, options: baseline.written(report, options))
 
 
-@baseline_group.command("update")
+@baseline_group.command("update", cls=SingleValueCommand)
 @_parameters
 def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Accept new and worse findings too, and remove what is no longer needed.
@@ -70,7 +71,7 @@ def update(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     _change(file, _arguments(flags, **values), baseline.updated, must_exist=True)
 
 
-@baseline_group.command("prune")
+@baseline_group.command("prune", cls=SingleValueCommand)
 @_parameters
 def prune(flags: tuple[str, ...], /, file: str, **values: Any) -> NoReturn:
     """Remove what is no longer needed, and accept nothing new.

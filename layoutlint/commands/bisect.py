@@ -12,6 +12,7 @@ from layoutlint import reports
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     placement_options,
     read_options,
@@ -36,7 +37,7 @@ class BisectOptions(NamedTuple):
     format_: str
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("rule", metavar="RULE")
 @click.argument("revisions", metavar="GOOD..BAD")
 @click.argument("path", required=False, metavar="[PATH]")

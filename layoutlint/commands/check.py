@@ -18,6 +18,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     format_option,
     parse_outputs,
@@ -59,7 +60,7 @@ class CheckOptions(NamedTuple):
     statistics: bool
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @judging_options
 @format_option(reports.FORMATS)

@@ -11,6 +11,7 @@ from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    SingleValueCommand,
     format_option,
     placement_options,
     read_options,
@@ -20,7 +21,7 @@ from layoutlint.commands.output import print_listing, show_options
 from layoutlint.commands.struct_names import is_keyword, refuse_swapped, without_keyword
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.argument("name", metavar="STRUCT")
 @click.option("--direct", is_flag=True, help="Omit structs that embed STRUCT only through another struct.")

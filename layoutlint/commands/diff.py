@@ -14,6 +14,7 @@ from layoutlint import reports
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     format_option,
     placement_options,
@@ -57,7 +58,7 @@ class DiffOptions(NamedTuple):
         return self.variables or bool(self.variable)
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, metavar="OLD NEW")
 @click.option(
     "--git",

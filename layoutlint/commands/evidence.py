@@ -13,6 +13,7 @@ from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     format_option,
     parse_outputs,
@@ -66,7 +67,7 @@ def _build_id(ctx: click.Context, param: click.Parameter, text: str | None) -> s
     return text
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("report_paths", nargs=-1, required=True, metavar="REPORT...")
 @click.option("--in", "input_path", required=True, metavar="INPUT", help="Read the layouts from this input.")
 @click.option(

@@ -11,6 +11,7 @@ from layoutlint import reports
 from layoutlint.commands.accesses import exit_status, print_failures
 from layoutlint.commands.options import (
     ReadingOptions,
+    SingleValueCommand,
     format_option,
     read_options,
     reading_options,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _DEFAULT_MOST = 150
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--struct", "only", metavar="GLOB", help="Consider only structs with a matching name.")
 @click.option(

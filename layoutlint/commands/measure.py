@@ -13,6 +13,7 @@ from layoutlint import reports
 from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     format_option,
     parse_outputs,
@@ -130,7 +131,7 @@ def _own_options(command: click.decorators.FC) -> click.decorators.FC:
     return command
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("words", nargs=-1, required=True, metavar="[INPUT] STRUCT")
 @_own_options
 @format_option(reports.MEASURE_FORMATS.keys() - {"svg"})

@@ -17,6 +17,30 @@ if TYPE_CHECKING:
     from layoutlint.randstruct.randomisation import Randomisation
 
 Command = Callable[..., Any]
+_LAST_COUNTS = ("format_", "color", "width", "jobs", "guesses", "most", "seconds", "rounds")
+"""Parameters of which the last value counts, as a script's options yield to those that are added to it."""
+
+
+class SingleValueCommand(click.Command):
+    """Refuses an option with one value that is given twice: click would drop the first without a word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments of the command; raise UsageError, with the name of the option."""
+        words = list(args)
+        rest = super().parse_args(ctx, args)
+        if ctx.resilient_parsing:
+            return rest
+        order = self.make_parser(ctx).parse_args(words)[2]
+        for param in order:
+            if takes_one_value(param) and order.count(param) > 1:
+                raise click.UsageError(f"{param.opts[0]} is given more than once, and takes one value", ctx)
+        return rest
+
+
+def takes_one_value(param: click.Parameter) -> bool:
+    """Return whether an option decides something, so that no value of it may be dropped."""
+    is_single = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
+    return is_single and param.name not in _LAST_COUNTS
 
 
 class PlacementOptions(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from layoutlint import reports
-from layoutlint.commands.options import format_option
+from layoutlint.commands.options import SingleValueCommand, format_option
 from layoutlint.commands.packs import load_packs
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def rules_check(rule_paths: tuple[str, ...]) -> None:
     terminal.say(f"{summary}{of_cases}: no mistakes")
 
 
-@rules_group.command("test")
+@rules_group.command("test", cls=SingleValueCommand)
 @click.argument("rule_paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--pack", "pack_names", multiple=True, metavar="NAME", help="Judge the cases of a shipped pack."

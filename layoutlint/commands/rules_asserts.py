@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from layoutlint.commands.options import ReadingOptions, read_options, reading_options
+from layoutlint.commands.options import ReadingOptions, SingleValueCommand, read_options, reading_options
 from layoutlint.errors import EXIT_UNKNOWN
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from layoutlint.model.reading import ReadOptions
 
 
-@click.command("asserts")
+@click.command("asserts", cls=SingleValueCommand)
 @click.argument("names", nargs=-1, required=True, metavar="RULEFILE|STRUCT...")
 @click.option("--in", "path", metavar="INPUT", help="Read the structs from INPUT.")
 @click.option(

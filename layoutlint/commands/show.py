@@ -13,6 +13,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     RandomisingOptions,
     ReadingOptions,
+    SingleValueCommand,
     format_option,
     placement_options,
     randomisation,
@@ -39,7 +40,7 @@ def _offsets(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...])
     return tuple(int(text, 16 if text[:2].lower() == "0x" else 10) for text in texts)
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("input", metavar="INPUT")
 @click.argument("names", nargs=-1, metavar="[STRUCT]...")
 @click.option("--all", "everything", is_flag=True, help="Print every struct and union of the input.")

@@ -11,6 +11,7 @@ from layoutlint.commands import standard_input
 from layoutlint.commands.options import (
     RandomisingOptions,
     ReadingOptions,
+    SingleValueCommand,
     collect,
     randomisation,
     randomising_options,
@@ -40,7 +41,7 @@ class SnapshotOptions(NamedTuple):
     sources: tuple[str, ...]
 
 
-@click.command()
+@click.command(cls=SingleValueCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "--struct",

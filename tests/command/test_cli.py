@@ -8,10 +8,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from layoutlint import cli
 from layoutlint.commands import output_files as outputs
+from layoutlint.commands.options import SingleValueCommand, takes_one_value
 from layoutlint.lint import run as run_lint
 from tests.harness.command import ROOT, run
 
@@ -69,6 +71,34 @@ def test_bad_usage_is_2(project, arguments, message):
     assert done.stderr.splitlines()[-1].startswith(message)  # newer versions of click add what was meant
 
 
+TWICE = [
+    ["check", "ring.h", "--struct", "other", "--struct=ring"],
+    ["baseline", "write", "b.toml", "ring.h", "--struct", "ring", "--struct", "ring"],
+    ["diff", "ring.h", "ring-fixed.h", "--struct", "other", "--struct", "ring"],
+    ["rules", "asserts", "ring", "--in", "ring.h", "--in", "ring-fixed.h"],
+]
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("arguments", TWICE, ids=[words[0] for words in TWICE])
+def test_an_option_with_one_value_drops_none_of_two(project, arguments):
+    done = run(*arguments, cwd=project)
+    assert (done.returncode, done.stdout) == (2, "")
+    name = next(word for word in ("--in", "--struct") if word in arguments)
+    assert done.stderr.splitlines()[-1] == f"Error: {name} is given more than once, and takes one value"
+
+
+def commands(group: click.Group) -> list[click.Command]:
+    found = [commands(each) if isinstance(each, click.Group) else [each] for each in group.commands.values()]
+    return [command for part in found for command in part]
+
+
+def test_every_command_with_options_of_one_value_refuses_a_second():
+    deciding = [command for command in commands(cli.app) if any(map(takes_one_value, command.params))]
+    assert {"check", "show", "snapshot", "write", "import", "asserts"} <= {command.name for command in deciding}
+    assert [command.name for command in deciding if not isinstance(command, SingleValueCommand)] == []
+
+
 STATUS = [
     # id, arguments, status
     ("broken", ["check", "ring.h"], 1),
@@ -79,6 +109,7 @@ STATUS = [
     ("small lines", ["check", "ring.h", "--line-size", "8"], 1),
     ("aligned objects", ["check", "ring.h", "--rules", "at-risk.toml", "--min-align", "64"], 0),
     ("one struct", ["check", "ring.h", "--struct", "ring"], 1),
+    ("the last width and jobs", ["check", "ring.h", "--width", "60", "--width", "90", "--jobs", "1", "--jobs", "2"], 1),
     ("another struct", ["check", "ring.h", "--struct", "rung"], 3),
     ("a note", ["check", "ring.h", "--rules", "note.toml"], 0),
     ("struct nowhere", ["check", "empty.h"], 3),
