@@ -11,6 +11,7 @@ from layoutlint.inference.program import FieldUse
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Struct
+from layoutlint.model.uses import plain_name
 
 _MOST_PLACES = 5
 _LEAST_SHARE = 0.05
@@ -78,6 +79,6 @@ def _running(uses: Iterable[FieldUse], heat: Mapping[str, float], writes: bool) 
         for use in uses
         if use.effect.writes == writes
         and heat.get(use.function, 0.0) > 0
-        and phase_of(use.function.partition("@")[0]) is Phase.NORMAL
+        and phase_of(plain_name(use.function)) is Phase.NORMAL
     }
     return tuple(sorted(hot.values(), key=lambda use: (-heat[use.function], use.function)))

@@ -7,15 +7,26 @@ from fnmatch import fnmatchcase
 
 from layoutlint.inference.program import FieldUse
 from layoutlint.model.record import Record
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name
 
 
 class FieldUses(Record, frozen=True):
     """The uses of a field, the hottest first."""
 
     struct: str
+    """The key of the struct."""
     path: str
     uses: tuple[FieldUse, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the struct."""
+        return plain_name(self.struct)
+
+    @property
+    def file(self) -> str:
+        """The file that defines it."""
+        return self.struct.partition("@")[2]
 
     def count(self, *effects: Effect) -> int:
         """Return the number of functions that do any of these with it."""
@@ -27,7 +38,7 @@ def fields_of(
 ) -> Iterator[FieldUses]:
     """Yield the uses of the fields of structs whose name matches a pattern, sorted by struct and path."""
     for struct in sorted(uses):
-        if only is None or fnmatchcase(struct, only):
+        if only is None or fnmatchcase(plain_name(struct), only):
             for path in sorted(uses[struct]):
                 yield FieldUses(struct, path, tuple(sorted(uses[struct][path], key=_hottest_first(heat))))
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import Program
 from layoutlint.model.record import Record, field
+from layoutlint.model.uses import plain_name
 
 ENTRIES = (
     r"__(?:x64|arm64|s390x?|riscv|se)_sys\w*_\w+|sys_\w+|ksys_\w+",
@@ -67,13 +68,13 @@ def heat_of_functions(program: Program, entries: EntryPoints) -> dict[str, float
     if not entries.profile:
         return total
     return {
-        key: value * _STATIC_SHARE + _PROFILED * entries.profile.get(key.partition("@")[0], 0.0)
+        key: value * _STATIC_SHARE + _PROFILED * entries.profile.get(plain_name(key), 0.0)
         for key, value in total.items()
     }
 
 
 def _entry_weight(key: str, is_root: bool, is_stored: bool, entries: EntryPoints) -> float:
-    name = key.partition("@")[0]
+    name = plain_name(key)
     for pattern, weight in entries.own.items():
         if fnmatchcase(name, pattern):
             return weight
@@ -99,7 +100,7 @@ def _edges(program: Program) -> dict[str, dict[str, float]]:
             if stored is None and target in program.functions and target not in out:
                 out[target] += 0.2  # a callback
         edges[key] = {
-            target: min(weight, 4.0) * _PHASE_SHARES[phase_of(target.partition("@")[0])]
+            target: min(weight, 4.0) * _PHASE_SHARES[phase_of(plain_name(target))]
             for target, weight in out.items()
             if target != key
         }

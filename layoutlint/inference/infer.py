@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -18,7 +19,7 @@ from layoutlint.inference.ranking import Note, Pair
 from layoutlint.judgement.rule import Pack
 from layoutlint.model.record import Record
 from layoutlint.model.structs import Source, Struct
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name, struct_key
 from layoutlint.readers.bodies import Bodies
 
 MOST_NOTES = 150
@@ -40,8 +41,13 @@ class Analysis(Record, frozen=True):
     bodies: Bodies
     program: Program
     uses: Mapping[str, Mapping[str, Sequence[FieldUse]]]
-    """By struct and path."""
+    """By the key of the struct, and path."""
     heat: Mapping[str, float]
+
+    def has_any(self, names: Iterable[str]) -> bool:
+        """Return whether one of some names is that of a function."""
+        own = {plain_name(key) for key in self.program.functions}
+        return not own.isdisjoint(names)
 
     def place(self, function: str) -> Source:
         """Return where a function is defined."""
@@ -61,6 +67,8 @@ class Inferred(Record, frozen=True):
     contradictions: tuple[Contradiction, ...]
     fields: tuple[FieldUses, ...]
     """Sorted by struct and path."""
+    ambiguous: tuple[str, ...]
+    """Names of structs that sources define several times, of which a compiled file has another layout."""
     analysis: Analysis
 
 
@@ -88,9 +96,10 @@ def infer(
     notes: list[Note] = []
     pairs: list[Pair] = []
     contradictions: list[Contradiction] = []
-    for struct in _selected(structs, analysis.uses, only):
-        layout, uses = Layout(struct), analysis.uses[struct.name]
-        own_notes, own_pairs = _rank(layout, uses, analysis)
+    ambiguous: dict[str, None] = {}
+    for key, struct in _selected(structs, analysis.uses, only, ambiguous):
+        layout, uses = Layout(struct), analysis.uses[key]
+        own_notes, own_pairs = _rank(key, layout, uses, analysis)
         notes += own_notes
         pairs += own_pairs
         groups = find_groups(layout).complete
@@ -99,30 +108,57 @@ def infer(
     pairs.sort(key=lambda pair: (-pair.score, pair.struct, pair.writer.part.path, pair.reader.part.path))
     fields = tuple(fields_of(analysis.uses, analysis.heat, only))
     return Inferred(
-        tuple(notes[:most]), len(notes[most:]), tuple(pairs), tuple(contradictions), fields, analysis
-    )
+        tuple(notes[:most]), len(notes[most:]), tuple(pairs), tuple(contradictions), fields,
+        tuple(sorted(ambiguous)), analysis,
+    )  # fmt: skip
 
 
-def _selected(structs: Iterable[Struct], uses: Mapping[str, object], only: str | None) -> Iterator[Struct]:
-    """Yield the structs that are used and whose layouts are known: the first definition of each name."""
-    names: set[str] = set()
+def _selected(
+    structs: Iterable[Struct], uses: Iterable[str], only: str | None, ambiguous: dict[str, None]
+) -> Iterator[tuple[str, Struct]]:
+    """Yield the structs that are used and whose layouts are known, with their keys, each key once.
+
+    Names of structs that could be several go to `ambiguous`.
+    """
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for key in uses:
+        by_name[plain_name(key)].append(key)
+    done: set[str] = set()
     for struct in structs:
-        is_wanted = struct.name in uses and (only is None or fnmatchcase(struct.name, only))
+        is_wanted = only is None or fnmatchcase(struct.name, only)
         has_layout = struct.bit_size is not None and not struct.problem and struct.aggregate == "struct"
-        if is_wanted and has_layout and (struct.bit_size or 0) > _SMALLEST and struct.name not in names:
-            names.add(struct.name)
-            yield struct
+        if not is_wanted or not has_layout or (struct.bit_size or 0) <= _SMALLEST:
+            continue
+        keys = _keys_of(struct, by_name.get(struct.name, []))
+        if len(keys) > 1:
+            ambiguous[struct.name] = None
+        elif keys and keys[0] not in done:
+            done.add(keys[0])
+            yield keys[0], struct
+
+
+def _keys_of(struct: Struct, keys: list[str]) -> list[str]:
+    """Return the keys, among those of the same name, that can mean a struct: by the end of its file's path.
+
+    Sources and compiled files name one file by different folders.
+    """
+    if len(keys) < 2 or struct.source is None:
+        return keys
+    file = struct.source.file
+    exact = [key for key in keys if key == struct_key(struct.name, file)]
+    base = file.rpartition("/")[2]
+    return exact or [key for key in keys if key.rpartition("@")[2].rpartition("/")[2] == base]
 
 
 def _rank(
-    layout: Layout, uses: Mapping[str, Sequence[FieldUse]], analysis: Analysis
+    key: str, layout: Layout, uses: Mapping[str, Sequence[FieldUse]], analysis: Analysis
 ) -> tuple[list[Note], list[Pair]]:
     if len(layout.alignments) > 1:  # the least alignment has all placements
         layout = layout.with_alignment(min(layout.alignments))
     where, struct = placements(layout), layout.struct
     traffic = ranking.traffic(struct, uses, analysis.heat)
     pairs = ranking.pairs(struct, traffic, where)[:_MOST_PAIRS]
-    share = _shared_share(struct.name, analysis.bodies, analysis.program)
+    share = _shared_share(key, analysis.bodies, analysis.program)
     if not any(each.written > 0 and each.kind is not Effect.WRITE for each in traffic):
         share *= _UNGUARDED_IN_KERNEL if analysis.bodies.is_kernel else _UNGUARDED
     plain = 1.0 if analysis.bodies.is_kernel else _PLAIN
@@ -133,6 +169,6 @@ def _shared_share(struct: str, bodies: Bodies, program: Program) -> float:
     """Return how likely the objects of a struct are seen by several processors."""
     if struct in bodies.variables or struct in program.allocated:
         return 1.0
-    if struct in bodies.per_cpu:
+    if plain_name(struct) in bodies.per_cpu:
         return _ONE_PER_PROCESSOR
     return _ON_STACK if struct in program.on_stack else 1.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from layoutlint.inference.known_functions import KnownFunctions
-from layoutlint.model.uses import Call, Effect, Function, Spot
+from layoutlint.model.uses import Call, Effect, Function, Spot, plain_name
 
 _DEEPEST = 12
 """The most calls through which an argument is followed."""
@@ -91,7 +91,9 @@ class Program:
         return result
 
     def _is_in_header(self, key: str) -> bool:
-        return key.endswith(".h") and "@" in key
+        """Return whether a function is static in a header, so that its callers have it."""
+        function = self.functions.get(key)
+        return function is not None and "@" in key and function.file.endswith(".h")
 
     def _own_uses(self, function: Function) -> _Uses:
         """Return what a function does to fields, itself and through header functions and arguments."""
@@ -110,8 +112,8 @@ class Program:
         return found
 
     def _add_call(self, found: _Uses, function: Function, call: Call) -> None:
-        name = call.callee.partition("@")[0]
-        if self._is_in_header(call.callee) and call.callee in self.functions and not self._known.find(name):
+        name = plain_name(call.callee)
+        if self._is_in_header(call.callee) and not self._known.find(name):
             inner = self._own_uses(self.functions[call.callee])
             for place, (weight, in_loop, _) in inner.items():
                 _add(found, place, weight * call.weight, in_loop, function.line)
@@ -127,7 +129,7 @@ class Program:
         if not maker:
             return False
         if maker not in self._makers:
-            self._makers[maker] = bool(_ALLOCATES.search(maker.partition("@")[0]))
+            self._makers[maker] = bool(_ALLOCATES.search(plain_name(maker)))
             function = self.functions.get(maker)
             if function is not None and not self._makers[maker]:
                 self._makers[maker] = any(map(self.is_new, function.makers))
@@ -136,7 +138,7 @@ class Program:
     def _effects_on(self, call: Call, position: int) -> dict[tuple[str, Effect], float]:
         """Return what a call does to what an argument points to."""
         if call.callee:
-            known = self._known.find(call.callee.partition("@")[0])
+            known = self._known.find(plain_name(call.callee))
             if known is not None:
                 if known.effect is None or (known.arguments and position not in known.arguments):
                     return {}

@@ -18,7 +18,7 @@ from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import FieldUse
 from layoutlint.model.record import Record, field
 from layoutlint.model.structs import Field, Struct
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name
 
 PHASE_SHARES = {
     Phase.SETUP: 0.02, Phase.TEARDOWN: 0.1, Phase.SHOWING: 0.02, Phase.SETTING: 0.1, Phase.FAILING: 0.02,
@@ -126,7 +126,7 @@ def traffic(
 
 
 def _count(target: Traffic, use: FieldUse, heat: float) -> None:
-    share = PHASE_SHARES[phase_of(use.function.partition("@")[0])]
+    share = PHASE_SHARES[phase_of(plain_name(use.function))]
     amount = heat * use.weight * share
     if use.effect.writes:
         target.writes[use.function] = target.writes.get(use.function, 0.0) + amount

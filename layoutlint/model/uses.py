@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 
 
 class Effect(Enum):
@@ -26,11 +27,21 @@ class Effect(Enum):
         return self in (Effect.WRITE, Effect.ATOMIC, Effect.LOCK)
 
 
+def struct_key(name: str, file: str) -> str:
+    """Return what identifies a struct among several of one name: its name and the file that defines it."""
+    return f"{name}@{file}"
+
+
+def plain_name(key: str) -> str:
+    """Return the name in the key of a struct or a function."""
+    return key.partition("@")[0]
+
+
 class Spot(NamedTuple):
     """A field, or what a pointer parameter points to."""
 
     root: str | int
-    """The name of a struct, or the position of a parameter (from 0)."""
+    """The key of a struct, or the position of a parameter (from 0)."""
     path: str
     """The path of the field in it, dotted and without indices; empty for all of it."""
 
@@ -82,7 +93,25 @@ class Function(Record, frozen=True):
     @property
     def name(self) -> str:
         """The name as it is written."""
-        return self.key.partition("@")[0]
+        return plain_name(self.key)
+
+
+def renamed(function: Function, keys: Mapping[str, str]) -> Function:
+    """Return a function with other keys for it and for the functions that it names."""
+    return replace(
+        function,
+        key=keys.get(function.key, function.key),
+        uses=tuple(use._replace(maker=keys.get(use.maker, use.maker)) for use in function.uses),
+        calls=tuple(_renamed_call(call, keys) for call in function.calls),
+        targets=tuple((keys.get(key, key), spot) for key, spot in function.targets),
+        makers=tuple(keys.get(key, key) for key in function.makers),
+        made=tuple((keys.get(key, key), struct) for key, struct in function.made),
+    )
+
+
+def _renamed_call(call: Call, keys: Mapping[str, str]) -> Call:
+    arguments = tuple((position, spot, keys.get(maker, maker)) for position, spot, maker in call.arguments)
+    return call._replace(callee=keys.get(call.callee, call.callee), arguments=arguments)
 
 
 class FunctionEffect(Record, frozen=True):

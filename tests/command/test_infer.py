@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -89,3 +90,72 @@ def test_bytes_do_not_depend_on_processes_or_the_cache(project, monkeypatch, tmp
     outputs = {run("infer", ".", "--no-compile-commands", "--format", "json", "--jobs", jobs, cwd=project).stdout for jobs in ("1", "3", "3")}
     (output,) = outputs
     assert json.loads(output)["units"] == 4
+
+
+SHARED = """
+struct node { unsigned long size; unsigned long head; unsigned long pad[16]; };
+static inline void take(struct node *n) { __atomic_fetch_add(&n->COUNTER, 1, 5); }
+static inline unsigned long size(struct node *n) { return n->size; }
+"""
+USER = '#define COUNTER %s\n#include "%s"\nstruct node %s;\nint main(void) { take(&%s); return size(&%s); }\n'
+
+
+def notes(folder, *words: str) -> list[tuple[str, str, list[str]]]:
+    found = json.loads(run("infer", *words, "--format", "json", cwd=folder).stdout)
+    return [(each["file"], each["writer"], each["victims"]) for each in found["notes"]]
+
+
+@pytest.fixture
+def two_programs(tmp_path):
+    """Two structs of one name in two headers, two functions `main`."""
+    (tmp_path / "one.h").write_text(SHARED)
+    (tmp_path / "two.h").write_text(SHARED.replace("unsigned long pad[16]", "int other"))
+    (tmp_path / "one.c").write_text(USER % ("head", "one.h", "a", "a", "a"))
+    (tmp_path / "two.c").write_text(USER % ("other", "two.h", "b", "b", "b"))
+    return tmp_path
+
+
+def test_structs_of_one_name_are_told_apart(two_programs):
+    expected = [("one.h", "head", ["size"]), ("two.h", "other", ["size"])]
+    assert sorted(notes(two_programs, "one.c", "two.c")) == expected
+    found = json.loads(run("accesses", "one.c", "two.c", "--format", "json", cwd=two_programs).stdout)
+    assert {(each["defined_in"], each["path"]) for each in found["fields"]} == {
+        ("one.h", "head"), ("one.h", "size"), ("two.h", "other"), ("two.h", "size"),
+    }  # fmt: skip
+
+
+def test_a_struct_of_a_compiled_file_that_could_be_several(two_programs):
+    (two_programs / "own.c").write_text("struct node { unsigned long size, head, more[9]; } v;\n")
+    subprocess.run([tools.need("gcc"), "-g", "-c", "own.c"], cwd=two_programs, check=True)
+    done = run("infer", "one.c", "two.c", "own.o", "--format", "json", cwd=two_programs)
+    assert json.loads(done.stdout)["notes"] == []
+
+
+def test_what_the_cache_has_of_other_runs_changes_nothing(two_programs, monkeypatch, tmp_path_factory):
+    """The layout of a header's struct is kept with the first unit of a run, and the second run has only the other unit."""
+    (two_programs / "three.c").write_text(USER.replace("main", "run") % ("head", "one.h", "c", "c", "c"))
+    for path in two_programs.iterdir():
+        os.utime(path, (1e9, 1e9))
+    monkeypatch.delenv("LAYOUTLINT_NO_CACHE", raising=False)
+    notes(two_programs, "one.c", "three.c", "--jobs", "1")
+    assert notes(two_programs, "three.c") == [("one.h", "head", ["size"])]
+
+
+def test_functions_of_headers_that_macros_of_the_source_change(two_programs):
+    """Each source has its own version of them, however many processes read them."""
+    (two_programs / "more.c").write_text(USER.replace("main", "run") % ("size", "one.h", "d", "d", "d"))
+    outputs = {run("accesses", "one.c", "more.c", "--format", "json", "--jobs", jobs, cwd=two_programs).stdout for jobs in "1244"}
+    assert len(outputs) == 1
+    found = json.loads(outputs.pop())["fields"]
+    assert {(each["path"], use["effect"]) for each in found for use in each["uses"]} == {("head", "atomic"), ("size", "atomic"), ("size", "read")}
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("infer", "ring.h"), "these sources define no function"),
+    (("accesses", "ring.h"), "these sources define no function"),
+    (("infer", "ring.c", "--profile", "profile.txt"), "no function of the profile is in these sources"),
+])  # fmt: skip
+def test_nothing_to_look_at_is_not_a_result(project, words, message):
+    (project / "profile.txt").write_text("  12.00%  [k] elsewhere\n")
+    done = run(*words, cwd=project)
+    assert (done.returncode, message in done.stderr) == (3, True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from layoutlint.errors import ReadError
-from layoutlint.inference import profile
 from layoutlint.inference.heat import EntryPoints, heat_of_functions
 from layoutlint.inference.infer import analyse, infer
 from layoutlint.inference.known_functions import KnownFunctions
@@ -13,7 +11,7 @@ from layoutlint.inference.phases import Phase, phase_of
 from layoutlint.inference.program import Program
 from layoutlint.intent.toml import rule_file
 from layoutlint.model.reading import ReadOptions
-from layoutlint.model.uses import Effect, FunctionEffect
+from layoutlint.model.uses import Effect, FunctionEffect, plain_name
 from layoutlint.readers import bodies
 
 HEAD = """
@@ -31,7 +29,8 @@ def analysis(tmp_path, text: str, rules: str = ""):
 
 
 def effects(tmp_path, text: str, rules: str = "") -> set[tuple[str, str, str]]:
-    uses = analysis(tmp_path, text, rules)[0].uses["s"]
+    found = analysis(tmp_path, text, rules)[0]
+    uses = next((uses for key, uses in found.uses.items() if plain_name(key) == "s"), {})
     return {(use.function.partition("@")[0], path, use.effect.value) for path, some in uses.items() for use in some}
 
 
@@ -152,26 +151,6 @@ def test_contradictions(tmp_path, access, field, found):
     analysed, packs = analysis(tmp_path, NOTES, rules)
     result = infer(analysed, analysed.bodies.structs, packs)
     assert [each.found for each in result.contradictions] == found
-
-
-PROFILE = """
-# Overhead  Symbol
-    41.20%  [k] _raw_spin_lock
-     7,05%  [.] worker.isra.0
-     1.00%  [k] worker
-"""
-
-
-def test_a_profile_is_read(tmp_path):
-    (tmp_path / "p.txt").write_text(PROFILE)
-    assert profile.read(str(tmp_path / "p.txt")) == pytest.approx({"_raw_spin_lock": 0.412, "worker": 0.0705})
-
-
-@pytest.mark.parametrize("text", ["", "no rows\n", "12.00% function\n"])
-def test_what_is_no_profile(tmp_path, text):
-    (tmp_path / "p.txt").write_text(text)
-    with pytest.raises(ReadError):
-        profile.read(str(tmp_path / "p.txt"))
 
 
 def test_functions_that_call_one_another_end():

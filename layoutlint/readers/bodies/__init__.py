@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,10 @@ import msgspec
 from layoutlint import accesses
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions, Unread
-from layoutlint.model.record import Record
+from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.model.uses import Function, Spot
+from layoutlint.model.uses import Function, Spot, plain_name, renamed
+from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import sources, syntax, unit
 from layoutlint.readers.bodies.unit import UnitFunctions
 from layoutlint.readers.cache import answers, keys
@@ -40,9 +41,9 @@ class Bodies(Record, frozen=True):
     structs: tuple[Struct, ...]
     """The structs whose fields they use, each definition once."""
     variables: frozenset[str]
-    """The structs of variables outside of functions."""
+    """The keys of the structs of variables outside of functions."""
     per_cpu: frozenset[str]
-    """The structs of which each processor or thread has its own object."""
+    """The names of the structs of which each processor or thread has its own object."""
     units: int
     """The number of units that were read."""
     recalled: int
@@ -68,7 +69,29 @@ def read(paths: tuple[str, ...], options: ReadOptions) -> Bodies:
         options.progress("reading functions", len(results), len(found.units))
     in_order = [results[number] for number in range(len(found.units))]
     unread = (*found.unread, *(failure for result in in_order for failure in _failures(result)))
-    return _merge([each for each in in_order if isinstance(each, UnitFunctions)], found, recalled, unread)
+    parts = [(found.units[n], each) for n, each in enumerate(in_order) if isinstance(each, UnitFunctions)]
+    structs = {unit.key_of(struct): struct for _, part in parts[::-1] for struct in part.structs}
+    structs |= _missing_structs(parts, structs.keys(), options)
+    return _merge([part for _, part in parts], structs, found, recalled, unread)
+
+
+def _missing_structs(
+    parts: list[tuple[Unit, UnitFunctions]], found: Iterable[str], options: ReadOptions
+) -> dict[str, Struct]:
+    """Return the layouts that no unit has given, because the unit that gave them was another run's."""
+    missing = frozenset[str]().union(*(part.used_structs for _, part in parts)).difference(found)
+    wanted: dict[Unit, set[str]] = {}
+    for each, part in parts:
+        own = missing & part.used_structs
+        missing -= own
+        own = own.difference(part.unreliable)
+        if own:
+            wanted[each] = set(own)
+    names = frozenset(plain_name(key) for keys in wanted.values() for key in keys)
+    outcome = parallel.run(list(wanted), Wanted(names), options) if wanted else None
+    structs = outcome.structs if outcome is not None else ()
+    keys = {key for own in wanted.values() for key in own}
+    return {unit.key_of(struct): struct for struct in structs if unit.key_of(struct) in keys}
 
 
 def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
@@ -80,20 +103,22 @@ def _failures(result: UnitFunctions | Unread) -> Iterator[Unread]:
 
 
 def _merge(
-    units: list[UnitFunctions], found: sources.Sources, recalled: int, unread: tuple[Unread, ...]
+    units: list[UnitFunctions],
+    structs: Mapping[str, Struct],
+    found: sources.Sources,
+    recalled: int,
+    unread: tuple[Unread, ...],
 ) -> Bodies:
     functions: dict[str, Function] = {}
-    structs: dict[tuple[str, str], Struct] = {}
+    stored: dict[tuple[str, Spot | None], None] = {}
     for each in units:
-        for function in each.functions:
-            functions.setdefault(function.key, function)
-        for struct in each.structs:
-            file = "" if struct.source is None else struct.source.file
-            structs.setdefault((struct.name, file), struct)
+        part = _with_own_keys(each, functions)
+        functions |= {function.key: function for function in part.functions}
+        stored |= dict.fromkeys(part.stored)
     return Bodies(
         tuple(functions.values()),
-        tuple(dict.fromkeys(pair for each in units for pair in each.stored)),
-        tuple(structs.values()),
+        tuple(stored),
+        tuple(structs[key] for key in sorted(structs)),
         frozenset(name for each in units for name in each.variables),
         frozenset(name for each in units for name in each.per_cpu),
         len(units),
@@ -102,6 +127,23 @@ def _merge(
         tuple(found.notes),
         found.is_kernel,
     )
+
+
+def _with_own_keys(part: UnitFunctions, others: Mapping[str, Function]) -> UnitFunctions:
+    """Return a unit whose functions have keys of their own where other units have others of the name.
+
+    These are `main` of another program, and functions of headers that macros of the source change.
+    """
+    keys = {
+        function.key: f"{function.key}@{part.origin}"
+        for function in part.functions
+        if (other := others.get(function.key, function)) is not function and other != function
+    }
+    if not keys:
+        return part
+    functions = tuple(renamed(function, keys) for function in part.functions)
+    stored = tuple((keys.get(key, key), spot) for key, spot in part.stored)
+    return replace(part, functions=functions, stored=stored)
 
 
 _Outcome = UnitFunctions | Unread
@@ -123,7 +165,7 @@ def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, 
         if kept is None:
             missing.append(number)
         else:
-            yield number, kept, True
+            yield number, unit.remember(kept), True
     jobs = options.jobs or number_for(len(missing) * _BYTES_EACH, 0)
     work = partial(_read_unit, keeps=options.cache)
     pending = [units[number] for number in missing]
@@ -132,12 +174,13 @@ def _read_units(units: list[Unit], options: ReadOptions) -> Iterator[tuple[int, 
         if isinstance(result, sandbox.Failure):
             yield number, Unread(units[number].origin, f"libclang {result.how}"), False
             continue
-        if isinstance(result.outcome, UnitFunctions):
-            unit.remember(units[number], result.outcome)
+        outcome = result.outcome
+        if isinstance(outcome, UnitFunctions):
             memory = memories.get(number)
             if memory is not None and result.answers is not None:
-                memory.keep_settled(result.answers, _encode(result.outcome))
-        yield number, result.outcome, False
+                memory.keep_settled(result.answers, _encode(outcome))
+            outcome = unit.remember(outcome)
+        yield number, outcome, False
 
 
 def _memory(each: Unit) -> Memory | None:

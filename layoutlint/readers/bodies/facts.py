@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from layoutlint.model.uses import struct_key
 from layoutlint.readers.bodies import syntax
 from layoutlint.readers.bodies.syntax import Node
 from layoutlint.readers.clang import libclang
@@ -15,6 +16,7 @@ BRANCH, _UNLIKELY = 0.5, 0.02
 _NOT = 10
 """CXUnaryOperator_LNot."""
 _MOST_LAYERS = 12
+_RECORDS = (libclang.STRUCT, libclang.UNION)
 
 
 class Names(NamedTuple):
@@ -87,13 +89,25 @@ class Facts:
             parent = self._lib.clang_getCursorSemanticParent(cursor)
             while self._lib.clang_Cursor_isAnonymousRecordDecl(parent):
                 parent = self._lib.clang_getCursorSemanticParent(parent)
-            is_record = parent.kind in (libclang.STRUCT, libclang.UNION)
-            struct = libclang.spelling(self._lib, parent) if is_record else ""
-            if " " in struct:  # `struct (unnamed at ...)`: the member that has this type names its fields
-                struct = ""
             name = libclang.spelling(self._lib, cursor)
-            self._names.fields[key] = struct, "" if "(" in name else name
+            self._names.fields[key] = self._key_of_record(parent), "" if "(" in name else name
         return self._names.fields[key]
+
+    def struct(self, type_: Type) -> str:
+        """Return the key of a struct type, or of that of an array's elements; empty for other types."""
+        canonical = self._lib.clang_getCanonicalType(type_)
+        while canonical.kind in syntax.ARRAYS:
+            canonical = self._lib.clang_getCanonicalType(self._lib.clang_getElementType(canonical))
+        is_record = canonical.kind == syntax.RECORD
+        return self._key_of_record(self._lib.clang_getTypeDeclaration(canonical)) if is_record else ""
+
+    def _key_of_record(self, declaration: Cursor) -> str:
+        """Return the key of a struct; empty for one without a name, whose member names its fields."""
+        definition = self._lib.clang_getCursorDefinition(declaration)
+        record = definition if definition.kind in _RECORDS else declaration
+        name = libclang.spelling(self._lib, record) if record.kind in _RECORDS else ""
+        # libclang calls one without a name `struct (unnamed at ...)`.
+        return struct_key(name, self._names.file(record)[0]) if name and " " not in name else ""
 
     def is_plain(self, node: Node) -> bool:
         """Return whether an index does not come from offsetof."""
@@ -150,14 +164,3 @@ class Facts:
         return node.kind == syntax.UNARY and (
             self._lib.clang_getCursorUnaryOperatorKind(node.cursor) == syntax.DEREFERENCE
         )
-
-
-def record_name(lib: Any, type_: Type) -> str:
-    """Return the name of a struct type, or of that of an array's elements; empty for other types."""
-    canonical = lib.clang_getCanonicalType(type_)
-    while canonical.kind in syntax.ARRAYS:
-        canonical = lib.clang_getCanonicalType(lib.clang_getElementType(canonical))
-    if canonical.kind != syntax.RECORD:
-        return ""
-    name = libclang.spelling(lib, lib.clang_getTypeDeclaration(canonical))
-    return "" if " " in name else name

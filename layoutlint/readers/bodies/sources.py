@@ -6,14 +6,16 @@ They are those that a kernel's configuration builds, those of a compile_commands
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.model.reading import ReadOptions, Unread
 from layoutlint.model.record import Record, field, replace
 from layoutlint.model.wanted import Wanted
-from layoutlint.readers.clang import c_units, compdb, flag_search, flags, response_files, text_search
+from layoutlint.readers.clang import c_units, compdb, flag_search, response_files, text_search
+from layoutlint.readers.clang.given_files import GivenFiles
 from layoutlint.readers.clang.kernel import built, tree
 from layoutlint.readers.clang.kernel import read as kernel
 from layoutlint.readers.clang.parse import Unit
@@ -22,6 +24,7 @@ _KERNEL_FLAGS = ("-UKBUILD_MODNAME", '-DKBUILD_MODNAME="layoutlint"', '-DKBUILD_
 """Strings, as kbuild defines them: sources use them. Headers do not."""
 _FOLDERS = ("init", "kernel", "mm", "fs", "ipc", "lib", "block", "io_uring", "net", "security")
 """What is read of a whole kernel tree; drivers are read if they are named."""
+_IN_KERNEL = "-D__KERNEL__"
 
 
 class Sources(Record):
@@ -30,7 +33,11 @@ class Sources(Record):
     units: list[Unit] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    is_kernel: bool = False
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether there are sources of Linux."""
+        return any(_IN_KERNEL in unit.flags for unit in self.units)
 
 
 def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
@@ -39,6 +46,8 @@ def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
     options = replace(options, flags=words)
     found = Sources()
     for path in paths:
+        if not files.exists(path):
+            raise ReadError(path, "no such file or directory")
         before = len(found.units), len(found.unread)
         _add(found, path, build, options)
         if before == (len(found.units), len(found.unread)):
@@ -48,68 +57,54 @@ def find(paths: tuple[str, ...], options: ReadOptions) -> Sources:
 
 
 def _add(found: Sources, path: str, build: str | None, options: ReadOptions) -> None:
-    if not files.exists(path):
-        raise ReadError(path, "no such file or directory")
     is_folder = files.is_folder(path)
-    inside = os.path.join(path, "Makefile") if is_folder else path
-    enclosing = tree.enclosing_tree(inside)
+    enclosing = tree.enclosing_tree(os.path.join(path, "Makefile") if is_folder else path)
+    kernel_tree = None
     if enclosing is not None and (is_folder or not options.flags):
         kernel_tree = tree.find(enclosing, build)
-        if kernel_tree is not None:
-            found.is_kernel = True
-            _add_kernel(found, kernel_tree, path, options)
-            return
-    has_database = options.finds_flags and files.is_file(os.path.join(path, compdb.NAME))
-    if path.endswith(".json") or has_database:
-        database = os.path.join(path, compdb.NAME) if is_folder else path
+    database = os.path.join(path, compdb.NAME) if is_folder else path
+    has_database = is_folder and options.finds_flags and files.is_file(database)
+    if kernel_tree is not None:
+        _add_kernel(found, kernel_tree, path, options)
+    elif path.endswith(".json") or has_database:
         _add_database(found, database, options)
-        return
-    sources = list(text_search.files_below([path], (".c",))) if is_folder else [path]
-    search = flag_search.search(path, options)
-    for source in sources:
-        match = None if search is None else search.match(source)
-        folder, words = os.getcwd(), c_units.command_line_flags(options)
-        directory = folder
-        if match is not None:
-            directory = match.command.directory
-            words = (*match.command.words, *flags.make_absolute(words, folder))
-        _add_unit(found, os.path.abspath(source), words, directory, (folder,))
+    else:
+        _add_files(found, path, is_folder, options)
 
 
 def _add_kernel(found: Sources, kernel_tree: tree.Tree, path: str, options: ReadOptions) -> None:
-    reader = kernel._KernelReader(kernel_tree, Wanted(), options)
-    folder = os.path.abspath(path)
-    if not files.is_folder(folder):
-        sources = [folder]
-    elif folder in kernel_tree.roots:
+    place = os.path.abspath(path)
+    if not files.is_folder(place):
+        sources = [place]
+    elif place in kernel_tree.roots:
         sources = [file for name in _FOLDERS for file in built.sources(kernel_tree, name)]
     else:
-        sources = built.sources(kernel_tree, os.path.relpath(folder, kernel_tree.source))
-    for source in sources:
-        unit = reader.unit_of(source)
+        sources = built.sources(kernel_tree, os.path.relpath(place, kernel_tree.source))
+    for unit in kernel.units_of(kernel_tree, sources, options):
         found.units.append(replace(unit, flags=(*unit.flags, *_KERNEL_FLAGS)))
 
 
 def _add_database(found: Sources, database: str, options: ReadOptions) -> None:
-    folder = os.getcwd()
-    roots = (os.path.dirname(os.path.abspath(database)), folder)
+    roots = (os.path.dirname(os.path.abspath(database)), os.getcwd())
     for command in compdb.load(database):
-        words = (*command.words, *flags.make_absolute(c_units.command_line_flags(options), folder))
-        _add_unit(found, command.file, words, command.directory, roots)
+        _add_unit(found, partial(_unit_of, command, options, roots))
 
 
-def _add_unit(
-    found: Sources, file: str, words: tuple[str, ...], directory: str, roots: tuple[str, ...]
-) -> None:
+def _unit_of(command: compdb.Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
+    return compdb.unit_of(compdb.expand(command), options, roots)
+
+
+def _add_files(found: Sources, path: str, is_folder: bool, options: ReadOptions) -> None:
+    given = GivenFiles(Wanted(), options, flag_search.search(path, options))
+    for source in text_search.files_below([path], c_units.SOURCES) if is_folder else (path,):
+        _add_unit(found, partial(given.unit, source))
+
+
+def _add_unit(found: Sources, make: Callable[[], Unit]) -> None:
     try:
-        unit = c_units.unit(file, response_files.expand(words, directory), directory, roots)
+        unit = make()
         found.units.append(replace(unit, flags=(*unit.flags, "-w")))
     except c_units.NotC as error:
         found.notes.append(str(error))
     except ReadError as error:
         found.unread.append(Unread(error.path, error.reason))
-
-
-def origins(units: list[Unit]) -> Iterator[str]:
-    """Yield the names of units in reports."""
-    return (unit.origin for unit in units)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Struct
-from layoutlint.model.uses import Function, Spot
+from layoutlint.model.uses import Function, Spot, plain_name, struct_key
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.facts import Names, record_name
+from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.walker import Walker
 from layoutlint.readers.clang import diagnostics, libclang, lookups, parse
 from layoutlint.readers.clang.file_names import Places
@@ -22,6 +24,15 @@ from layoutlint.readers.clang.parse import Unit
 
 _OPTIONS = 0x200
 """CXTranslationUnit_KeepGoing: with function bodies."""
+_PER_CPU = re.compile(
+    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\balloc_percpu\w*\(|\b(?:__thread|_Thread_local|thread_local)\s)"
+    rb"\s*(?:static\s+)?(?:struct|union)\s+(\w+)"
+)
+_MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include\b", re.MULTILINE)
+_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+).*", re.MULTILINE)
+_PREFIXES = (b"pr_fmt", b"dev_fmt")
+"""Macros of Linux that many sources define before headers; they are part of messages only."""
 
 
 class UnitFunctions(Record, frozen=True):
@@ -30,18 +41,33 @@ class UnitFunctions(Record, frozen=True):
     origin: str
     functions: tuple[Function, ...]
     """Its own, then those of headers."""
+    called: tuple[tuple[str, ...], ...]
+    """For each function the names of the functions that it names."""
     stored: tuple[tuple[str, Spot | None], ...]
     """The functions in initialisers of variables, with the fields."""
     variables: tuple[str, ...]
-    """The structs of its variables outside of functions, and of static ones."""
+    """The keys of the structs of its variables outside of functions."""
     per_cpu: tuple[str, ...]
-    """The structs of which each processor or thread has its own object."""
-    called: tuple[tuple[str, ...], ...]
-    """For each function the names of the functions that it names."""
-    problem: str | None = None
+    """The names of the structs of which each processor or thread has its own object."""
+    macros: int
+    """What is equal for units in which functions of headers mean the same."""
+    problem: str | None
     """The first error in it: functions after it can be missing."""
     structs: tuple[Struct, ...] = ()
-    """The layouts of structs that its functions use, as far as no unit before has given them."""
+    """The layouts of structs that its functions use, except those that another unit has given before."""
+    unreliable: tuple[str, ...] = ()
+    """The keys of such structs of which it has no reliable layout."""
+
+    @property
+    def used_structs(self) -> frozenset[str]:
+        """The keys of the structs that its functions use."""
+        roots = (use.spot.root for function in self.functions for use in function.uses)
+        return frozenset(root for root in roots if isinstance(root, str))
+
+
+def key_of(struct: Struct) -> str:
+    """Return the key of a struct: that of the uses of its fields."""
+    return struct_key(struct.name, "" if struct.source is None else struct.source.file)
 
 
 def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
@@ -54,112 +80,120 @@ def read(unit: Unit, printed: Messages | None = None) -> UnitFunctions:
     with parse.parsed(lib, unit, printed, _OPTIONS) as handle:
         if printed is not None:
             lookups.log_unit(lib, handle, unit, printed)
-        reader = _Reader(lib, handle, unit)
-        result = replace(reader.read(), problem=reader.first_error())
-        names = {use.spot.root for function in result.functions for use in function.uses}
-        wanted = frozenset(name for name in names if isinstance(name, str)) - _known_structs
-        structs = parse.structs_in(lib, handle, unit, Wanted(wanted)) if wanted else ()
-        return replace(result, structs=tuple(each for each in structs if each.name in wanted))
+        result = _Reader(lib, handle, unit).read()
+        wanted = result.used_structs - _known_structs
+        names = frozenset(map(plain_name, wanted))
+        structs = parse.structs_in(lib, handle, unit, Wanted(names)) if names else ()
+        found = {key_of(struct): struct for struct in structs if key_of(struct) in wanted}
+        return replace(result, structs=tuple(found.values()), unreliable=tuple(sorted(wanted - found.keys())))
 
 
-def remember(unit: Unit, read_functions: UnitFunctions) -> None:
-    """Keep the functions of headers of a unit, for units that are read later in this process."""
-    key = _definitions(unit)
-    for function, names in zip(read_functions.functions, read_functions.called, strict=True):
+def remember(result: UnitFunctions) -> UnitFunctions:
+    """Keep the functions and structs of headers, for units that are read later.
+
+    Returns the result with functions that were kept before in place of equal ones, which saves memory.
+    """
+    functions = []
+    for function, names in zip(result.functions, result.called, strict=True):
+        kept = function
         if function.file.endswith(".h"):
-            _known.setdefault((function.file, function.line, key), (function, names))
-    _known_structs.update(
-        struct.name
-        for struct in read_functions.structs
-        if struct.source is not None and struct.source.file.endswith(".h")
-    )
+            where = function.file, function.line, result.macros
+            kept, _ = _known.setdefault(where, (function, names))
+        functions.append(kept)
+    files = ((struct, struct.source.file) for struct in result.structs if struct.source is not None)
+    _known_structs.update(key_of(struct) for struct, file in files if file.endswith(".h"))
+    return replace(result, functions=tuple(functions), called=())
 
 
-def _definitions(unit: Unit) -> int:
-    """Return what is equal for units in which functions of headers mean the same."""
-    return hash(tuple(flag for flag in unit.flags if flag.startswith("-D")))
-
-
-_PER_CPU = re.compile(
-    rb"(?:\b(?:DEFINE|DECLARE)_PER_CPU\w*\(|\balloc_percpu\w*\(|\b(?:__thread|_Thread_local|thread_local)\s)"
-    rb"\s*(?:static\s+)?(?:struct|union)\s+(\w+)"
-)
-_MAY_BE_PER_CPU = re.compile(rb"PER_CPU|percpu|[tT]hread")
 _known: dict[tuple[str, int, int], tuple[Function, tuple[str, ...]]] = {}
 """The functions of headers, with the names of what they call."""
 _known_structs: set[str] = set()
-"""The structs of headers whose layout another unit has given."""
+"""The keys of structs of headers whose layout another unit has given."""
 
 
 class _Reader:
+    """Reads the functions of a parsed unit."""
+
     def __init__(self, lib: Any, handle: int, unit: Unit) -> None:
         self._lib, self._handle, self._unit = lib, handle, unit
         self._places = Places(lib, unit.directory, unit.roots, {})
         self._main = lib.clang_getFile(handle, os.fsencode(unit.main))
         self._names = Names({}, {}, self._place)
-        self._definitions: dict[str, Cursor] = {}
         self._files: dict[int | None, str] = {}
-        self._key = _definitions(unit)
+        self._macros = self._read_macros()
+        self._functions: dict[str, Function] = {}
+        self._called: list[tuple[str, ...]] = []
+        self._inline: dict[str, Cursor] = {}
+        """Functions that headers define, by name."""
+        self._stored: dict[tuple[str, Spot | None], None] = {}
 
     def read(self) -> UnitFunctions:
+        """Return what the functions of the unit do, and those of headers that they lead to."""
+        own, variables = self._sort_declarations()
+        waiting = list(own)
+        for variable in variables:
+            walker = Walker(self._lib, self._names)
+            self._stored |= walker.initializer(variable)
+            waiting += self._in_headers(self._named(walker))
+        while waiting:
+            waiting += self._in_headers(self._read_function(waiting.pop()))
+        facts = Facts(self._lib, self._names)
+        structs = (facts.struct(self._lib.clang_getCursorType(variable)) for variable in variables)
+        per_cpu = self._per_cpu()
+        shared = (key for key in structs if key and plain_name(key) not in per_cpu)
+        return UnitFunctions(
+            self._unit.origin, tuple(self._functions.values()), tuple(self._called), tuple(self._stored),
+            tuple(dict.fromkeys(shared)), tuple(per_cpu), self._macros, self._first_error(),
+        )  # fmt: skip
+
+    def _sort_declarations(self) -> tuple[list[Cursor], list[Cursor]]:
+        """Return the definitions of functions, and the variables, that the main file has."""
+        functions: list[Cursor] = []
         variables: list[Cursor] = []
-        headers: list[Cursor] = []
 
         def take(child: Cursor, _: Cursor) -> int:
-            kind = child.kind
-            if kind == syntax.FUNCTION:
-                if self._lib.clang_isCursorDefinition(child):
-                    headers.append(child)
-            elif kind == syntax.VARIABLE:
+            if child.kind == syntax.FUNCTION and self._lib.clang_isCursorDefinition(child):
+                functions.append(child)
+            elif child.kind == syntax.VARIABLE:
                 variables.append(child)
             return libclang.CONTINUE
 
         libclang.visit(self._lib, self._lib.clang_getTranslationUnitCursor(self._handle), take)
-        result: dict[str, Function] = {}
-        waiting: list[Cursor] = []
-        inline: dict[str, Cursor] = {}
-        for cursor in headers:
-            spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-            if spot.file == self._main:
-                waiting.append(cursor)
-            else:
-                inline[libclang.spelling(self._lib, cursor)] = cursor
-        stored: dict[tuple[str, Spot | None], None] = {}
-        globals_: list[Cursor] = []
-        for cursor in variables:
-            spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))
-            if spot.file == self._main:
-                globals_.append(cursor)
-                walker = Walker(self._lib, self._names)
-                stored |= walker.initializer(cursor)
-                waiting += self._inline(walker, inline)
-        called: list[tuple[str, ...]] = []
-        while waiting:
-            cursor = waiting.pop()
-            file, line = self._place(cursor)
-            name = libclang.spelling(self._lib, cursor)
-            is_static = self._lib.clang_Cursor_getStorageClass(cursor) == syntax.STATIC
-            key = f"{name}@{file}" if is_static else name
-            if key in result:
-                continue
-            where = file, line, self._key
-            if where in _known:
-                result[key], names = _known[where]
-            else:
-                walker = Walker(self._lib, self._names)
-                result[key] = walker.function(cursor, key, file, line)
-                names = tuple({libclang.spelling(self._lib, each): None for each in walker.callees.values()})
-            called.append(names)
-            waiting += [inline[name] for name in names if name in inline]
-        per_cpu = self._per_cpu()
-        types = (record_name(self._lib, self._lib.clang_getCursorType(each)) for each in globals_)
-        return UnitFunctions(
-            self._unit.origin, tuple(result.values()), tuple(stored),
-            tuple(dict.fromkeys(name for name in types if name and name not in per_cpu)),
-            tuple(per_cpu), tuple(called),
-        )  # fmt: skip
+        own = [cursor for cursor in functions if self._is_in_main(cursor)]
+        others = (cursor for cursor in functions if not self._is_in_main(cursor))
+        self._inline = {libclang.spelling(self._lib, cursor): cursor for cursor in others}
+        return own, [cursor for cursor in variables if self._is_in_main(cursor)]
 
-    def first_error(self) -> str | None:
+    def _is_in_main(self, cursor: Cursor) -> bool:
+        location = self._lib.clang_getCursorLocation(cursor)
+        return bool(libclang.Spot(self._lib, location).file == self._main)
+
+    def _read_function(self, cursor: Cursor) -> tuple[str, ...]:
+        """Read a function, unless that was done; return the names of functions that it names."""
+        file, line = self._place(cursor)
+        name = libclang.spelling(self._lib, cursor)
+        is_static = self._lib.clang_Cursor_getStorageClass(cursor) == syntax.STATIC
+        key = f"{name}@{file}" if is_static else name
+        if key in self._functions:
+            return ()
+        known = _known.get((file, line, self._macros))
+        if known is None:
+            walker = Walker(self._lib, self._names)
+            function = walker.function(cursor, key, file, line)
+            known = function, self._named(walker)
+        self._functions[key] = known[0]
+        self._called.append(known[1])
+        return known[1]
+
+    def _named(self, walker: Walker) -> tuple[str, ...]:
+        """Return the names of the functions that a body names."""
+        names = (libclang.spelling(self._lib, each) for each in walker.callees.values())
+        return tuple(dict.fromkeys(names))
+
+    def _in_headers(self, names: Iterable[str]) -> Iterator[Cursor]:
+        return (self._inline[name] for name in names if name in self._inline)
+
+    def _first_error(self) -> str | None:
         """Return the first error in the unit, with its place; None without one."""
         remedies = Remedies(self._unit.main, self._unit.flags) if self._unit.has_given_flags else None
         found = diagnostics.read_diagnostics(self._lib, self._handle, self._places, remedies)
@@ -168,14 +202,22 @@ class _Reader:
     def _per_cpu(self) -> dict[str, None]:
         """Return the structs of which the text says that each processor or thread has its own."""
         included = (file for file, _ in libclang.inclusions(self._lib, self._handle))
-        files = dict.fromkeys((self._main, *included))
-        texts = (libclang.contents(self._lib, self._handle, file) for file in files)
+        texts = (self._text(file) for file in dict.fromkeys((self._main, *included)))
         found = (match for text in texts if _MAY_BE_PER_CPU.search(text) for match in _PER_CPU.finditer(text))
         return {match[1].decode(errors="replace"): None for match in found}
 
-    def _inline(self, walker: Walker, inline: dict[str, Cursor]) -> list[Cursor]:
-        names = {libclang.spelling(self._lib, cursor) for cursor in walker.callees.values()}
-        return [inline[name] for name in names if name in inline]
+    def _read_macros(self) -> int:
+        """Return a number for the macros that flags, and lines before the last `#include`, define."""
+        text = self._text(self._main)
+        end = max((match.start() for match in _INCLUDE.finditer(text)), default=0)
+        lines = (match[0] for match in _DEFINE.finditer(text, 0, end) if match[1] not in _PREFIXES)
+        flags = (
+            flag.encode(errors="surrogateescape") for flag in self._unit.flags if flag[:2] in ("-D", "-U")
+        )
+        return zlib.crc32(b"\n".join((*flags, *lines)))
+
+    def _text(self, file: int) -> bytes:
+        return libclang.contents(self._lib, self._handle, file)
 
     def _place(self, cursor: Cursor) -> tuple[str, int]:
         spot = libclang.Spot(self._lib, self._lib.clang_getCursorLocation(cursor))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from layoutlint.model.uses import Call, Effect, Function, Spot, Use
 from layoutlint.readers.bodies import syntax
-from layoutlint.readers.bodies.facts import Facts, Names, record_name
+from layoutlint.readers.bodies.facts import Facts, Names
 from layoutlint.readers.bodies.syntax import Node
 from layoutlint.readers.clang.libclang import Cursor
 
@@ -148,7 +148,7 @@ class Walker:
         self._loops -= 1
 
     def _declare(self, variable: Node, weight: float) -> None:
-        struct = record_name(self._lib, self._lib.clang_getCursorType(variable.cursor))
+        struct = self._facts.struct(self._lib.clang_getCursorType(variable.cursor))
         if struct and self._lib.clang_Cursor_getStorageClass(variable.cursor) != syntax.STATIC:
             self._locals[struct] = None
         initial = self._facts.initial_value(variable)
@@ -164,7 +164,7 @@ class Walker:
     def _note_made(self, pointer: Cursor, place: Place) -> None:
         if place.maker:
             type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(pointer))
-            struct = record_name(self._lib, self._lib.clang_getPointeeType(type_))
+            struct = self._facts.struct(self._lib.clang_getPointeeType(type_))
             if struct:
                 self._made[place.maker, struct] = None
 

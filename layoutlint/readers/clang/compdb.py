@@ -52,7 +52,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     commands_used = list(_select_commands(commands, wanted))
     for command in commands_used or commands[:1]:
         try:
-            parts.append(_unit(command, options, (os.path.dirname(os.path.abspath(path)), working_folder)))
+            parts.append(unit_of(command, options, (os.path.dirname(os.path.abspath(path)), working_folder)))
         except c_units.NotC as error:
             notes.append(str(error))
         except ReadError as error:
@@ -193,7 +193,8 @@ def _refusal(command: Command) -> str | None:
     return f"is compiled by {command.compiler}, whose flags (/D, /I) are not read"
 
 
-def _unit(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
+def unit_of(command: Command, options: ReadOptions, roots: tuple[str, ...]) -> Unit:
+    """Return the unit of a command; raises ReadError, and NotC for another language."""
     words = command.words + flags.make_absolute(c_units.command_line_flags(options), os.getcwd())
     return c_units.unit(command.file, words, command.directory, roots, options.with_marks)
 

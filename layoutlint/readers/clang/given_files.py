@@ -34,7 +34,7 @@ class GivenFiles(Record):
 
     def read(self, paths: Iterable[str]) -> Outcome:
         """Parse files, and headers with errors through sources; raises ReadError for a damaged database."""
-        units = [self._unit(path) for path in paths]
+        units = [self.unit(path) for path in paths]
         outcome = parallel.run(units, self.wanted, self.options)
         return Outcome(tuple(self._mend(outcome.parsed)), outcome.failed)
 
@@ -51,7 +51,8 @@ class GivenFiles(Record):
         """Whether the flags of all files are from a database."""
         return None not in self.matches.values()
 
-    def _unit(self, path: str) -> Unit:
+    def unit(self, path: str) -> Unit:
+        """Return the unit of a file with the flags of the nearest database; raises ReadError."""
         match = None if self.search is None else self.search.match(path)
         self.matches[path] = match
         return self._unit_with(os.path.abspath(path), match)

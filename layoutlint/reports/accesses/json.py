@@ -10,6 +10,7 @@ from layoutlint import escapes
 from layoutlint.inference.fields import FieldUses
 from layoutlint.inference.infer import Analysis
 from layoutlint.inference.phases import phase_of
+from layoutlint.model.uses import plain_name
 
 
 def render(fields: Sequence[FieldUses], analysis: Analysis) -> str:
@@ -19,7 +20,12 @@ def render(fields: Sequence[FieldUses], analysis: Analysis) -> str:
         "units": analysis.bodies.units,
         "functions": len(analysis.program.functions),
         "fields": [
-            {"struct": each.struct, "path": each.path, "uses": [_use(use, analysis) for use in each.uses]}
+            {
+                "struct": each.name,
+                "defined_in": each.file,
+                "path": each.path,
+                "uses": [_use(use, analysis) for use in each.uses],
+            }
             for each in fields
         ],
         "unread": [{"path": each.origin, "reason": each.reason} for each in analysis.bodies.unread],
@@ -28,7 +34,7 @@ def render(fields: Sequence[FieldUses], analysis: Analysis) -> str:
 
 
 def _use(use: Any, analysis: Analysis) -> dict[str, Any]:
-    name, place = use.function.partition("@")[0], analysis.place(use.function)
+    name, place = plain_name(use.function), analysis.place(use.function)
     return {
         "effect": use.effect.value,
         "function": name,

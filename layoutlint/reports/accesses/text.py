@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from layoutlint import escapes
 from layoutlint.inference.fields import FieldUses, hottest
 from layoutlint.inference.infer import Analysis
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
 
 _FEW = 4
@@ -27,14 +27,14 @@ def _lines(fields: Sequence[FieldUses], analysis: Analysis) -> Iterator[str]:
     for each in fields:
         if each.struct != struct:
             yield from ("",) if struct else ()
-            yield f"struct {each.struct}"
+            yield f"struct {each.name} ({each.file})"
             struct = each.struct
         counts = [f"{word} in {n}" for effect, word in _WORDS.items() if (n := each.count(effect))]
         yield f"  {each.path}: {', '.join(counts)}"
         for use in hottest(each.uses, analysis.heat, _FEW):
             loop = ", in a loop" if use.in_loop else ""
             place = analysis.place(use.function)
-            yield f"    {_WORDS[use.effect]} by {use.function.partition('@')[0]} ({place}){loop}"
+            yield f"    {_WORDS[use.effect]} by {plain_name(use.function)} ({place}){loop}"
     yield from ("",) if fields else ()
     bodies = analysis.bodies
     kept = f", {bodies.recalled:,} of them from the cache" if bodies.recalled else ""

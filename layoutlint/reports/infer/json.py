@@ -10,7 +10,7 @@ from layoutlint.inference.contradictions import Contradiction
 from layoutlint.inference.fields import FieldUses
 from layoutlint.inference.infer import Inferred
 from layoutlint.inference.ranking import Note
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name
 from layoutlint.reports.infer.reasons import reasons
 
 _MOST_FUNCTIONS = 20
@@ -82,16 +82,17 @@ def _contradiction(each: Contradiction, inferred: Inferred) -> dict[str, Any]:
         "declared": each.declared,
         "found": each.found,
         "places": [
-            {"function": use.function.partition("@")[0], "file": place.file, "line": place.line}
+            {"function": plain_name(use.function), "file": place.file, "line": place.line}
             for use, place in places
         ],
     }
 
 
 def _field(each: FieldUses) -> dict[str, Any]:
-    names = dict.fromkeys(use.function.partition("@")[0] for use in each.uses)
+    names = dict.fromkeys(plain_name(use.function) for use in each.uses)
     return {
-        "struct": each.struct,
+        "struct": each.name,
+        "file": each.file,
         "path": each.path,
         "reads": each.count(Effect.READ),
         "writes": each.count(Effect.WRITE),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from layoutlint.inference.ranking import Note, Pair, Traffic
-from layoutlint.model.uses import Effect
+from layoutlint.model.uses import Effect, plain_name
 from layoutlint.phrases import quantity
 
 _FEW = 3
@@ -25,7 +25,7 @@ def reader_reason(pair: Pair) -> str:
     return f"`{reader.part.path}` is read in {_functions(reader.reads)}{written}"
 
 
-def placed(pair: Pair, note: Note) -> str:
+def placement_count(pair: Pair, note: Note) -> str:
     """Return in how many placements a pair shares a line."""
     total = len(note.placements.bases)
     return f"{len(pair.bases)} of {quantity(total, 'placement')}"
@@ -33,7 +33,7 @@ def placed(pair: Pair, note: Note) -> str:
 
 def _functions(some: Mapping[str, float]) -> str:
     hot = sorted((key for key in some if some[key] > 0), key=lambda key: (-some[key], key))
-    names = [key.partition("@")[0] for key in hot[:_FEW]]
+    names = [plain_name(key) for key in hot[:_FEW]]
     more = f" and {len(hot) - len(names)} more" if len(hot) > len(names) else ""
     return f"{quantity(len(hot), 'function')} ({', '.join(names)}{more})"
 

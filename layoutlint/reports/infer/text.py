@@ -8,8 +8,9 @@ from layoutlint import escapes
 from layoutlint.inference.contradictions import Contradiction
 from layoutlint.inference.infer import Analysis, Inferred
 from layoutlint.inference.ranking import Note
+from layoutlint.model.uses import plain_name
 from layoutlint.phrases import quantity
-from layoutlint.reports.infer.reasons import placed, reasons
+from layoutlint.reports.infer.reasons import placement_count, reasons
 
 
 def render(inferred: Inferred) -> str:
@@ -36,7 +37,7 @@ def _lines(inferred: Inferred) -> Iterator[str]:
 
 
 def _note(rank: int, note: Note) -> Iterator[str]:
-    victims = ", ".join(f"`{pair.reader.part.path}` in {placed(pair, note)}" for pair in note.pairs)
+    victims = ", ".join(f"`{pair.reader.part.path}` in {placement_count(pair, note)}" for pair in note.pairs)
     yield f"{rank}. struct {note.struct.name}: `{note.writer.part.path}` shares a line with {victims}"
     if note.struct.source is not None:
         yield f"  --> {note.struct.source}"
@@ -54,4 +55,4 @@ def _contradiction(contradiction: Contradiction, analysis: Analysis) -> Iterator
         f"{contradiction.declared}, and is {contradiction.found}"
     )
     for use in contradiction.places:
-        yield f"  by {use.function.partition('@')[0]} ({analysis.place(use.function)})"
+        yield f"  by {plain_name(use.function)} ({analysis.place(use.function)})"

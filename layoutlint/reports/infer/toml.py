@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -33,14 +32,11 @@ def _rule(note: Note, ids: dict[str, int]) -> Iterator[str]:
     ids[name] = ids.get(name, 0) + 1
     readers = [pair.reader.part.path for pair in note.pairs]
     yield "[[rule]]"
-    yield f"id = {_quote(name if ids[name] == 1 else f'{name}-{ids[name]}')}"
-    yield f"struct = {_quote(note.struct.name)}"
+    yield f"id = {escapes.toml_string(name if ids[name] == 1 else f'{name}-{ids[name]}')}"
+    yield f"struct = {escapes.toml_string(note.struct.name)}"
     yield 'kind = "separate"'
-    yield f"fields = [[{_quote(note.writer.part.path)}], [{', '.join(map(_quote, readers))}]]"
+    writer, victims = note.writer.part.path, ", ".join(map(escapes.toml_string, readers))
+    yield f"fields = [[{escapes.toml_string(writer)}], [{victims}]]"
     yield 'severity = "note"'
-    yield f"why = {_quote('; '.join(reasons(note)))}"
+    yield f"why = {escapes.toml_string('; '.join(reasons(note)))}"
     yield 'evidence = ["inferred from sources"]'
-
-
-def _quote(text: str) -> str:
-    return json.dumps(text)

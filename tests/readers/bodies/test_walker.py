@@ -74,7 +74,7 @@ def function(tmp_path, body: str):
 ])  # fmt: skip
 def test_uses(tmp_path, body, uses):
     found = function(tmp_path, body)
-    assert {(use.spot.path, use.effect.value) for use in found.uses if use.spot.root == "s"} == uses
+    assert {(use.spot.path, use.effect.value) for use in found.uses if use.spot.root == "s@t.c"} == uses
 
 
 @pytest.mark.parametrize(("body", "weight", "in_loop"), [
@@ -88,14 +88,14 @@ def test_uses(tmp_path, body, uses):
     ("for (;;) for (;;) for (;;) x->a = 1;", 16.0, True),
 ])  # fmt: skip
 def test_weights(tmp_path, body, weight, in_loop):
-    (use,) = (use for use in function(tmp_path, body).uses if use.spot == Spot("s", "a"))
+    (use,) = (use for use in function(tmp_path, body).uses if use.spot == Spot("s@t.c", "a"))
     assert (round(use.weight, 4), use.in_loop) == (weight, in_loop)
 
 
 @pytest.mark.parametrize(("body", "calls"), [
-    ("ext(&x->a);", [("ext", None, [(0, "s", "a"), (0, 0, "a")])]),
-    ("bump(&x->count);", [("bump@t.c", None, [(0, "s", "count"), (0, 0, "count")])]),
-    ("x->call(3);", [("", ("s", "call"), [])]),
+    ("ext(&x->a);", [("ext", None, [(0, "s@t.c", "a"), (0, 0, "a")])]),
+    ("bump(&x->count);", [("bump@t.c", None, [(0, "s@t.c", "count"), (0, 0, "count")])]),
+    ("x->call(3);", [("", ("s@t.c", "call"), [])]),
     ("find(3)->a = 1;", [("find", None, [])]),
     ("f(x->a);", [("f", None, [])]),
 ])  # fmt: skip
@@ -105,9 +105,9 @@ def test_calls(tmp_path, body, calls):
 
 
 @pytest.mark.parametrize(("body", "target"), [
-    ("x->call = f;", ("f", ("s", "call"))),
-    ("x->call = &f;", ("f", ("s", "call"))),
-    ("struct s z = { .call = f };", ("f", ("s", "call"))),
+    ("x->call = f;", ("f", ("s@t.c", "call"))),
+    ("x->call = &f;", ("f", ("s@t.c", "call"))),
+    ("struct s z = { .call = f };", ("f", ("s@t.c", "call"))),
     ("ext((int *)f);", ("f", None)),
 ])  # fmt: skip
 def test_addresses_of_functions(tmp_path, body, target):
@@ -116,8 +116,8 @@ def test_addresses_of_functions(tmp_path, body, target):
 
 def test_objects_that_a_function_gets_and_has(tmp_path):
     found = function(tmp_path, "struct s *z = get(); z->a = 1; struct in local; local.q = 1; find(1)->b = 2;")
-    makers = {(use.spot.path, use.maker) for use in found.uses if use.spot.root == "s"}
-    assert (makers, found.locals, found.made) == ({("a", "get"), ("b", "find")}, ("in",), (("get", "s"),))
+    makers = {(use.spot.path, use.maker) for use in found.uses if use.spot.root == "s@t.c"}
+    assert (makers, found.locals, found.made) == ({("a", "get"), ("b", "find")}, ("in@t.c",), (("get", "s@t.c"),))
 
 
 def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
@@ -126,8 +126,8 @@ def test_functions_of_headers_and_variables_of_the_unit(tmp_path):
                                   "struct o table = { .fn = run };\n_Thread_local struct h mine;\n")
     read = unit.read(Unit(str(tmp_path / "t.c"), ("-xc", "-w"), str(tmp_path), (str(tmp_path),), "t.c"))
     assert sorted(each.key for each in read.functions) == ["run", "set@h.h"]
-    assert read.stored == (("run", Spot("o", "fn")),)
-    assert (read.variables, read.per_cpu) == (("o",), ("h",))
+    assert read.stored == (("run", Spot("o@t.c", "fn")),)
+    assert (read.variables, read.per_cpu) == (("o@t.c",), ("h",))
     assert [struct.name for struct in read.structs] == ["h"]
 
 

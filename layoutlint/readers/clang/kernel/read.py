@@ -71,6 +71,12 @@ def read_file(tree: Tree, file: str, path: str, wanted: Wanted, options: ReadOpt
     return reader.reading(path)
 
 
+def units_of(tree: Tree, sources: Iterable[str], options: ReadOptions) -> Iterator[Unit]:
+    """Yield the units of sources of a kernel, with the flags of the tree."""
+    reader = _KernelReader(tree, Wanted(), options)
+    return (reader.unit_of(source) for source in sources)
+
+
 class _KernelReader(Record, dict=True):
     """Reads the requested structs of one tree step by step."""
 
