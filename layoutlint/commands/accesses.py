@@ -75,8 +75,14 @@ def print_failures(bodies: Bodies) -> None:
         terminal.complain(f"layoutlint: note: {note}")
     for failure in bodies.unread:
         terminal.complain(f"layoutlint: {failure}")
+    if not bodies.functions and not bodies.unread:
+        terminal.complain("layoutlint: these sources define no function")
 
 
 def exit_status(analysis: Analysis, allow_unknown: bool) -> int:
-    """Return 3 if a source was not read, unless that is allowed; else 0: uses are no findings."""
-    return EXIT_UNKNOWN if analysis.bodies.unread and not allow_unknown else EXIT_KEPT
+    """Return 3 if a source was not read or nothing defines a function, unless that is allowed; else 0.
+
+    Uses are no findings.
+    """
+    is_complete = analysis.program.functions and not analysis.bodies.unread
+    return EXIT_KEPT if is_complete or allow_unknown else EXIT_UNKNOWN

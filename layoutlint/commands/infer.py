@@ -15,7 +15,6 @@ from layoutlint.commands.options import (
     format_option,
     read_options,
     reading_options,
-    rule_options,
 )
 from layoutlint.errors import EXIT_UNKNOWN
 
@@ -43,7 +42,16 @@ _DEFAULT_MOST = 150
     show_default=True,
     help="Print at most N notes.",
 )
-@rule_options
+@click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="Rule file with accesses, known functions and entry points (default: the nearest layoutlint.toml).",
+)
+@click.option(
+    "--no-packs", is_flag=True, help="Ignore the accesses that the shipped packs declare for kernels."
+)
 @format_option(reports.INFER_FORMATS, "; toml is a draft of a rule file")
 @reading_options
 @click.pass_obj
@@ -55,9 +63,7 @@ def infer(
     profile_path: str | None,
     most: int,
     rule_paths: tuple[str, ...],
-    pack_names: tuple[str, ...],
     no_packs: bool,
-    no_annotations: bool,
     format_: str,
     reading: ReadingOptions,
 ) -> NoReturn:
@@ -68,37 +74,43 @@ def infer(
     declared accesses that the source denies.
     """
     from layoutlint.commands import terminal
-    from layoutlint.inference import profile
     from layoutlint.inference.infer import analyse
     from layoutlint.inference.infer import infer as infer_notes
+    from layoutlint.model.uses import plain_name
     from layoutlint.readers import bodies, dispatch
+    from layoutlint.readers.profiles import functions as profiled_functions
 
     compiled = tuple(path for path in inputs if dispatch.sniff(path) != "clang")
     sources = tuple(path for path in inputs if path not in compiled)
     if not sources:
         raise click.UsageError("the uses of fields are in sources: name some")
     options = read_options(flags, reading)
-    weights = None if profile_path is None else profile.read(profile_path)
+    weights = None if profile_path is None else profiled_functions.read(profile_path)
     read_bodies = bodies.read(sources, options)
-    packs = _packs(rule_paths, pack_names, no_packs, read_bodies.is_kernel)
+    packs = _packs(rule_paths, no_packs, read_bodies.is_kernel)
     analysis = analyse(read_bodies, packs, weights)
-    structs = _layouts(compiled, tuple(analysis.uses), options) if compiled else read_bodies.structs
-    inferred = infer_notes(analysis, structs, () if no_annotations else packs, only, most)
+    names = tuple(dict.fromkeys(map(plain_name, analysis.uses)))
+    structs = _layouts(compiled, names, options) if compiled else read_bodies.structs
+    inferred = infer_notes(analysis, structs, packs, only, most)
     terminal.write(reports.INFER_FORMATS[format_](inferred))
     print_failures(read_bodies)
+    for name in inferred.ambiguous:
+        text = f"struct {name} is left out: sources define several, and its file does not tell which"
+        terminal.complain(f"layoutlint: note: {text}")
+    if weights is not None and not analysis.has_any(weights):
+        terminal.complain(f"layoutlint: {profile_path}: no function of the profile is in these sources")
+        sys.exit(EXIT_UNKNOWN)
     if only is not None and not inferred.fields:
         terminal.complain(f"layoutlint: no function of these sources uses a field of a struct {only}")
         sys.exit(EXIT_UNKNOWN)
     sys.exit(exit_status(analysis, reading.allow_unknown))
 
 
-def _packs(
-    rule_paths: tuple[str, ...], pack_names: tuple[str, ...], no_packs: bool, is_kernel: bool
-) -> tuple[Pack, ...]:
+def _packs(rule_paths: tuple[str, ...], no_packs: bool, is_kernel: bool) -> tuple[Pack, ...]:
     from layoutlint.commands.packs import discover_rule_file, load_packs
     from layoutlint.intent.toml import rule_file
 
-    packs = load_packs(rule_paths or discover_rule_file(), pack_names)
+    packs = load_packs(rule_paths or discover_rule_file(), ())
     return (*packs, *rule_file.kernel_packs_beside(packs)) if is_kernel and not no_packs else packs
 
 

@@ -88,7 +88,10 @@ def rebuilt(struct: Struct, order: list[str], align: int | None) -> Struct:
 def judge(name: str, change: dict[str, Any], found: Analysis) -> Row:
     """The ranks for one change."""
     wanted = change.get("struct", name)
-    (struct, *_) = (each for each in found.bodies.structs if each.name == wanted)
+    fields = {*change["writers"], *change["readers"]}
+    (struct,) = (
+        each for each in found.bodies.structs if each.name == wanted and {field.name for field in each.fields} & fields
+    )
     before = rebuilt(struct, change.get("order", []), change.get("align"))
     result = infer(found, [before], (), wanted, sys.maxsize)
     written = [note for note in result.notes if note.writer.part.path in change["writers"]]
