@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.comparison.search_result import BISECT_SCHEMA, SearchResult, TriedCommit
+from layoutlint.reports.json_values import document_text
 
 
 def render(result: SearchResult) -> str:
@@ -22,7 +21,7 @@ def render(result: SearchResult) -> str:
         "compile_commands": list(result.flags_from),
         "exit": result.exit_status,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _commit(tried: TriedCommit) -> dict[str, Any]:

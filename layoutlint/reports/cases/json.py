@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.judgement.case import Result, RuleWithoutCases, Trial
+from layoutlint.reports.json_values import document_text
 
 
 def render(trials: Sequence[Trial]) -> str:
@@ -17,7 +16,7 @@ def render(trials: Sequence[Trial]) -> str:
         "packs": [_pack(trial) for trial in trials],
         "exit": 0 if all(trial.passed for trial in trials) else 1,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _pack(trial: Trial) -> dict[str, Any]:

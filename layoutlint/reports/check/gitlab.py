@@ -5,13 +5,13 @@ Source: docs.gitlab.com, "Code Quality", section "Code Quality report format".
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
 from layoutlint import escapes
 from layoutlint.judgement.finding import Report
 from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+from layoutlint.reports.json_values import document_text
 
 _SEVERITIES = {"error": "major", "warning": "minor", "note": "info"}
 
@@ -20,7 +20,7 @@ def render(report: Report, *, repository: Repository | None = None) -> str:
     """Return a JSON array; paths are from the top of the repository, and a missing line is 1."""
     seen: Counter[str] = Counter()
     rows = [_row(each, repository or Repository(), seen) for each in diagnostics(report)]
-    return escapes.json_text(json.dumps(rows, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(rows)
 
 
 def _row(diagnostic: Diagnostic, repository: Repository, seen: Counter[str]) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import (
@@ -34,7 +32,7 @@ from layoutlint.reports.finding_phrases import (
     origin_keys,
     struct_name,
 )
-from layoutlint.reports.json_values import file_and_line
+from layoutlint.reports.json_values import document_text, file_and_line
 
 
 def render(report: Report) -> str:
@@ -51,7 +49,7 @@ def render(report: Report) -> str:
         "saved_evidence": [_evidence_use(used) for used in report.evidence],
         "exit": report.exit_status,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _baseline(used: BaselineUse | None) -> dict[str, Any] | None:

@@ -5,12 +5,11 @@ Source: reviewdog's proto/rdf/reviewdog.proto, message DiagnosticResult.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.judgement.finding import Report
 from layoutlint.reports.check.diagnostics import Diagnostic, Repository, diagnostics
+from layoutlint.reports.json_values import document_text
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
@@ -21,7 +20,7 @@ def render(report: Report, *, repository: Repository | None = None) -> str:
         "source": {"name": "layoutlint"},
         "diagnostics": [_row(each, repository or Repository()) for each in diagnostics(report)],
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _row(diagnostic: Diagnostic, repository: Repository) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from layoutlint import __version__, escapes
+from layoutlint import __version__
 from layoutlint.geometry.layout import Place
 from layoutlint.judgement.build_outcomes import worst_by_build
 from layoutlint.judgement.finding import Finding, Report, State
@@ -31,6 +30,7 @@ from layoutlint.reports.finding_phrases import (
     sentence,
     share,
 )
+from layoutlint.reports.json_values import document_text
 from layoutlint.reports.layout_phrases import found_in
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -59,7 +59,7 @@ def render(report: Report, *, repository: Repository | None = None, absent: tupl
     """
     run = _Run(repository or Repository()).run(report, absent)
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return escapes.json_text(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(log)
 
 
 class _Run:

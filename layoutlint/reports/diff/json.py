@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.comparison.allocations import Allocators, RoomChange, room_changes
 from layoutlint.comparison.comparison import DIFF_SCHEMA, Comparison, Side, hole_bits, line_count
 from layoutlint.comparison.edits import Edit, Move
@@ -19,7 +17,7 @@ from layoutlint.judgement.finding import Finding
 from layoutlint.judgement.messages import finding_message
 from layoutlint.model.structs import Struct
 from layoutlint.reports.diff.variables_json import variables
-from layoutlint.reports.json_values import file_and_line
+from layoutlint.reports.json_values import document_text, file_and_line
 
 
 def render(comparison: Comparison) -> str:
@@ -41,7 +39,7 @@ def render(comparison: Comparison) -> str:
         "failures": list(comparison.failures),
         "exit": comparison.exit_status,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.judgement.evidence import (
     EVIDENCE_SCHEMA,
     Contradiction,
@@ -22,7 +20,7 @@ from layoutlint.judgement.evidence import (
     UnplacedLine,
 )
 from layoutlint.readers.profiles.records import COLUMNS, Counts
-from layoutlint.reports.json_values import file_and_line
+from layoutlint.reports.json_values import document_text, file_and_line
 
 
 def render(report: EvidenceReport) -> str:
@@ -44,7 +42,7 @@ def render(report: EvidenceReport) -> str:
         "notes": list(report.notes),
         "exit": report.exit_status,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _report(report: ReportSummary) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from layoutlint import escapes
 from layoutlint.errors import EXIT_KEPT, EXIT_UNKNOWN
 from layoutlint.measurement.experiment import Arrangement, Role
 from layoutlint.measurement.plan import SEED
 from layoutlint.measurement.result import LEAST_FACTOR, Measurement, Ratio, Series
-from layoutlint.reports.json_values import file_and_line
+from layoutlint.reports.json_values import document_text, file_and_line
 
 MEASURE_SCHEMA = "layoutlint/measure/1"
 _DIGITS = 4
@@ -37,7 +35,7 @@ def render(measurement: Measurement) -> str:
         "notes": list(measurement.notes),
         "exit": EXIT_KEPT if refusal is None else EXIT_UNKNOWN,
     }
-    return escapes.json_text(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document)
 
 
 def _machine(measurement: Measurement) -> dict[str, Any]:
