@@ -109,9 +109,15 @@ class Facts:
         # libclang calls one without a name `struct (unnamed at ...)`.
         return struct_key(name, self._names.file(record)[0]) if name and " " not in name else ""
 
-    def is_plain(self, node: Node) -> bool:
-        """Return whether an index does not come from offsetof."""
-        return node.kind != syntax.UNEXPOSED or bool(node.children)
+    def is_other_struct(self, pointer: Cursor, operand: Cursor) -> bool:
+        """Return whether a cast of a pointer makes another struct of what it points to."""
+        struct, other = (self.struct(self._pointee(each)) for each in (pointer, operand))
+        return bool(struct and other) and struct != other
+
+    def _pointee(self, cursor: Cursor) -> Type:
+        type_ = self._lib.clang_getCanonicalType(self._lib.clang_getCursorType(cursor))
+        pointee: Type = self._lib.clang_getPointeeType(type_)
+        return pointee
 
     def variable(self, node: Node) -> int | None:
         """Return the identity of a variable of the function that an expression is; None for others."""

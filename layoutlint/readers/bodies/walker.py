@@ -365,7 +365,9 @@ class Walker:
                 return NOWHERE
             inner = node.children[-1]
             is_array = self._facts.is_array(inner.cursor)
-            return self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
+            place = self._lvalue(inner, weight) if is_array else self._pointer(inner, weight)
+            is_other = kind == syntax.CAST and self._facts.is_other_struct(node.cursor, inner.cursor)
+            return Place((), place.maker) if is_other else place
         if kind == syntax.DECL_REF:
             return self._pointee(node)
         if kind == syntax.CONDITIONAL and len(node.children) == 3:
@@ -391,9 +393,9 @@ class Walker:
             self._value(left, weight)
             return self._pointer(right, weight)
         self._value(right, weight)
-        # container_of subtracts: what is around a field is not known by it.
         place = self._pointer(left, weight)
-        return place if self._facts.is_plain(right) else Place((), place.maker)
+        # container_of subtracts: what is around a field is not known by it.
+        return Place((), place.maker) if operator == syntax.SUBTRACT else place
 
     def _pointee(self, node: Node) -> Place:
         self._refer(node, None)

@@ -114,6 +114,17 @@ def test_addresses_of_functions(tmp_path, body, target):
     assert target in [(key, spot and tuple(spot)) for key, spot in function(tmp_path, body).targets]
 
 
+@pytest.mark.parametrize("body", [
+    # the object around a field is not a part of the field: nothing of struct s is used
+    "((struct in *)((char *)&x->a - 8))->q = 1;",
+    "({ void *p = &x->a; (struct in *)(p - __builtin_offsetof(struct in, r)); })->q = 1;",
+    "((struct in *)&x->count)->q = 1;",
+])  # fmt: skip
+def test_objects_around_a_field(tmp_path, body):
+    found = function(tmp_path, body)
+    assert {tuple(use.spot) for use in found.uses} == {("in@t.c", "q")}
+
+
 def test_objects_that_a_function_gets_and_has(tmp_path):
     found = function(tmp_path, "struct s *z = get(); z->a = 1; struct in local; local.q = 1; find(1)->b = 2;")
     makers = {(use.spot.path, use.maker) for use in found.uses if use.spot.root == "s@t.c"}
