@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+from layoutlint import files
 from layoutlint.errors import RuleFileError, UsageError
 from layoutlint.intent import git
 from layoutlint.intent.toml import rule_file
@@ -80,12 +81,17 @@ class Change(Record, frozen=True):
     differences: tuple[Difference, ...]
     """One for each parent: a merge can only break what differs from both."""
     tracked: frozenset[str]
-    """Absolute paths of the files after the change."""
+    """Absolute paths of the files after the change, and of others that the command line names."""
 
     @property
     def paths(self) -> frozenset[str]:
         """Absolute paths of the files that differ from some parent."""
         return frozenset[str]().union(*(difference.paths for difference in self.differences))
+
+    @property
+    def missing_paths(self) -> frozenset[str]:
+        """Absolute paths that the command line names, of no file before or after the change."""
+        return frozenset[str]().union(*(each.named for each in self.differences)) - self.tracked
 
     @property
     def has_others(self) -> bool:
@@ -102,7 +108,8 @@ class Change(Record, frozen=True):
         """Return the change with more files that count as changed, whatever git says of them."""
         more = frozenset(paths) - self.paths
         differences = (replace(each, paths=each.paths | more, named=more) for each in self.differences)
-        return replace(self, differences=tuple(differences))
+        tracked = self.tracked.union(filter(files.is_file, more))
+        return replace(self, differences=tuple(differences), tracked=tracked)
 
 
 def staged() -> Change:

@@ -16,6 +16,7 @@ from layoutlint.lint.definers import C_SUFFIXES, Definers
 from layoutlint.lint.options import ChangeScope, Options
 from layoutlint.lint.reading import embedded_names
 from layoutlint.model.paths import is_pattern
+from layoutlint.model.reading import Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source
 from layoutlint.model.wanted import Wanted
@@ -148,7 +149,7 @@ class _Search(Record, dict=True):
         hints = tuple(intent for hit in hits for intent in hit.hints)
         packs = _keep_rules(self.packs, rules, structs)
         kernel_packs = _keep_rules(self.kernel_packs, rules, structs)
-        unread = tuple(unread for part in parts for unread in part.unread)
+        unread = (*self._missing_names(bool(parts)), *(unread for part in parts for unread in part.unread))
         if self.names.whole and parts:
             inputs = (*self.names.whole, *filter(files.is_file, map(_from_working_folder, self._own_files())))
             scope = ChangeScope(None, required, unread, self.changed_rule_ids)
@@ -157,6 +158,12 @@ class _Search(Record, dict=True):
         added = (Pack(_HINTS, _HINTS, (), hints),) if hints else ()
         scope = ChangeScope(structs, required, unread, self.changed_rule_ids)
         return Affected(inputs, packs + added, kernel_packs, scope)
+
+    def _missing_names(self, is_read: bool) -> Iterator[Unread]:
+        """Yield the names of no file, neither before nor after the change, that no run reads."""
+        whole = () if is_read else (name for name in self.names.whole if not files.exists(name))
+        for name in (*map(_from_working_folder, sorted(self.change.missing_paths)), *whole):
+            yield Unread(name, "no such file or directory")
 
     def _own_files(self) -> list[str]:
         return sorted(path for path in self.names.changed if path.endswith(C_SUFFIXES))

@@ -162,6 +162,18 @@ def test_names_count_as_changed(project):  # noqa: F811
     assert staged(project, "layoutlint.toml")[0] == 1
 
 
+def test_names_are_judged_or_refused(project):  # noqa: F811
+    """Of a file that git does not track, of none, and of one that the change deletes."""
+    committed(project, {**BASE, "gone.h": PAD})
+    change(project, {"gone.h": None})
+    write(project, {"new.h": BROKEN_Q})
+    code, report, _ = staged(project, "new.h", "gone.h", "misspelt.h")
+    assert (code, [each["file"] for finding in report["findings"] for each in finding["fields"]]) == (1, ["new.h"] * 2)
+    assert [(each["origin"], each["reason"]) for each in report["unread"]] == [("misspelt.h", "no such file or directory")]
+    code, report, _ = staged(project, "misspelt.o")
+    assert (code, [each["origin"] for each in report["unread"]]) == (3, ["misspelt.o"])
+
+
 def test_all_files_do_not_make_rules_new(project):  # noqa: F811
     """`pre-commit run --all-files` passes over rules on structs of other repositories; a commit that adds one does not."""
     committed(project, {**BASE, "layoutlint.toml": WITH_R})
