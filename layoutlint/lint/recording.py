@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from layoutlint import files
 from layoutlint.errors import ReadError, UsageError, struct_hint
@@ -14,7 +14,6 @@ from layoutlint.lint.reading import Inputs, embedded_names, read_inputs
 from layoutlint.model.paths import is_pattern
 from layoutlint.model.reading import SNAPSHOT_OF, Chosen, Reading
 from layoutlint.model.record import Record, replace
-from layoutlint.model.structs import Struct
 from layoutlint.model.wanted import Wanted
 from layoutlint.readers import inputs
 from layoutlint.readers.clang.kernel.tree import enclosing_tree
@@ -126,12 +125,8 @@ def _narrowed(
     surroundings = found.surroundings.for_input(number)
     structs = reading.structs
     if not request.everything and not request.packs and not request.kernel_packs and not embedded:
-        structs = tuple(struct for struct in structs if _is_named(struct, request.globs))
+        structs = tuple(filter(Chosen(request.globs).has, structs))
     return replace(reading, structs=tuple(map(surroundings.settle, structs)))
-
-
-def _is_named(struct: Struct, globs: Iterable[str]) -> bool:
-    return any(map(Wanted(patterns=tuple(globs)).matches, (struct.name, *struct.aliases)))
 
 
 def _chosen(
@@ -190,12 +185,12 @@ def _missing(paths: tuple[str, ...], request: Request, reading: Reading, options
     if request.before is not None:
         return
     defined = [struct for struct in reading.structs if struct.bit_size is not None or struct.problem]
-    missing = [glob for glob in request.globs if not any(_is_named(struct, (glob,)) for struct in defined)]
+    missing = [glob for glob in request.globs if not any(map(Chosen((glob,)).has, defined))]
     known = inputs.names(paths, options.read) if missing else frozenset[str]()
     for glob in missing:
         if is_pattern(glob):
             yield f"{', '.join(paths)}: no struct matches {glob}"
-        elif any(_is_named(struct, (glob,)) for struct in reading.structs):
+        elif any(map(Chosen((glob,)).has, reading.structs)):
             yield f"{', '.join(paths)}: struct {glob} is declared but not defined"
         else:
             yield f"{', '.join(paths)}: no struct {glob}{struct_hint(glob, known)}"

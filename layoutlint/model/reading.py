@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cached_property
 
 from layoutlint.errors import ReadError
 from layoutlint.model.declared import StructDeclaration
@@ -73,7 +75,10 @@ SNAPSHOT_OF = "snapshot of "
 """Before the reader of the input that a snapshot is about, in `Reading.reader`."""
 
 
-class Chosen(Record, frozen=True):
+_GLOB = frozenset("*?[")
+
+
+class Chosen(Record, frozen=True, dict=True):
     """The structs that a snapshot was asked for; about others it says nothing."""
 
     names: tuple[str, ...] = ()
@@ -87,7 +92,20 @@ class Chosen(Record, frozen=True):
 
     def has_name(self, name: str) -> bool:
         """Return whether a name was asked for."""
-        return any(fnmatchcase(name, pattern) for pattern in self.names)
+        return name in self._own_names or self._pattern.match(name) is not None
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...]:
+        """The names that are patterns (fnmatch)."""
+        return tuple(name for name in self.names if not _GLOB.isdisjoint(name))
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(translate, self.patterns)) or r"(?!)")
 
 
 Version = tuple[int, ...]

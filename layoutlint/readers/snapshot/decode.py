@@ -19,6 +19,10 @@ DEEPEST = 100
 """The most structs that are embedded in each other; C sources have a tenth of it."""
 
 
+_MOST_PATTERNS = 1_000
+"""The most patterns that were asked for: the name of each struct is compared with all of them."""
+
+
 class _Wrong(Exception):
     """A contradiction, as a sentence without its place."""
 
@@ -38,6 +42,8 @@ def decode(data: bytes, path: str) -> Reading:
     chosen = None
     if document.chosen is not None:
         chosen = Chosen(document.chosen, document.containers_of)
+        if len(chosen.patterns) > _MOST_PATTERNS:
+            raise ReadError(path, f"`chosen` has more than the {_MOST_PATTERNS:,} patterns that are read")
     return Reading(
         path,
         SNAPSHOT_OF + document.reader,

@@ -30,6 +30,8 @@ _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 Bytes = Annotated[int, Meta(ge=0, le=1 << 58)]
 Alignment = Annotated[int, Meta(ge=1, le=1 << 30)]
+Lengths = Annotated[tuple[Bytes | None, ...], Meta(max_length=256)]
+"""The lengths of an array. clang reads no more brackets (-fbracket-depth), and their product has a bound."""
 T = TypeVar("T")
 
 
@@ -54,7 +56,7 @@ class FieldRecord(
     """The spelling of its type before the name."""
     after: str = ""
     """The spelling of its type after the name."""
-    dims: tuple[Bytes | None, ...] = ()
+    dims: Lengths = ()
     """The lengths of an array, None for a flexible one."""
     flattened: bool = False
     """Whether one length can stand for several."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
 
 from layoutlint.errors import ReadError
+from layoutlint.model.reading import Chosen
 from layoutlint.readers.snapshot.decode import decode
 from tests.harness.command import run
 
@@ -44,6 +46,8 @@ DAMAGES = {
     "a merge": (HEAD_FIELD, f"<<<<<<< ours\n{HEAD_FIELD}=======\n>>>>>>> theirs\n", 10, "has the marks of a merge; take one side, and write the snapshot again"),
     "no list": ("[\n{", '{"a": {', 1, "the snapshot"),
     "fields without a kind": ('"type": "long"', '"type": "x", "fields": [{"at": 0, "type": "int"}]', 9, "field `head` has `fields` and no `aggregate`"),
+    "many dimensions": ('"type": "long"', f'"type": "x", "dims": {[1] * 257}', 9, "`struct ring`, `fields[0].dims`: expected `array` of length <= 256"),
+    "many patterns": ('"structs"', f'"chosen": {["*"] * 1001},\n"structs"'.replace("'", '"'), None, "`chosen` has more than the 1,000 patterns that are read"),
     "deep lists": ('"type": "long"', f'"type": "x", "dims": {"[" * 100_000}', 1, ""),
     "no text": ("head", "\\ud800", 10, "the snapshot is damaged: JSON is malformed"),
     "a zero": ("head", "he\0d", 10, "the snapshot is damaged"),
@@ -85,6 +89,13 @@ def test_length_has_a_bound():
     text = HEAD + RING + row * 600_000 + '{"at":0,"type":"x"}]}]}'
     with pytest.raises(ReadError, match="is a snapshot of more than the 500,000 structs and fields that are read"):
         decode(text.encode(), "f")
+
+
+def test_many_names_take_little_time():
+    names = tuple(f"s{number}" for number in range(10_000))
+    started = process_time()
+    assert all(map(Chosen(names).has_name, names))
+    assert process_time() - started < 3
 
 
 COMMANDS = {
