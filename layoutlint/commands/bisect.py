@@ -97,7 +97,6 @@ def _search(
     placement: PlacementOptions,
     reading: ReadingOptions,
 ) -> SearchResult:
-
     from layoutlint.commands import diff_sides
     from layoutlint.intent import exported_tree, git, tree_copies
     from layoutlint.intent.overrides import apply_overrides
@@ -120,10 +119,8 @@ def _search(
     )
     wanted = exported_tree.wanted_files(bad, inside, packs + kernel_packs)
     with temporary_folder() as root:
-        generated = os.path.join(root, "generated")
-        os.mkdir(generated)
-        around = None if wanted.is_kernel else tree_copies.beside(bad, generated, wanted)
-        history = RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root, around)
+        working_tree = tree_copies.working_tree(bad, root, wanted)
+        history = RuleHistory(rule, packs, kernel_packs, options, inside, wanted, root, working_tree)
         return history.search(good, bad)
 
 

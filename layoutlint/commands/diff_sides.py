@@ -39,16 +39,14 @@ def sides_of_revisions(
             folder = os.path.join(root, str(number))
             os.mkdir(folder)
             trees.append(exported_tree.export(commit, folder, wanted, trees[0] if trees else None))
-        generated = os.path.join(root, "generated")
-        os.mkdir(generated)
-        around = None if wanted.is_kernel else tree_copies.beside(new, generated, wanted)
+        working_tree = tree_copies.working_tree(new, root, wanted)
         database = () if any(tree.has(inside) for tree in trees) else _database(new, inside)
         sides = [
             SideInput(
                 commit.name,
                 (inside,) if tree.has(inside) else database,
                 tree.folder,
-                None if around is None else around.copy(tree.folder, tree.files),
+                None if working_tree is None else working_tree.copy(tree.folder, tree.files),
             )
             for commit, tree in zip((old, new), trees, strict=True)
         ]

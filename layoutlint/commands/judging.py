@@ -179,7 +179,7 @@ def judge(arguments: Arguments, policy: Policy | None, scope: Scope | None = Non
     from layoutlint.model.record import replace
 
     changed = change.staged() if scope.since is None else change.since(scope.since)
-    with staged_tree.entered(changed) as staged:
+    with staged_tree.enter(changed) as staged:
         if not staged.is_other:
             return _judge(arguments, policy, scope, changed)._replace(parents=changed.parents)
         moved = arguments._replace(

@@ -81,7 +81,7 @@ class Commit(Record, frozen=True):
     id: str
     top: str
     """The real path of the top of the working tree."""
-    shown_at: str = ""
+    tree_folder: str = ""
     """The folder whose paths are those of the tree, if it is not the top."""
 
     def path_in_tree(self, path: str) -> str | None:
@@ -89,7 +89,7 @@ class Commit(Record, frozen=True):
         # Only the folder is resolved: a link in place of a file is that file.
         folder, name = os.path.split(os.path.normpath(os.path.abspath(path)))
         real = os.path.join(os.path.realpath(folder), name)
-        top = self.shown_at or self.top
+        top = self.tree_folder or self.top
         if real == top:
             return ""
         return real[len(top) + 1 :] if real.startswith(f"{top}{os.sep}") else None

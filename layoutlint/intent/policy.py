@@ -42,7 +42,7 @@ class Policy(Record):
 
     def in_folder(self, folder: str) -> Policy:
         """Return the policy for a copy of the tree in another folder."""
-        return Policy(replace(self.commit, shown_at=folder), self.folders, self.used, self.unused)
+        return Policy(replace(self.commit, tree_folder=folder), self.folders, self.used, self.unused)
 
     def packs(self, paths: tuple[str, ...]) -> tuple[Pack, ...]:
         """Return the packs of rule files and folders of them, or of the nearest `layoutlint.toml`.

@@ -52,7 +52,7 @@ class StagedTree(Record, frozen=True):
 
 
 @contextmanager
-def entered(change: Change) -> Iterator[StagedTree]:
+def enter(change: Change) -> Iterator[StagedTree]:
     """Go to where the staged files are for the body of a `with`, and come back.
 
     Raises UsageError, and ReadError if the files cannot be written.
@@ -71,7 +71,7 @@ def entered(change: Change) -> Iterator[StagedTree]:
         os.makedirs(os.path.join(root, place), exist_ok=True)
         os.chdir(os.path.join(root, place))
         try:
-            yield StagedTree(_moved(change, root), change.top, root)
+            yield StagedTree(_rebase(change, root), change.top, root)
         finally:
             os.chdir(before)
 
@@ -109,19 +109,19 @@ def _link(path: str, target: str) -> None:
         os.symlink(path, target)
 
 
-def _moved(change: Change, root: str) -> Change:
+def _rebase(change: Change, root: str) -> Change:
     """Return a change whose paths are below another folder."""
 
-    def moved(paths: frozenset[str]) -> frozenset[str]:
+    def below_root(paths: frozenset[str]) -> frozenset[str]:
         return frozenset(root + path[len(change.top) :] for path in paths)
 
     return Change(
         root,
-        tuple(_moved_difference(each, root, moved(each.paths)) for each in change.differences),
-        moved(change.tracked),
+        tuple(_rebase_difference(each, root, below_root(each.paths)) for each in change.differences),
+        below_root(change.tracked),
     )
 
 
-def _moved_difference(difference: Difference, root: str, paths: frozenset[str]) -> Difference:
+def _rebase_difference(difference: Difference, root: str, paths: frozenset[str]) -> Difference:
     parent = difference.parent
-    return replace(difference, parent=parent and replace(parent, shown_at=root), paths=paths)
+    return replace(difference, parent=parent and replace(parent, tree_folder=root), paths=paths)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from layoutlint import files
 from layoutlint.errors import ReadError
 from layoutlint.intent import git
+from layoutlint.intent.exported_tree import WantedFiles
 from layoutlint.intent.git import Commit
 from layoutlint.model.reading import TreeCopy
 from layoutlint.model.record import Record
@@ -32,14 +33,19 @@ class WorkingTree(Record, frozen=True):
         return TreeCopy(self.top, files.real_path(folder), self.working_folder, tracked, self.generated)
 
 
-def beside(commit: Commit, folder: str, is_wanted: Callable[[str], bool]) -> WorkingTree:
-    """Return the working tree of a commit's repository; links to its untracked files are made in a folder.
+def working_tree(commit: Commit, root: str, wanted: WantedFiles) -> WorkingTree | None:
+    """Return the working tree of a commit's repository; None for a kernel, whose flags need none.
 
-    Raises UsageError if git fails, and ReadError if the links cannot be made.
+    Links to its untracked files are made in a new folder below `root`. Raises UsageError if git fails, and
+    ReadError if the links cannot be made.
     """
-    wanted = sorted(path for path in git.untracked_files(commit.top) if is_wanted(path))
+    if wanted.is_kernel:
+        return None
+    folder = os.path.join(root, "generated")
+    untracked = sorted(filter(wanted, git.untracked_files(commit.top)))
     try:
-        for path in wanted[:_MOST_GENERATED]:
+        os.mkdir(folder)
+        for path in untracked[:_MOST_GENERATED]:
             target = os.path.join(folder, path)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.symlink(os.path.join(commit.top, path), target)

@@ -50,7 +50,7 @@ class RuleHistory(Record):
     """The input, below the top of the tree."""
     is_wanted: Callable[[str], bool]
     root: str
-    around: WorkingTree | None = None
+    working_tree: WorkingTree | None = None
     """What the working tree adds to each commit; None for a kernel."""
     databases: dict[str, None] = field(default_factory=dict)
     """The compilation databases whose flags commits were read with."""
@@ -146,7 +146,8 @@ class RuleHistory(Record):
     def _judge_folder(self, folder: str) -> tuple[Verdict, list[str]]:
         """Return the verdict in a folder with the files of a commit, and the databases with its flags."""
         os.chdir(folder)
-        copy = None if self.around is None else self.around.copy(folder, self.latest[-1].files)
+        tree = self.working_tree
+        copy = None if tree is None else tree.copy(folder, self.latest[-1].files)
         quiet = replace(self.options.read, progress=no_progress, cache=False, copy=copy)
         packs = [tuple(map(self._with_rule_only, packs)) for packs in (self.packs, self.kernel_packs)]
         report = run.check((self.path,), packs[0], packs[1], replace(self.options, read=quiet))

@@ -103,12 +103,12 @@ def _read_base(commit: Commit, base: BaseRun, root: str) -> BaseFindings:
     """Return the findings in a commit, whose files are written below `root`. Raises ReadError, UsageError."""
     place = commit.path_in_tree(os.curdir) or os.curdir
     wanted = exported_tree.wanted_files(commit, place, base.packs + base.kernel_packs)
-    tree, generated = os.path.join(root, "tree"), os.path.join(root, "generated")
-    for made in (tree, generated):
-        os.mkdir(made)
+    tree = os.path.join(root, "tree")
+    os.mkdir(tree)
     exported = exported_tree.export(commit, tree, wanted, index=git_index.read(commit.top))
-    around = None if wanted.is_kernel else tree_copies.beside(commit, generated, wanted)
-    read = replace(base.options.read, copy=None if around is None else around.copy(tree, exported.files))
+    working_tree = tree_copies.working_tree(commit, root, wanted)
+    copy = None if working_tree is None else working_tree.copy(tree, exported.files)
+    read = replace(base.options.read, copy=copy)
     folder = os.path.join(tree, place)
     if not files.is_folder(folder):
         return BaseFindings()
@@ -140,7 +140,7 @@ def _in_base(path: str, copy: TreeCopy | None) -> str | None:
     """
     if files.exists(path) or copy is None or not path.endswith(".json"):
         return path if files.exists(path) else None
-    database = copied_flags.original(copy, path)
+    database = copied_flags.path_in_working_tree(copy, path)
     return database if files.is_file(database) else None
 
 

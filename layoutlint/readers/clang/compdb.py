@@ -48,7 +48,7 @@ def read(path: str, wanted: Wanted, options: ReadOptions) -> Reading:
     parts = []
     commands, unread = _expand_commands(load(path))
     if options.copy is not None:
-        commands = tuple(copied_flags.copied_command(options.copy, command) for command in commands)
+        commands = tuple(copied_flags.command_for_copy(options.copy, command) for command in commands)
     commands_used = list(_select_commands(commands, wanted))
     for command in commands_used or commands[:1]:
         try:

@@ -22,41 +22,41 @@ if TYPE_CHECKING:
 _FOLDERS = ("-I", "-isystem", "-iquote", "-idirafter")
 
 
-def original(copy: TreeCopy, path: str) -> str:
+def path_in_working_tree(copy: TreeCopy, path: str) -> str:
     """Return the absolute path in the working tree of one in the copy; another path stays."""
     path = os.path.abspath(path)
-    return _moved(path, files.real_path(copy.folder), copy.top)
+    return _rebase(path, files.real_path(copy.folder), copy.top)
 
 
-def copied(copy: TreeCopy, path: str) -> str:
+def path_in_copy(copy: TreeCopy, path: str) -> str:
     """Return the absolute path in the copy of a file in the working tree; another path stays, and that of a
     file which git does not track.
     """
-    path = _moved(os.path.normpath(path), copy.folder, copy.top)
-    inside = _moved(path, copy.top, copy.folder)
+    path = _rebase(os.path.normpath(path), copy.folder, copy.top)
+    inside = _rebase(path, copy.top, copy.folder)
     return path if inside == path or _is_generated(copy, path) else inside
 
 
-def copied_command(copy: TreeCopy, command: Command, near: tuple[str, ...] = ()) -> Command:
+def command_for_copy(copy: TreeCopy, command: Command, near: tuple[str, ...] = ()) -> Command:
     """Return the command for the copy. Generated headers are also found beside the files in `near`."""
     words = flags.make_absolute(command.words, command.directory)
     words = flags.replace_paths(words, lambda option, path: tuple(_places(copy, option, path)))
     folders = (os.path.dirname(path) for path in (os.path.join(command.directory, command.file), *near))
-    quoted = (_shadow(copy, original(copy, folder)) for folder in folders)
+    quoted = (_shadow(copy, path_in_working_tree(copy, folder)) for folder in folders)
     beside = tuple(word for folder in dict.fromkeys(filter(None, quoted)) for word in ("-iquote", folder))
-    file = copied(copy, os.path.join(command.directory, command.file))
+    file = path_in_copy(copy, os.path.join(command.directory, command.file))
     return replace(command, file=file, words=(*words, *beside))
 
 
 def _places(copy: TreeCopy, option: str, path: str) -> Iterator[str]:
     """Yield the paths that stand for one in a flag: of the working tree, or in a database of the copy."""
-    path = _moved(os.path.normpath(path), copy.folder, copy.top)
-    inside = _moved(path, copy.top, copy.folder)
+    path = _rebase(os.path.normpath(path), copy.folder, copy.top)
+    inside = _rebase(path, copy.top, copy.folder)
     below = None if inside == path else os.path.relpath(path, copy.top)
     if below is None:
         yield path
     elif option not in _FOLDERS:
-        yield copied(copy, path)
+        yield path_in_copy(copy, path)
     elif copy.generated is not None and below not in copy.tracked_folders:
         yield path
     else:
@@ -68,18 +68,18 @@ def _places(copy: TreeCopy, option: str, path: str) -> Iterator[str]:
 
 def _shadow(copy: TreeCopy, folder: str) -> str | None:
     """Return the folder with the generated files of a folder of the working tree; None if it has none."""
-    if copy.generated is None or _moved(folder, copy.top, "") == folder:
+    if copy.generated is None or _rebase(folder, copy.top, "") == folder:
         return None
-    shadow = _moved(os.path.normpath(folder), copy.top, copy.generated)
+    shadow = _rebase(os.path.normpath(folder), copy.top, copy.generated)
     return shadow if files.is_folder(shadow) else None
 
 
 def _is_generated(copy: TreeCopy, path: str) -> bool:
-    is_there = files.exists(_moved(path, copy.top, copy.folder))
+    is_there = files.exists(_rebase(path, copy.top, copy.folder))
     generated = copy.generated
-    return not is_there and generated is not None and files.exists(_moved(path, copy.top, generated))
+    return not is_there and generated is not None and files.exists(_rebase(path, copy.top, generated))
 
 
-def _moved(path: str, top: str, folder: str) -> str:
+def _rebase(path: str, top: str, folder: str) -> str:
     """Return a path below one folder as that below another; other paths stay."""
     return folder + path[len(top) :] if f"{path}/".startswith(f"{top}/") else path

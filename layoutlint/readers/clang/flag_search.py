@@ -42,7 +42,7 @@ class Match(Record, frozen=True):
     """The position of its entry in the database."""
     entries: int = 1
     """The number of entries for its file in the database; the first counts."""
-    shown: str = ""
+    report_name: str = ""
     """The database in reports; empty for its path."""
 
     @property
@@ -55,7 +55,7 @@ class Match(Record, frozen=True):
         """The note on where the flags come from."""
         of = "" if self.is_own else f", those of {_from_working_folder(self.source)}, which includes it"
         count = f" (the first of {self.entries} entries)" if self.entries > 1 else ""
-        return f"flags from {self.shown or self.database}{of}{count}"
+        return f"flags from {self.report_name or self.database}{of}{count}"
 
 
 class Search(Record):
@@ -102,7 +102,8 @@ def search(path: str, options: ReadOptions) -> Search | None:
         if not paths and files.is_link(path) and copy is None:
             paths = list(_paths_around(files.real_path(path)))
         if copy is not None:
-            paths += (at for at in _paths_around(copied_flags.original(copy, path)) if at not in paths)
+            original = copied_flags.path_in_working_tree(copy, path)
+            paths += (at for at in _paths_around(original) if at not in paths)
     databases = tuple(_database(at, *_state(at), copy) for at in paths)
     return Search(databases) if databases else None
 
@@ -111,7 +112,7 @@ def database_in(folder: str, options: ReadOptions) -> str | None:
     """Return the database at the top of a folder that is an input; None without one."""
     folders = [folder]
     if options.copy is not None and options.finds_flags and options.compile_commands is None:
-        folders.append(copied_flags.original(options.copy, folder))
+        folders.append(copied_flags.path_in_working_tree(options.copy, folder))
     places = (os.path.join(each, compdb.NAME) for each in folders)
     return next(filter(files.is_file, places), None)
 
@@ -177,7 +178,7 @@ class Database(Record):
         for number, entry in enumerate(entries):
             file = os.path.join(self.base, entry.get("directory", ""), entry["file"])
             file = os.path.normpath(file)
-            self._files.append(file if self.copy is None else copied_flags.copied(self.copy, file))
+            self._files.append(file if self.copy is None else copied_flags.path_in_copy(self.copy, file))
             self._numbers.setdefault(os.path.basename(file), []).append(number)
         self._entries = entries
 
@@ -197,7 +198,7 @@ class Database(Record):
         command = compdb.command_of(self.path, self.base, numbers[0] + 1, self._entries[numbers[0]])
         try:
             command = self._for_copy(compdb.expand(command), path)
-            return Match(self.path, command, True, numbers[0], len(numbers), self._shown)
+            return Match(self.path, command, True, numbers[0], len(numbers), self._report_name)
         except ReadError as error:
             reason = f"{error.reason} (--no-compile-commands reads it without these flags)"
             raise ReadError(_from_working_folder(os.path.abspath(path)), reason) from error
@@ -224,16 +225,16 @@ class Database(Record):
         entries = sum(self._files[other] == self._files[number] for other in same)
         if self.copy is not None:
             command = self._for_copy(self._raw_command(number), path)
-        return Match(self.path, command, False, number, entries, self._shown)
+        return Match(self.path, command, False, number, entries, self._report_name)
 
     @property
-    def _shown(self) -> str:
+    def _report_name(self) -> str:
         """Its path in reports, if that is another one."""
         return "" if self.copy is None else self.copy.shown(os.path.abspath(self.path))
 
     def _for_copy(self, command: Command, path: str) -> Command:
         """Return the command for a file of the copy, if one is read."""
-        return command if self.copy is None else copied_flags.copied_command(self.copy, command, (path,))
+        return command if self.copy is None else copied_flags.command_for_copy(self.copy, command, (path,))
 
     def is_reading(self, number: int, path: str) -> bool:
         """Return whether the unit of an entry seems to read a file."""

@@ -54,7 +54,7 @@ def _notes_on_file(path: str, files_read: GivenFiles) -> Iterator[str]:
 def _reading(path: str, files_read: GivenFiles, outcome: Outcome, notes: list[str]) -> Reading:
     is_configured = files_read.search is not None and files_read.is_configured
     reading = parallel.reading(path, outcome, files_read.wanted, notes, is_configured)
-    used = (match.shown or match.database for match in files_read.matches.values() if match is not None)
+    used = (match.report_name or match.database for match in files_read.matches.values() if match is not None)
     return replace(reading, compile_commands=next(used, None))
 
 
@@ -95,7 +95,7 @@ def _notes_on_files(files_read: GivenFiles) -> Iterator[str]:
     matches = [match for match in files_read.matches.values() if match is not None]
     for database in dict.fromkeys(match.database for match in matches):
         count = sum(match.database == database for match in matches)
-        shown = next(match.shown or database for match in matches if match.database == database)
+        shown = next(match.report_name or database for match in matches if match.database == database)
         yield f"flags from {shown}, for {part_of(count, len(files_read.matches), 'file', 'the only')}"
     if files_read.through:
         headers = [f"{header} (in {source})" for header, (source, _) in files_read.through.items()]
