@@ -20,6 +20,7 @@ from layoutlint.model.reading import Reading, Unread
 from layoutlint.model.record import Record, replace
 from layoutlint.model.structs import Source, Struct
 from layoutlint.model.wanted import Wanted
+from layoutlint.phrases import quantity
 from layoutlint.reports.diff import phrases
 
 _Name = tuple[str, bool]
@@ -150,6 +151,9 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
     changed: set[_Name] = set()
     for change in compared.changes:
         if change.old is None:
+            if change.new is not None and _is_of_same_file(change.new, recorded):
+                changed.add(_name(change.new))
+                yield Finding(_rule(held, change.new), change.new, _second(held, change.new), "")
             continue
         changed.add(_name(change.old))
         if change.presence is Presence.BOTH and change.new is not None:
@@ -162,6 +166,29 @@ def _findings(held: Held, recorded: list[Struct], current: _Current, options: Op
         elif structs and name not in changed:
             verdict = judge_once(True, f"has the layout of {held.reading.path}", (), "")
             yield Finding(_rule(held, structs[0]), structs[0], verdict, "")
+
+
+def _is_of_same_file(struct: Struct, recorded: Iterable[Struct]) -> bool:
+    """Return whether a definition that no snapshot has is one of a recorded struct, as far as files tell.
+
+    A struct of this name in another file is a new one.
+    """
+    files = {_file_name(each) for each in recorded if _name(each) == _name(struct)}
+    return None in files or _file_name(struct) in {*files, None}
+
+
+def _file_name(struct: Struct) -> str | None:
+    """Return the file of a definition without the folders, which differ between trees."""
+    return None if struct.source is None else struct.source.file.rpartition("/")[2]
+
+
+def _second(held: Held, struct: Struct) -> Verdict:
+    """Return the verdict on a layout that some part of the code has, while another has the recorded one."""
+    if struct.problem is not None:
+        return unknown(f"the layout is unreliable: {struct.problem}")
+    size = "" if struct.bit_size is None else f" of {quantity(struct.bit_size // 8, 'byte')}"
+    message = f"has another definition{size}, which is not in {held.reading.path}"
+    return judge_once(False, message, (), _advice(held))
 
 
 def _rule(held: Held, struct: Struct) -> Rule:

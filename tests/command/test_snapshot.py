@@ -294,6 +294,18 @@ class TestHolding:
         for finding in report["findings"]:
             assert finding["advice"] == "undo the change, or accept it: `layoutlint snapshot src/ring.h --update l.json`"
 
+    @pytest.mark.one_in(3)
+    @pytest.mark.parametrize(("copy", "edit", "status"), [
+        ("old/ring.h", "long x;", 1), ("old/other.h", "long x;", 0), ("old/ring.h", "", 0),
+    ])  # fmt: skip
+    def test_a_second_definition(self, copy, edit, status, held):
+        """Two parts of a program disagree on a struct of one file; a namesake in another file is a new struct."""
+        (held / "old").mkdir()
+        (held / copy).write_text(RING.replace("unsigned long head;", f"unsigned long head; {edit}"))
+        done = run(*self.WORDS, "--struct", "ring", copy, cwd=held)
+        assert done.returncode == status, done.stdout
+        assert ("has another definition of 56 bytes, which is not in l.json" in " ".join(done.stdout.split())) == (status == 1)
+
     def test_the_place_and_the_fingerprint(self, held):
         prints = set()
         for text in ("unsigned long head; int pad;", "/* a */\n\tunsigned long head;\n\n\tint pad;"):
@@ -371,7 +383,7 @@ class TestHolding:
 
     @pytest.mark.one_in(2)
     @pytest.mark.parametrize(("text", "status", "message"), [
-        ("", 3, "l.json"), ("{", 3, "l.json:1: the snapshot is damaged"), (RING, 3, "l.json:2"), (None, 3, "l.json: no such file"),
+        ('{"schema": "layoutlint/report/1"}', 3, "l.json: is an output of layoutlint (report), not a snapshot"), ("", 3, "l.json"), ("{", 3, "l.json:1: the snapshot is damaged"), (RING, 3, "l.json:2: is no snapshot"), (None, 3, "l.json: no such file"),
     ])  # fmt: skip
     def test_a_damaged_one(self, text, status, message, held):
         if text is None:

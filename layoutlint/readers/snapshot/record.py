@@ -192,8 +192,21 @@ def parse(data: bytes, path: str) -> tuple[Document, list[tuple[int, StructRecor
         raise ReadError(
             f"{path}:{line}", "has the marks of a merge; take one side, and write the snapshot again"
         )
+    _refuse_other_files(data, path)
     document = _decode(data, Document, path, data, 0, "the snapshot")
     return document, list(_structs(document, data, path))
+
+
+def _refuse_other_files(data: bytes, path: str) -> None:
+    """Raise ReadError for a file that was given by mistake."""
+    output = other_output(data)
+    if output is not None:
+        raise ReadError(path, f"is an output of layoutlint ({output}), not a snapshot")
+    text = data.lstrip()
+    if text and not text.startswith(b"{"):
+        raise ReadError(
+            f"{path}:{_line(data, len(data) - len(text))}", "is no snapshot: it is no JSON object"
+        )
 
 
 def _structs(document: Document, data: bytes, path: str) -> Iterator[tuple[int, StructRecord]]:
