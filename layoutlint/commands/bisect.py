@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -13,7 +12,9 @@ from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
     SingleValueCommand,
+    build_option,
     collect,
+    format_option,
     placement_options,
     read_options,
     reading_options,
@@ -33,7 +34,8 @@ class BisectOptions(NamedTuple):
     pack_names: tuple[str, ...]
     no_packs: bool
     no_annotations: bool
-    build: str | None
+    build: tuple[str, ...]
+    """The build folder as a flag; empty without one."""
     format_: str
 
 
@@ -42,18 +44,8 @@ class BisectOptions(NamedTuple):
 @click.argument("revisions", metavar="GOOD..BAD")
 @click.argument("path", required=False, metavar="[PATH]")
 @rule_options
-@click.option(
-    "--build",
-    metavar="DIR",
-    help="Take the configuration and the generated headers of a kernel from this build folder.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(sorted(reports.BISECT_FORMATS)),
-    default="text",
-    help="Choose the format of stdout.",
-)
+@build_option
+@format_option(reports.BISECT_FORMATS)
 @placement_options
 @reading_options
 @collect(BisectOptions, "own", BisectOptions._fields)
@@ -75,9 +67,7 @@ def bisect(
     """
     from layoutlint.commands import terminal
 
-    if own.build is not None:
-        flags = (*flags, f"O={os.path.abspath(own.build)}")
-    result = _search(flags, rule, revisions, path, own, placement, reading)
+    result = _search((*flags, *own.build), rule, revisions, path, own, placement, reading)
     if own.format_ == "text":
         width = {} if reading.width is None else {"width": reading.width}
         text = reports.BISECT_FORMATS["text"](result, color=terminal.has_color(reading.color), **width)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from layoutlint.commands.options import (
     PlacementOptions,
     ReadingOptions,
     SingleValueCommand,
+    build_option,
     collect,
     format_option,
     placement_options,
@@ -45,7 +45,8 @@ class DiffOptions(NamedTuple):
     only: str | None
     revisions: str | None
     patch: str | None
-    build: str | None
+    build: tuple[str, ...]
+    """The build folder as a flag; empty without one."""
     format_: str
     fail_on: tuple[str, ...]
     variables: bool
@@ -71,11 +72,7 @@ class DiffOptions(NamedTuple):
     metavar="FILE|-",
     help="Compare a source tree without and with a patch: `diff --patch FILE TREE`.",
 )
-@click.option(
-    "--build",
-    metavar="DIR",
-    help="Take the configuration and the generated headers of a kernel from this build folder.",
-)
+@build_option
 @rule_options
 @click.option(
     "--struct",
@@ -124,9 +121,7 @@ def diff(
     from layoutlint.commands import terminal
 
     _refuse_wrong_inputs(inputs, own)
-    if own.build is not None:
-        flags = (*flags, f"O={os.path.abspath(own.build)}")
-    comparison = _compare(flags, inputs, own, placement, reading)
+    comparison = _compare((*flags, *own.build), inputs, own, placement, reading)
     terminal.write(_text(comparison, own, reading))
     sys.stdout.flush()
     for note in comparison.notes if comparison.is_silent else ():

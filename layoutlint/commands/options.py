@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -251,6 +252,21 @@ def kernel_version(randomising: RandomisingOptions) -> Version | None:
     return number
 
 
+def _build_flags(ctx: click.Context, param: click.Parameter, folder: str | None) -> tuple[str, ...]:
+    """Return a build folder as kernels name it to their compiler flags; () without one."""
+    if folder is None:
+        return ()
+    if not files.is_folder(folder):
+        raise click.BadParameter(f"{folder!r}: no such folder", ctx, param)
+    return (f"O={os.path.abspath(folder)}",)
+
+
+build_option = click.option(
+    "--build",
+    metavar="DIR",
+    callback=_build_flags,
+    help="Take the configuration and the generated headers of a kernel from this build folder.",
+)
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),

@@ -54,6 +54,7 @@ USAGE = [
     ("fail on what", ["check", "ring.h", "--fail-on", "never"],
      "Error: Invalid value for '--fail-on': 'never' is not one of 'broken', 'at-risk'."),
     ("quote not closed", ["check", "ring.h", "--flags", "-DX='"], "Error: --flags \"-DX='\": no closing quotation"),
+    ("no build folder", ["diff", "ring.h", "ring-fixed.h", "--build", "nowhere"], "Error: Invalid value for '--build': 'nowhere': no such folder"),
     ("no jobs", ["check", "ring.h", "--jobs", "0"], "Error: Invalid value for '--jobs' / '-j': 0 is not in the range 1<=x<=1024."),
     ("show nothing", ["show", "ring.h"], "Error: name some structs (`layoutlint show ring.h NAME`), or give --all"),
     ("show some and all", ["show", "ring.h", "ring", "--all"], "Error: name some structs, or give --all"),
