@@ -70,7 +70,8 @@ def find(
     Raises ReadError for a kernel that is not configured, and UsageError if the repository has no rules.
     """
     search = _Search(change.with_paths(names.changed), names, packs, kernel_packs, options)
-    if all(path.endswith(_HARMLESS) for path in search.change.paths):
+    inputs = frozenset(map(_absolute, names.whole))
+    if all(path.endswith(_HARMLESS) and path not in inputs for path in search.change.paths):
         return search.result(())
     parts = tuple(search.parts())
     if not packs and not any(part.structs or part.marked for part in parts):

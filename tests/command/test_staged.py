@@ -199,6 +199,13 @@ def test_other_inputs_are_judged_whole(project):  # noqa: F811
     assert [staged(project, ".", *words)[0] for words in ((), ("--all-findings",))] == [0, 1]
 
 
+def test_an_input_that_the_change_changes_is_judged(project):  # noqa: F811
+    database = '[{"directory": ".", "file": "a.c", "arguments": ["cc", "-DPAD=64", "a.c"]}]'
+    committed(project, {"layoutlint.toml": RULES, "q.h": MACRO, "a.c": '#include "q.h"\nstruct q q;\n', "compile_commands.json": database})
+    change(project, {"compile_commands.json": database.replace("64", "8")})
+    assert staged(project, "compile_commands.json")[0] == 1
+
+
 MERGES: dict[str, tuple[dict[str, str | None], dict[str, str | None], int]] = {
     # what our branch does, what the merged one does; each alone is harmless
     "shrinks a type, adds a struct with it": ({"base.h": SMALL, "q.h": None, "layoutlint.toml": "# none\n" + RULE.format(id="p", struct="pad").replace(
