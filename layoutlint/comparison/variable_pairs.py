@@ -63,6 +63,8 @@ class Gap(Record, frozen=True):
 class Region(Record, frozen=True):
     """The variables of a section, or of a linked file, by address."""
 
+    name: str
+    """The section; empty for all variables of a linked file, except per-CPU ones."""
     old: _Row
     new: _Row
     kept: list[tuple[int, int]]
@@ -208,10 +210,10 @@ class _Pairer:
         return len(self._nodes) - 1
 
 
-def regions(table: VariableTable) -> dict[str, list[int]]:
+def _by_region(table: VariableTable) -> dict[str, list[int]]:
     """Return the variables that can share lines, by address: of a section, or of a linked file.
 
-    The keys are sections; that of all variables of a linked file, except per-CPU ones, is empty.
+    The keys are the names of regions.
     """
     own = {section.name for section in table.sections if section.is_per_cpu or not table.is_linked}
     found: dict[str, list[int]] = defaultdict(list)
@@ -224,13 +226,13 @@ def regions(table: VariableTable) -> dict[str, list[int]]:
 
 def find_regions(pairing: Pairing, old: VariableTable, new: VariableTable) -> Iterator[Region]:
     """Yield the regions of both inputs, with the variables that are there in the same order."""
-    before, after = regions(old), regions(new)
+    before, after = _by_region(old), _by_region(new)
     for name in sorted({*before, *after}):
         rows = (
             [(pairing.old[index], old.variables[index]) for index in before.get(name, [])],
             [(pairing.new[index], new.variables[index]) for index in after.get(name, [])],
         )
-        yield Region(*rows, _kept(pairing, *rows))
+        yield Region(name, *rows, _kept(pairing, *rows))
 
 
 def _kept(pairing: Pairing, old: _Row, new: _Row) -> list[tuple[int, int]]:

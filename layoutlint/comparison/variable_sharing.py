@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from math import gcd
 
-from layoutlint.comparison.variable_pairs import Node, Pairing, regions
+from layoutlint.comparison.variable_pairs import Node, Pairing, Region
 from layoutlint.model.variables import Variable, VariableTable
 
 _MOST_PAIRS = 4_000_000
@@ -19,18 +20,26 @@ class TooClose(Exception):
 class Sharing:
     """The pairs of variables on one line before and now, with the bytes of a line at which they are."""
 
-    def __init__(self, pairing: Pairing, tables: tuple[VariableTable, VariableTable], line: int) -> None:
+    def __init__(
+        self,
+        pairing: Pairing,
+        regions: Sequence[Region],
+        tables: tuple[VariableTable, VariableTable],
+        line: int,
+    ) -> None:
         self.line = line
         self._count = len(pairing.nodes)
         self.steps: tuple[dict[str, int], dict[str, int]] = (_steps(tables[0], line), _steps(tables[1], line))
-        numbers = pairing.old, pairing.new
         self._companions = bytearray(self._count), bytearray(self._count)
-        self._pairs = (
-            self._find_pairs(tables[0], numbers[0], 0, pairing.nodes),
-            self._find_pairs(tables[1], numbers[1], 1, pairing.nodes),
-        )
-        self._changed = {key for key, _ in self._pairs[0].items() ^ self._pairs[1].items()}
-        self._touched = {node for key in self._changed for node in divmod(key, self._count)}
+        groups = {number for number, node in enumerate(pairing.nodes) if node.is_group}
+        before = self._find_pairs(regions, 0, groups, pairing.joined)
+        after = self._find_pairs(regions, 1, groups, {})
+        # Lists of numbers that exist: millions of pairs can differ.
+        self._changed = [key for key, shared in before.items() if after.get(key) != shared]
+        self._changed += [key for key in after if key not in before]
+        self._pairs = before, after
+        self._touched = {key // self._count for key in self._changed}
+        self._touched.update(key % self._count for key in self._changed)
         self.regrouped = {n for n in self._touched if pairing.nodes[n].old and pairing.nodes[n].new}
 
     def neighbours(self, nodes: set[int]) -> dict[int, list[tuple[int, int, int]]]:
@@ -80,7 +89,7 @@ class Sharing:
         return (variable.last // step - variable.address // step) * step
 
     def _find_pairs(
-        self, table: VariableTable, numbers: list[int], side: int, nodes: list[Node]
+        self, regions: Sequence[Region], side: int, groups: set[int], joined: dict[int, int]
     ) -> dict[int, int]:
         """Return the pairs that share a line, by their nodes, with the bytes of a line at which they do.
 
@@ -89,25 +98,25 @@ class Sharing:
         """
         pairs: dict[int, int] = {}
         count, companions, comparisons = self._count, self._companions[side], 0
-        groups = {number for number, node in enumerate(nodes) if node.is_group}
-        for region, row in regions(table).items():
-            step = self.steps[side][region]
+        for region in regions:
+            row = (region.old, region.new)[side]
+            step = self.steps[side].get(region.name, self.line)
             total = self.line // step
-            places = [
-                (table.variables[i].address // step, table.variables[i].last // step, numbers[i]) for i in row
-            ]
-            for index, (_, end, node) in enumerate(places, 1):
+            nodes = [joined.get(number, number) for number, _ in row]
+            starts = [variable.address // step for _, variable in row]
+            for index, (_, variable) in enumerate(row):
+                node, end = nodes[index], variable.last // step
                 reach = end + total
-                for other in range(index, len(places)):
-                    start, _, second = places[other]
-                    if start >= reach:
+                for other in range(index + 1, len(row)):
+                    if starts[other] >= reach:
                         break
                     comparisons += 1
+                    second = nodes[other]
                     if node == second or (node in groups and second in groups):
                         continue
                     companions[node] = companions[second] = 1
                     key = node * count + second if node < second else second * count + node
-                    shared = total * step if start <= end else (reach - start) * step
+                    shared = total * step if starts[other] <= end else (reach - starts[other]) * step
                     if key not in pairs or pairs[key] < shared:
                         pairs[key] = shared
                 if comparisons > _MOST_PAIRS:

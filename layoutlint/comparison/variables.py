@@ -233,7 +233,7 @@ def _compare_tables(tables: _Tables, query: VariableQuery, label: str) -> TableC
     for region in regions:
         join_renamed(pairing, region)
     try:
-        sharing = Sharing(pairing, tables, line)
+        sharing = Sharing(pairing, regions, tables, line)
     except TooClose as error:
         return str(error)
     selected = {n for n, node in enumerate(pairing.nodes) if query.is_selected(plain_name(node.name))}
@@ -279,7 +279,7 @@ def _changes(
     """Yield the variables to describe, by name."""
     are_few = len(sharing.regrouped & selected) <= _FEW
     described: dict[int, bool] = {}
-    for number in sorted(selected, key=lambda number: (pairing.nodes[number].name, number)):
+    for number in selected:
         node = pairing.nodes[number]
         if node.is_group or node.old is node.new is None or sharing.is_unchanged(number, node):
             continue
@@ -288,8 +288,8 @@ def _changes(
         if is_regrouped or _is_edited(node) or sharing.is_placed_otherwise(number, node):
             described[number] = is_named
     neighbours = sharing.neighbours(set(described))
-    for number, is_named in described.items():
-        node = pairing.nodes[number]
+    for number in sorted(described, key=lambda number: (pairing.nodes[number].name, number)):
+        node, is_named = pairing.nodes[number], described[number]
         change = _change(number, pairing, sharing, neighbours.get(number, []))
         yield replace(change, is_named=is_named, constant_section=_constant_section(node, tables))
 
@@ -337,6 +337,8 @@ def _change(
 def _presence(node: Node) -> Presence:
     if node.old is None or node.new is None:
         return Presence.ADDED if node.old is None else Presence.REMOVED
+    if node.old.name == node.new.name:
+        return Presence.BOTH
     old, new = plain_name(node.old.name), plain_name(node.new.name)
     is_renamed = old != new and old.rpartition(".")[2] != new.rpartition(".")[2]
     return Presence.RENAMED if is_renamed else Presence.BOTH
