@@ -37,7 +37,7 @@ CASES = {
     "an object": (b"\x7fELF" + bytes(60), ["-", "--rules", "r.toml"], 2, "standard input is binary; give the file by its name"),
     "binary behind text": (b"int x;\n" * 1000 + bytes(8), ["-", "--rules", "r.toml"], 2, "standard input is binary"),
     "UTF-16": (TEXT.encode("utf-16"), ["-", "--rules", "r.toml"], 2, "standard input: is text in UTF-16"),
-    "too much": (b"/" * (1 << 25) + b"/", ["-", "--rules", "r.toml"], 3, "has more than the 33,554,432 bytes"),
+    "too much": ((1 << 25) + 1, ["-", "--rules", "r.toml"], 3, "has more than the 33,554,432 bytes"),
     "also the rules": (TEXT, ["-", "--rules", "-"], 2, "as INPUT, or as the rules of `--rules -`"),
     "twice": (TEXT, ["-", "-", "--rules", "r.toml"], 2, "give `-` once"),
     "a staged change": (TEXT, ["--staged", "-"], 2, "--staged judges files of a git repository"),
@@ -58,7 +58,8 @@ def folder(tmp_path):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("text", "words", "status", "said"), CASES.values(), ids=CASES)
 def test_check(folder, text, words, status, said):
-    ended = run("check", *words, cwd=folder, given=text if isinstance(text, bytes) else text.encode())
+    given = b"/" * text if isinstance(text, int) else text if isinstance(text, bytes) else text.encode()
+    ended = run("check", *words, cwd=folder, given=given)
     printed = ended.stdout + ended.stderr
     assert (ended.returncode, said in printed) == (status, True), printed
     assert os.listdir(folder / "sub") == ["other.h"]

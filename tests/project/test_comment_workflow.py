@@ -135,12 +135,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "another number": {"number": "13"},
     "a path": {"number": "12/../../x"},
     "a command": {"number": "$(touch x)"},
-    "a long number": {"number": "1" * 5_000_000},
+    "a long number": {"number": "1", "digits": 5_000_000},
     "no comment": {"comment": None},
     "no marker": {"comment": "### hello\n"},
     "the marker later": {"comment": f"x\n{MARKER}\n"},
-    "a long comment": {"comment": MARKER + "\n" + "x" * 70_000},
-    "a bomb": {"comment": MARKER + "\n" + "x" * 50_000_000},
+    "a long comment": {"comment": MARKER + "\n", "more": 70_000},
+    "a bomb": {"comment": MARKER + "\n", "more": 50_000_000},
     "a large artifact": {"size": 250_001},
     "another repository": {"pull": {**PULL, "head": {**PULL["head"], "repo": {"full_name": "other/project"}}}},
     "another branch": {"pull": {**PULL, "head": {**PULL["head"], "ref": "main"}}},
@@ -152,7 +152,8 @@ REFUSED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_comment_is_refused(api, case):
     api.pull, api.size = case.get("pull", PULL), case.get("size", 500)
-    done = api.run(case.get("comment", COMMENT), case.get("number", "12\n"))
+    comment, number = case.get("comment", COMMENT), case.get("number", "12\n")
+    done = api.run(comment and comment + "x" * case.get("more", 0), number and number * case.get("digits", 1))
     assert (done.status, api.calls) == (1, []), done.log
     assert done.log.startswith("::error::layoutlint: ") or "\n::error::layoutlint: " in done.log
 
