@@ -7,6 +7,7 @@ Examples are the same in every run, however busy the machine; `pytest --hypothes
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import subprocess
 from collections import Counter
@@ -36,6 +37,19 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ |= WITHOUT_CACHE
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(str(ROOT / "layoutlint"), quiet=2)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without Python's garbage collector, and leave the result to it for good: it would look through
+    hundreds of thousands of objects again and again, and copy their pages in every process that a test forks."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
