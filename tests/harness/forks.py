@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -91,9 +94,15 @@ def serve(number: int) -> None:
 
 
 def _import_everything() -> None:
-    """What commands import when they need it, as far as it starts nothing."""
-    import layoutlint.cli
-    import layoutlint.intent.toml.rule_file  # noqa: F401
+    """All modules that commands import when they need them, and libclang: half of a short run."""
+    import layoutlint
+    from layoutlint.errors import ReadError
+    from layoutlint.readers.clang import libclang
+
+    for module in pkgutil.walk_packages(layoutlint.__path__, "layoutlint."):
+        importlib.import_module(module.name)
+    with contextlib.suppress(ReadError):  # the run says it
+        libclang.library()
 
 
 def _become(request: dict, outputs: list[int]) -> NoReturn:
